@@ -2,7 +2,7 @@
 
 CARGO ?= cargo
 
-.PHONY: help demo test check bench fix build loops model audit-fuzz soak install
+.PHONY: help demo test check bench fix build loops model audit-fuzz soak formats install
 
 help: ## List the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -42,6 +42,9 @@ audit-fuzz: ## The audit at length: many thousands of random histories, honest a
 
 soak: ## The fault and race tests at length
 	ORCH_SOAK=1 $(CARGO) test --release --test it faults -- --nocapture
+
+formats: ## The tests of git in SHA-256 repositories
+	GIT_DEFAULT_HASH=sha256 $(CARGO) test --test it -- store odd merge audit hook signing recover
 
 build:
 	$(CARGO) build --release

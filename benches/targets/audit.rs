@@ -93,7 +93,7 @@ fn told_of(id: &str, moments: &[Moment]) -> Vec<Moment> {
         let value: Value = serde_json::from_str(&moment["state.json"]).expect("JSON");
         let schema = value["$schema"].as_str().expect("a schema");
         let mut moment = moment.clone();
-        let extent = LogExtent::of(lines.as_bytes());
+        let extent = LogExtent::of(lines.as_bytes(), state.format());
         moment.insert("state.json".to_owned(), write_state(&state, "phase", schema, extent));
         moment.insert("transcript.jsonl".to_owned(), lines);
         moment

@@ -22,6 +22,11 @@ pub fn longer(log: &str, many: usize) -> (String, String) {
     let mut log = log.to_owned();
     log.extend(recorded.iter().map(|step| step.event.line()));
     let state = recorded.last().map_or(&last, |step| &step.state);
-    let text = write_state(state, "phase", "system/schemas/state.schema.json", LogExtent::of(log.as_bytes()));
+    let text = write_state(
+        state,
+        "phase",
+        "system/schemas/state.schema.json",
+        LogExtent::of(log.as_bytes(), state.format()),
+    );
     (log, text)
 }

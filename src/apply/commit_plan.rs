@@ -2,7 +2,7 @@
 
 use super::Writer;
 use super::record_files::RecordFiles;
-use crate::base::{Code, Digest, RepoPath, command};
+use crate::base::{Code, RepoPath, command};
 use crate::decide::Step;
 use crate::scan::ObservedLog;
 use crate::store::{PlannedCommit, Store, Write};
@@ -77,7 +77,7 @@ impl Writer<'_> {
                 }
                 // The first commit of the task takes the evidence, and leaves none for the next.
                 let (mut writes, removes) = (take(&mut writes), take(&mut removes));
-                writes.extend(record_writes(judged, record));
+                writes.extend(record_writes(store, judged, record));
                 all.push(PlannedCommit { message: message.text(), writes, removes });
             }
         }
@@ -92,12 +92,13 @@ impl Writer<'_> {
 }
 
 /// The two files of a record, as they are written.
-fn record_writes(judged: &Sight, record: &RecordFiles) -> [Write; 2] {
+fn record_writes(store: &Store, judged: &Sight, record: &RecordFiles) -> [Write; 2] {
     let (task, observed) = (&judged.task, &judged.observed);
-    let state = observed.state.as_ref().map(|file| file.bytes.as_slice());
+    let state = observed.state.as_ref().map(|file| store.format().blob(&file.bytes));
+    let log = observed.log.whole().map(|log| store.format().blob(log));
     [
         Write::own(task.state_path(), record.state.clone(), state),
-        Write::own(task.transcript_path(), record.log.clone(), observed.log.whole()),
+        Write::own(task.transcript_path(), record.log.clone(), log),
     ]
 }
 
@@ -108,7 +109,7 @@ fn evidence(store: &Store, judged: &Sight) -> Result<(Vec<Write>, Vec<RepoPath>)
     for file in judged.observed.files.iter().filter(|file| file.commit) {
         if !head.holds(&file.path, file.digest, file.executable)? {
             let blob = store.clean(&file.path, &file.bytes)?.into_owned();
-            if Digest::of_blob(&blob) != file.digest {
+            if store.format().blob(&blob) != file.digest {
                 // The filter yields other bytes now than when the file was evaluated.
                 return Err(Error::moved());
             }

@@ -108,6 +108,10 @@ impl Writer<'_> {
         stamp: &Stamp,
     ) -> Result<Step, Error> {
         let workflow = judged.workflow();
+        let unusable = |finding: &&Diagnostic| finding.code == Code::OtherObjectFormat;
+        if let Some(finding) = judged.decision.diagnostics.iter().find(unusable) {
+            return Err(finding.clone().into());
+        }
         let mut state = match &judged.recorded {
             Recorded::Known(foreign) => (**foreign).clone(),
             Recorded::New => initial_state(workflow),

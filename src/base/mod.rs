@@ -22,7 +22,7 @@ mod words;
 
 pub use code::{Class, Code, CodeEntry};
 pub use diagnostic::{Diagnostic, Place, Severity};
-pub use digest::Digest;
+pub use digest::{Digest, ObjectFormat};
 pub use error::Error;
 pub use line_feeds::with_line_feeds;
 pub use name::{ActionName, ArtifactName, InvalidName, PhaseId, RuleId, TaskId, WorkflowName};

@@ -228,7 +228,7 @@ fn acknowledged(reader: &mut SettingsReader<'_>, value: &TomlValue<'_>) -> Vec<A
             reader.report(span, invalid(format!("the entry has no `{missing}`"), hint));
         }
         let commit = reader.parsed_at(&mut table, "forged", |text| {
-            Digest::parse(text).ok_or("write the full id of the commit, 40 hexadecimal digits")
+            Digest::parse(text).ok_or("write the full id of the commit, 40 or 64 hexadecimal digits")
         });
         let task = reader.parsed_at(&mut table, "task", |text| TaskId::new(text));
         let reason = reader.parsed_at(&mut table, "reason", |text| match text.trim() {

@@ -6,7 +6,7 @@ use super::judge::{Judge, choice};
 use super::rules::{Fired, join};
 use super::scope::TaskScope;
 use super::{BrokenNeed, Choice, Decision, Evidence, Facts, Recorded, SendBack, State, Verdict, expect};
-use crate::base::{ArtifactName, Code, Diagnostic, PhaseId, Place, command, nearest};
+use crate::base::{ArtifactName, Code, Diagnostic, ObjectFormat, PhaseId, Place, command, nearest};
 use crate::workflow::{Owner, Phase, Workflow};
 use serde_json::Value;
 
@@ -42,6 +42,12 @@ pub fn evaluate(workflow: &Workflow, recorded: &Recorded, facts: &Facts) -> Deci
     let Some(phase) = current_phase(workflow, state, &mut diagnostics) else {
         return broken(workflow, facts, Code::UnknownPhase, diagnostics, Vec::new());
     };
+    let format = workflow.digest.format();
+    if !phase.terminal && state.is_of_another_format(format) {
+        let code = Code::OtherObjectFormat;
+        diagnostics.push(other_format(facts, format));
+        return broken(workflow, facts, code, diagnostics, Vec::new());
+    }
     note_workflow(workflow, state, &mut diagnostics);
     let seen = look(workflow, state, &phase.id, facts);
     diagnostics.extend(seen.iter().flat_map(|seen| seen.diagnostics(&facts.directory)));
@@ -74,6 +80,20 @@ fn current_phase<'w>(
             None
         }
     }
+}
+
+/// The finding about a record whose digests another hash function made: none of them could equal that of a file,
+/// so evidence that is used up would count again.
+fn other_format(facts: &Facts, format: ObjectFormat) -> Diagnostic {
+    let message = format!(
+        "the record names files by ids that are not {format}, the object format of this repository, so which \
+         files are used up is unknown"
+    );
+    let hint = "start a new task with its other files: orch new ID, then move everything there but state.json and \
+                transcript.jsonl";
+    let place = facts.directory.join("state.json");
+    let place = place.map_or_else(|_| Place::default(), |path| Place::file(&path));
+    Diagnostic::error(Code::OtherObjectFormat, message).at(place).hint(hint)
 }
 
 fn note_workflow(workflow: &Workflow, state: &State, diagnostics: &mut Vec<Diagnostic>) {

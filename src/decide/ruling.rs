@@ -8,7 +8,7 @@ use super::derive::look;
 use super::judge::Judge;
 use super::order::{current, given, refused};
 use super::{Decision, Facts, FileFact, Stamp, State, Transition, Verdict};
-use crate::base::{ArtifactName, Code, Digest, Error, PhaseId, command, words};
+use crate::base::{ArtifactName, Code, Error, PhaseId, command, words};
 use crate::workflow::{Artifact, Format, Owner, Workflow};
 use serde_json::{Map, Value};
 use std::sync::Arc;
@@ -175,7 +175,7 @@ impl Judge<'_> {
             pattern,
             is_tree: false,
             path: path.clone(),
-            digest: Some(Digest::of_blob(text.as_bytes())),
+            digest: Some(self.workflow.digest.format().blob(text.as_bytes())),
             data: Some(Arc::new(value)),
             problems: Vec::new(),
         });

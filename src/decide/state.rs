@@ -1,7 +1,9 @@
 //! The recorded state of a task as the core sees it; [`crate::record`] defines its file format.
 
 use super::Mode;
-use crate::base::{ActionName, ArtifactName, Diagnostic, Digest, PhaseId, Timestamp, WorkflowName, words};
+use crate::base::{
+    ActionName, ArtifactName, Diagnostic, Digest, ObjectFormat, PhaseId, Timestamp, WorkflowName, words,
+};
 use crate::workflow::Workflow;
 use serde_json::{Map, Value};
 use std::borrow::Cow;
@@ -218,6 +220,21 @@ impl Actor {
 }
 
 impl State {
+    /// The format of the digests that the last step recorded.
+    #[must_use]
+    pub fn format(&self) -> ObjectFormat {
+        self.workflow.as_ref().map(|workflow| workflow.digest.format()).unwrap_or_default()
+    }
+
+    /// Whether the records of phases name an artifact by a digest of another format than this one.
+    pub(super) fn is_of_another_format(&self, format: ObjectFormat) -> bool {
+        let digests = |actor: &'_ Actor| {
+            let ends = actor.entered_with.values().chain(actor.left_with.values()).copied().flatten();
+            ends.chain(actor.spent.values().flatten().copied()).any(|digest| digest.format() != format)
+        };
+        self.actors.values().any(digests)
+    }
+
     /// The record of a phase.
     #[must_use]
     pub fn actor(&self, phase: &PhaseId) -> Option<&Actor> {

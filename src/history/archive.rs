@@ -1,7 +1,7 @@
 //! The settings, workflows and records in the commits of history, and the workflows that ship with `orch`.
 
 use super::logs::{LogBytes, LogPool};
-use crate::base::{Digest, RepoPath, Timestamp};
+use crate::base::{Digest, ObjectFormat, RepoPath, Timestamp};
 use crate::config;
 use crate::record::phase_key_in;
 use crate::scan::{FileSet, Source, ValidationCache};
@@ -38,9 +38,9 @@ pub(super) struct ReadOnce {
 
 impl ReadOnce {
     /// The setting that ships with `orch`, without a system directory.
-    fn shipped(&self) -> &Setting {
+    fn shipped(&self, format: ObjectFormat) -> &Setting {
         // No directory has this name.
-        self.shipped.get_or_init(|| Setting::read(&OnDisk(Path::new("/dev/null/"))))
+        self.shipped.get_or_init(|| Setting::read(&OnDisk(Path::new("/dev/null/")), format))
     }
 }
 
@@ -96,7 +96,7 @@ impl<'s> Archive<'s> {
         if let Some(setting) = found {
             return Ok(setting);
         }
-        let setting = Rc::new(Setting::read(&InSource(source)));
+        let setting = Rc::new(Setting::read(&InSource(source), source.format()));
         let system = object(&setting.config.system)?;
         self.read.by_key.borrow_mut().insert((file, system), Rc::clone(&setting));
         Ok(setting)
@@ -109,7 +109,7 @@ impl<'s> Archive<'s> {
             let loaded = setting.workflow(name).ok()?;
             loaded.workflow().is_some_and(|workflow| workflow.digest == digest).then_some(loaded)
         };
-        let shipped = || in_setting(self.read.shipped()).filter(|_| !before.has_own_texts);
+        let shipped = || in_setting(self.read.shipped(self.store.format())).filter(|_| !before.has_own_texts);
         in_setting(before).or_else(shipped)
     }
 
@@ -117,7 +117,7 @@ impl<'s> Archive<'s> {
     pub(super) fn phase_key(&self, near: &Setting, name: &str, state: &Value) -> String {
         let key = |setting: &Setting| Some(setting.workflow(name).ok()?.workflow()?.phase_key.clone());
         key(near)
-            .or_else(|| key(self.read.shipped()))
+            .or_else(|| key(self.read.shipped(self.store.format())))
             .unwrap_or_else(|| phase_key_in(state).unwrap_or("phase").to_owned())
     }
 
@@ -265,6 +265,6 @@ fn held(source: &TreeSource<'_>, task: &TaskRef) -> Result<Option<HeldRecord>, E
 /// The files below a directory, with their blob ids.
 fn files_in(source: &dyn Source, directory: &RepoPath) -> Result<BTreeMap<RepoPath, Digest>, Error> {
     let files = FileSet::of(source, directory, u64::MAX - 1)?;
-    let digest = |path: &RepoPath| Some((path.clone(), Digest::of_blob(files.bytes(path)?)));
+    let digest = |path: &RepoPath| Some((path.clone(), source.format().blob(files.bytes(path)?)));
     Ok(files.paths().filter_map(digest).collect())
 }

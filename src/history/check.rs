@@ -347,7 +347,7 @@ fn staged_setting(store: &Store, head: &Side<'_>, index: &IndexSource<'_>) -> Re
     let staged = index.file(&file).map(|file| (file.blob, file.mode));
     let same = head.source.object(&file)? == staged
         && store.staged_changes(&head.source, index, &head.setting.config.system)?.is_empty();
-    Ok(if same { Rc::clone(&head.setting) } else { Rc::new(Setting::read(&InSource(index))) })
+    Ok(if same { Rc::clone(&head.setting) } else { Rc::new(Setting::read(&InSource(index), index.format())) })
 }
 
 /// Whether the verdict about a committed change is a finding.

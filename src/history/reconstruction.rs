@@ -111,9 +111,10 @@ impl NewSteps<'_> {
         }
         let restoring = Restoring { task, archive: self.archive, loaded, latest: &latest };
         let all = NotedDigests::since(None, step.before.as_ref().unwrap_or(&step.state));
-        let mut known = FileSet::default();
+        let nothing = FileSet::empty(self.after.source.format());
+        let mut known = nothing.clone();
         restoring.recorded(all.seen(), &mut known)?;
-        grounds.extend([with_rest, latest.clone(), known, FileSet::default()]);
+        grounds.extend([with_rest, latest.clone(), known, nothing]);
         let mut possible: Vec<FileSet> = Vec::new();
         for ground in grounds {
             let mut recorded = ground.clone();

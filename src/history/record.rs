@@ -61,7 +61,7 @@ impl TaskRecord {
         let read = |path: RepoPath| -> Result<Option<RecordFile>, Unread> {
             match source.read(&path, u64::MAX - 1).map_err(Unread::Failed)? {
                 Content::Bytes(bytes) => {
-                    let blob = source.blob_id(&path).unwrap_or_else(|| Digest::of_blob(&bytes));
+                    let blob = source.blob_id(&path).unwrap_or_else(|| source.format().blob(&bytes));
                     Ok(Some(RecordFile { blob, bytes }))
                 }
                 Content::Missing => Ok(None),
@@ -182,9 +182,11 @@ impl StateCheck<'_> {
                 "state.json is folded from event {lost}, which transcript.jsonl does not hold"
             ));
         }
-        let extent = || self.record.log.as_ref().map(|log| LogExtent::of(&log.bytes));
+        let told = log_extent_in(value);
+        let format = told.and_then(|told| Some(told.digest?.format())).unwrap_or_default();
+        let extent = || self.record.log.as_ref().map(|log| LogExtent::of(&log.bytes, format));
         // A reader trusts a state that names this size of the log, without folding the log.
-        if heads != pool.sorted(self.log.heads.iter().copied()) && log_extent_in(value) == extent() {
+        if heads != pool.sorted(self.log.heads.iter().copied()) && told == extent() {
             return Err("state.json claims to fold all of transcript.jsonl, but leaves out events".to_owned());
         }
         Ok(heads)
@@ -241,7 +243,7 @@ pub(super) fn missing_end(
     files.find_map(|(name, digest)| {
         let is_there = match source.read(&task.file(name).ok()?, u64::MAX - 1).ok()? {
             Content::Absent | Content::TooLarge(_) => true,
-            content => content.blob().is_some_and(|blob| blob.to_string() == *digest),
+            content => Digest::parse(digest).is_some_and(|digest| content.is_blob(digest)),
         };
         (!is_there).then(|| format!("the last step rests on {name}@{digest:.10}, which is not here"))
     })

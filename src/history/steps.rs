@@ -157,7 +157,7 @@ impl NewSteps<'_> {
                 return Ok(false);
             };
             let here = self.after.source.read(&path, u64::MAX - 1)?;
-            if here.blob() == Some(digest) {
+            if here.is_blob(digest) {
                 continue;
             }
             let by_others = here == self.before.source.read(&path, u64::MAX - 1)?;
@@ -176,8 +176,9 @@ impl NewSteps<'_> {
         };
         let kept = |name: &str, digest: &str| {
             let content = || self.after.source.read(&self.task.file(name).ok()?, u64::MAX - 1).ok();
-            is_tree_name(name)
-                || content().and_then(|content| content.blob()).is_some_and(|blob| blob.to_string() == digest)
+            let is_here =
+                || content().zip(Digest::parse(digest)).is_some_and(|(here, digest)| here.is_blob(digest));
+            is_tree_name(name) || is_here()
         };
         let mut evidence = self.steps[index].entry().evidence.iter();
         evidence.find(|(name, digest)| !is_renewed(name) && !kept(name, digest)).map(|(name, _)| name.clone())

@@ -1,6 +1,6 @@
 //! What a state says of the log that it was written with.
 
-use crate::base::Digest;
+use crate::base::{Digest, ObjectFormat};
 
 /// Up to how many bytes a state vouches for every line of its log.
 const SHORT: usize = 32 << 10;
@@ -20,22 +20,22 @@ pub struct LogExtent {
 impl Default for LogExtent {
     /// The extent of an empty log.
     fn default() -> Self {
-        Self::of(&[])
+        Self::of(&[], ObjectFormat::default())
     }
 }
 
 impl LogExtent {
-    /// The extent of a log with these bytes.
+    /// The extent of a log with these bytes, with a digest of this format.
     #[must_use]
-    pub fn of(log: &[u8]) -> Self {
+    pub fn of(log: &[u8], format: ObjectFormat) -> Self {
         let count = |count: usize| u64::try_from(count).unwrap_or(u64::MAX);
         let lines = log.iter().filter(|byte| **byte == b'\n').count();
-        Self { lines: count(lines), bytes: count(log.len()), digest: digest_of(log) }
+        Self { lines: count(lines), bytes: count(log.len()), digest: digest_of(log, format) }
     }
 }
 
 /// The digest of the sorted lines of a short log, without the carriage returns of a checkout.
-pub(super) fn digest_of(log: &[u8]) -> Option<Digest> {
+pub(super) fn digest_of(log: &[u8], format: ObjectFormat) -> Option<Digest> {
     if log.len() > 2 * SHORT {
         return None;
     }
@@ -48,5 +48,5 @@ pub(super) fn digest_of(log: &[u8]) -> Option<Digest> {
         .collect();
     lines.sort_unstable();
     let length = lines.iter().map(|line| line.len() + 1).sum::<usize>();
-    (length <= SHORT).then(|| Digest::of_blob(&lines.join(&b'\n')))
+    (length <= SHORT).then(|| format.blob(&lines.join(&b'\n')))
 }

@@ -104,7 +104,7 @@ impl<'t> LogPeek<'t> {
         sizes.contains(&self.bytes)
             && self.last.is_some_and(|last| heads.contains(&last))
             && match extent.digest {
-                Some(digest) => digest_of(self.tail) == Some(digest),
+                Some(digest) => digest_of(self.tail, digest.format()) == Some(digest),
                 None => self.is_last_intact(),
             }
     }

@@ -12,7 +12,7 @@ use std::fmt;
 /// One event of a task's log.
 ///
 /// A line begins with `"id"` and `"after"`. The id is the git blob id of the line without its `id` member and
-/// without the newline. The text contains the ids of the preceding events, so the id determines the whole
+/// without the newline, in the format of the repository in which the event was recorded. The text contains the ids of the preceding events, so the id determines the whole
 /// past.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LogEvent {
@@ -58,8 +58,6 @@ pub enum NotAnEvent {
 /// The text before the id, and the text between the id and the rest.
 const BEFORE_ID: &str = "{\"id\":\"";
 const AFTER_ID: &str = "\",";
-/// The length of an id in characters.
-const ID_LENGTH: usize = 40;
 
 /// A line as serde deserializes it.
 #[derive(Deserialize)]
@@ -82,8 +80,9 @@ impl LogEvent {
         let (entry, workflow) = (state.history.last()?.clone(), state.workflow.clone()?);
         let old = base.map_or_else(|| json!({}), standing_document);
         let changes = diff(&old, &standing_document(state));
-        let mut event = Self { id: Digest::of_blob(b""), after, entry, workflow, changes };
-        event.id = Digest::of_blob(event.body().as_bytes());
+        let format = state.format();
+        let mut event = Self { id: format.null(), after, entry, workflow, changes };
+        event.id = format.blob(event.body().as_bytes());
         Some(event)
     }
 
@@ -120,7 +119,7 @@ impl LogEvent {
 
     /// The id that a line states, without checking it against the text.
     pub(super) fn stated_id(line: &str) -> Option<Digest> {
-        Digest::parse(line.strip_prefix(BEFORE_ID)?.get(..ID_LENGTH)?)
+        Digest::parse(line.strip_prefix(BEFORE_ID)?.split_once('"')?.0)
     }
 
     /// Parses a line without its line ending.
@@ -129,17 +128,16 @@ impl LogEvent {
     ///
     /// The line is not an event, or its text does not match its id.
     pub fn read(line: &str) -> Result<Self, NotAnEvent> {
-        let rest = line.strip_prefix(BEFORE_ID);
-        let id = rest.and_then(|rest| rest.get(..ID_LENGTH)).and_then(Digest::parse);
-        let rest = rest.and_then(|rest| rest.get(ID_LENGTH..)?.strip_prefix(AFTER_ID));
-        let (Some(stated), Some(rest)) = (id, rest.filter(|rest| rest.starts_with("\"after\":"))) else {
+        let parts = line.strip_prefix(BEFORE_ID).and_then(|rest| rest.split_once(AFTER_ID));
+        let parts = parts.and_then(|(id, rest)| Some((Digest::parse(id)?, rest)));
+        let Some((stated, rest)) = parts.filter(|(_, rest)| rest.starts_with("\"after\":")) else {
             return Err(match serde_json::from_str::<Value>(line) {
                 Err(error) => NotAnEvent::Unreadable(error.to_string()),
                 Ok(_) => NotAnEvent::NoId,
             });
         };
         let body = format!("{{{rest}");
-        let computed = Digest::of_blob(body.as_bytes());
+        let computed = stated.format().blob(body.as_bytes());
         if computed != stated {
             // A truncated line is not valid JSON; report that rather than the id.
             return Err(match serde_json::from_str::<IgnoredAny>(&body) {

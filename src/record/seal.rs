@@ -2,13 +2,13 @@
 //!
 //! The seal reveals accidents and careless edits. A determined forger can compute it; the audit reveals that.
 
-use crate::base::{Digest, with_line_feeds};
+use crate::base::{Digest, ObjectFormat, with_line_feeds};
 
 const START: &str = "  \"seal\": \"";
 
-/// Inserts the seal into a rendered state, after its `rev` line.
-pub(super) fn put_on(text: &str) -> String {
-    let seal = Digest::of_blob(text.as_bytes());
+/// Inserts a seal of this format into a rendered state, after its `rev` line.
+pub(super) fn put_on(text: &str, format: ObjectFormat) -> String {
+    let seal = format.blob(text.as_bytes());
     let line = format!("{START}{seal}\",\n");
     match text.find("  \"rev\": ").and_then(|rev| Some(rev + text[rev..].find('\n')? + 1)) {
         Some(after) => format!("{}{line}{}", &text[..after], &text[after..]),
@@ -26,7 +26,7 @@ pub(super) fn is_whole(text: &str) -> Option<bool> {
     let line = &text[start..end];
     let seal = line.strip_prefix(START)?.split('"').next().and_then(Digest::parse);
     let without = format!("{}{}", &text[..start], &text[end..]);
-    Some(seal == Some(Digest::of_blob(without.as_bytes())))
+    Some(seal.is_some_and(|seal| seal == seal.format().blob(without.as_bytes())))
 }
 
 #[cfg(test)]
@@ -37,10 +37,12 @@ mod tests {
 
     #[test]
     fn an_edit_breaks_the_seal() {
-        let sealed = put_on(TEXT);
-        assert_eq!(is_whole(&sealed), Some(true));
-        assert_eq!(is_whole(&sealed.replace('\n', "\r\n")), Some(true));
-        assert_eq!(is_whole(&sealed.replace("\"a\"", "\"b\"")), Some(false));
+        for format in [ObjectFormat::Sha1, ObjectFormat::Sha256] {
+            let sealed = put_on(TEXT, format);
+            assert_eq!(is_whole(&sealed), Some(true));
+            assert_eq!(is_whole(&sealed.replace('\n', "\r\n")), Some(true));
+            assert_eq!(is_whole(&sealed.replace("\"a\"", "\"b\"")), Some(false));
+        }
         assert_eq!(is_whole(TEXT), None);
     }
 }

@@ -44,7 +44,7 @@ pub fn write_state(state: &State, phase_key: &str, schema: &str, log: LogExtent)
         }
     }
     let text = serde_json::to_string_pretty(&Value::Object(members)).unwrap_or_default();
-    seal::put_on(&format!("{text}\n"))
+    seal::put_on(&format!("{text}\n"), state.format())
 }
 
 /// The size of the log that a state was written with, as the state records it.
@@ -405,7 +405,7 @@ mod tests {
 
     #[test]
     fn what_is_written_is_read_back() {
-        let text = write_state(&state(), "phase", "schema", LogExtent::of(b""));
+        let text = write_state(&state(), "phase", "schema", LogExtent::default());
         let value: Value = serde_json::from_str(&text).expect("JSON");
         assert_eq!(read_state(&value, &text, "phase"), Ok(state()));
         assert!(text.ends_with("}\n"));
@@ -413,7 +413,7 @@ mod tests {
 
     #[test]
     fn a_hand_edit_is_found() {
-        let text = write_state(&state(), "phase", "schema", LogExtent::of(b""))
+        let text = write_state(&state(), "phase", "schema", LogExtent::default())
             .replace("\"planning\",", "\"done\",");
         let value: Value = serde_json::from_str(&text).expect("JSON");
         let faults = read_state(&value, &text, "phase").expect_err("edited");

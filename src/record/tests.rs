@@ -1,7 +1,7 @@
 //! The log as text: ids, order, faults, and folding.
 
 use super::*;
-use crate::base::{ArtifactName, Code, Digest, PhaseId, Timestamp, WorkflowName};
+use crate::base::{ArtifactName, Code, Digest, ObjectFormat, PhaseId, Timestamp, WorkflowName};
 use crate::decide::{ActorKind, By, HistoryEntry, Kind, State, WorkflowRef};
 use proptest::prelude::{prop_assert_eq, proptest};
 use serde_json::{Value, json};
@@ -76,7 +76,7 @@ fn the_log_folds_to_the_state_that_was_recorded() {
     assert_eq!((log.len(), log.heads()), (25, state.heads.clone()));
     assert_eq!(at(&log, &state.heads[0]), state);
     assert_eq!(state.history.len(), 10);
-    let extent = LogExtent::of(text.as_bytes());
+    let extent = LogExtent::of(text.as_bytes(), ObjectFormat::Sha1);
     let file = write_state(&state, "phase", "schema", extent);
     let value: Value = serde_json::from_str(&file).expect("JSON");
     assert_eq!(read_state(&value, &file, "phase"), Ok(state.clone()));
@@ -185,21 +185,21 @@ fn the_end_of_a_log_tells_whether_a_state_was_written_with_it() {
         LogPeek::new(text.len() as u64, text.as_bytes())
     }
     let (text, state) = steps(&State::default(), 3, 100);
-    let extent = LogExtent::of(text.as_bytes());
+    let extent = LogExtent::of(text.as_bytes(), ObjectFormat::Sha1);
     assert!(whole(&text).is_of(extent, &state.heads));
     assert!(whole(&text.replace('\n', "\r\n")).is_of(extent, &state.heads));
     let (more, _) = steps(&state, 1, 200);
     assert!(!whole(&format!("{text}{more}")).is_of(extent, &state.heads));
     assert!(!whole(&text[..text.len() - 1]).is_of(extent, &state.heads));
     assert!(!whole(&text.replacen("reason", "raeson", 1)).is_of(extent, &state.heads), "an edit in place");
-    assert!(!whole("").is_of(LogExtent::of(b""), &state.heads));
+    assert!(!whole("").is_of(LogExtent::of(b"", ObjectFormat::Sha1), &state.heads));
     // Merges may order the lines differently.
     let mut lines: Vec<&str> = text.lines().collect();
     lines.swap(0, 1);
-    assert_eq!(LogExtent::of(format!("{}\n", lines.join("\n")).as_bytes()), extent);
+    assert_eq!(LogExtent::of(format!("{}\n", lines.join("\n")).as_bytes(), ObjectFormat::Sha1), extent);
     // Of a long log the end is enough, also with the line endings of a checkout.
     let (text, state) = steps(&State::default(), 400, 200);
-    let extent = LogExtent::of(text.as_bytes());
+    let extent = LogExtent::of(text.as_bytes(), ObjectFormat::Sha1);
     assert!(text.len() > 100 << 10 && extent.digest.is_none());
     for text in [text.clone(), text.replace('\n', "\r\n")] {
         let end = &text[text.len() - (64 << 10)..];

@@ -1,18 +1,27 @@
 //! Files in memory as a source: the content of a task at a moment that no single commit represents.
 
 use super::{Child, Content, Entry, EntryKind, Source};
-use crate::base::{Digest, Error, RepoPath};
+use crate::base::{Error, ObjectFormat, RepoPath};
 use std::collections::BTreeMap;
 
 /// Files by path, each with its bytes as git stores them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct FileSet(BTreeMap<RepoPath, Vec<u8>>);
+pub struct FileSet {
+    files: BTreeMap<RepoPath, Vec<u8>>,
+    format: ObjectFormat,
+}
 
 impl FileSet {
+    /// No files; their ids have this format.
+    #[must_use]
+    pub fn empty(format: ObjectFormat) -> Self {
+        Self { files: BTreeMap::new(), format }
+    }
+
     /// All regular files below a directory of another source that can be read and have at most `limit` bytes.
     /// Returns an error if the source itself cannot be read.
     pub fn of(source: &dyn Source, directory: &RepoPath, limit: u64) -> Result<Self, Error> {
-        let mut files = Self::default();
+        let mut files = Self::empty(source.format());
         for entry in source.list(directory)?.into_iter().filter(|entry| entry.kind == EntryKind::File) {
             let Ok(path) = RepoPath::new(&entry.path) else { continue };
             if let Content::Bytes(bytes) = source.read(&path, limit)? {
@@ -24,29 +33,29 @@ impl FileSet {
 
     /// Adds a file, or replaces it.
     pub fn put(&mut self, path: RepoPath, bytes: Vec<u8>) {
-        self.0.insert(path, bytes);
+        self.files.insert(path, bytes);
     }
 
     /// Removes a file.
     pub fn remove(&mut self, path: &RepoPath) {
-        self.0.remove(path);
+        self.files.remove(path);
     }
 
     /// The paths, sorted.
     pub fn paths(&self) -> impl Iterator<Item = &RepoPath> {
-        self.0.keys()
+        self.files.keys()
     }
 
     /// The bytes of a file; `None` if there is no such file.
     #[must_use]
     pub fn bytes(&self, path: &RepoPath) -> Option<&[u8]> {
-        self.0.get(path).map(Vec::as_slice)
+        self.files.get(path).map(Vec::as_slice)
     }
 }
 
 impl Source for FileSet {
     fn list(&self, directory: &RepoPath) -> Result<Vec<Entry>, Error> {
-        let below = self.0.keys().filter(|path| path.below(directory).is_some());
+        let below = self.files.keys().filter(|path| path.below(directory).is_some());
         Ok(below
             .map(|path| Entry {
                 path: path.to_string(),
@@ -58,7 +67,7 @@ impl Source for FileSet {
     }
 
     fn children(&self, directory: &RepoPath) -> Result<Option<Vec<Child>>, Error> {
-        Ok(Child::of_paths(directory, self.0.keys()))
+        Ok(Child::of_paths(directory, self.files.keys()))
     }
 
     fn is_behind_link(&self, _directory: &RepoPath) -> Result<bool, Error> {
@@ -66,14 +75,14 @@ impl Source for FileSet {
     }
 
     fn read(&self, path: &RepoPath, limit: u64) -> Result<Content, Error> {
-        Ok(match self.0.get(path) {
+        Ok(match self.files.get(path) {
             None => Content::Missing,
             Some(bytes) if bytes.len() as u64 > limit => Content::TooLarge(bytes.len() as u64),
             Some(bytes) => Content::Bytes(bytes.clone()),
         })
     }
 
-    fn digest(&self, _path: &RepoPath, bytes: &[u8]) -> Result<Digest, Error> {
-        Ok(Digest::of_blob(bytes))
+    fn format(&self) -> ObjectFormat {
+        self.format
     }
 }

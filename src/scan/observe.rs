@@ -295,7 +295,7 @@ impl Observer<'_> {
         let ReadResult { data, mut problems } = read(artifact.format, path, bytes);
         let Some(data) = data else { return (None, problems) };
         // The bytes as read, not as git stores them: a filter may change them.
-        let content = Digest::of_blob(bytes);
+        let content = self.source.format().blob(bytes);
         if let Some(schema) = &artifact.schema
             && !self.validations.is_valid(content, schema.digest, artifact.format)
         {

@@ -2,7 +2,7 @@
 
 use super::error::io_error;
 use super::{FileStamp, LogEnd, ObservedLog, open_regular};
-use crate::base::{Code, Digest, Error, Reason, RepoPath, shell_word};
+use crate::base::{Code, Digest, Error, ObjectFormat, Reason, RepoPath, shell_word};
 use std::cell::RefCell;
 use std::fs;
 use std::io::{self, Read, Seek, SeekFrom};
@@ -45,8 +45,13 @@ pub trait Source {
         None
     }
 
-    /// The blob id that `git add` would store for these bytes at this path.
-    fn digest(&self, path: &RepoPath, bytes: &[u8]) -> Result<Digest, Error>;
+    /// The format of the ids of the files.
+    fn format(&self) -> ObjectFormat;
+
+    /// The blob id that `git add` would store for these bytes at this path. Returns an error if a filter fails.
+    fn digest(&self, _path: &RepoPath, bytes: &[u8]) -> Result<Digest, Error> {
+        Ok(self.format().blob(bytes))
+    }
 }
 
 /// The bytes of a file, or why there are none.
@@ -65,13 +70,10 @@ pub enum Content {
 }
 
 impl Content {
-    /// The blob id of the bytes; `None` if there are none.
+    /// Whether there are bytes with this blob id.
     #[must_use]
-    pub fn blob(&self) -> Option<Digest> {
-        match self {
-            Self::Bytes(bytes) => Some(Digest::of_blob(bytes)),
-            _ => None,
-        }
+    pub fn is_blob(&self, id: Digest) -> bool {
+        matches!(self, Self::Bytes(bytes) if id.format().blob(bytes) == id)
     }
 }
 
@@ -146,6 +148,9 @@ pub enum EntryKind {
 
 /// Computes the blob id that git would store for a file of the work directory.
 pub trait Clean {
+    /// The format of the ids.
+    fn format(&self) -> ObjectFormat;
+
     /// The blob id after clean filters and line-ending conversion. Returns the reason if a filter fails.
     fn digest(&self, path: &RepoPath, bytes: &[u8]) -> Result<Digest, Reason>;
 }
@@ -154,8 +159,12 @@ pub trait Clean {
 pub struct Raw;
 
 impl Clean for Raw {
+    fn format(&self) -> ObjectFormat {
+        ObjectFormat::default()
+    }
+
     fn digest(&self, _path: &RepoPath, bytes: &[u8]) -> Result<Digest, Reason> {
-        Ok(Digest::of_blob(bytes))
+        Ok(self.format().blob(bytes))
     }
 }
 
@@ -376,6 +385,10 @@ impl Source for WorkDir<'_> {
             // It may have grown since its length was read.
             read => ObservedLog::End(LogEnd { length: skipped + read as u64, bytes, held: None }),
         })
+    }
+
+    fn format(&self) -> ObjectFormat {
+        self.clean.format()
     }
 
     fn digest(&self, path: &RepoPath, bytes: &[u8]) -> Result<Digest, Error> {

@@ -1,7 +1,7 @@
 //! The cache tree extension of an index: the ids of its trees, so that `git commit` need not rebuild them and
 //! comparisons need not descend into them. See gitformat-index(5).
 
-use crate::base::Digest;
+use crate::base::{Digest, ObjectFormat};
 use std::collections::{HashMap, HashSet};
 
 /// A directory in the extension.
@@ -19,19 +19,21 @@ struct Node<'b> {
 
 /// The tree ids in the TREE extension, header included, by path; the root has the empty path. `None` if the
 /// extension is malformed.
-pub(super) fn read(extension: &[u8]) -> Option<HashMap<Vec<u8>, Digest>> {
-    let known = nodes(extension)?.into_iter().filter_map(|node| {
-        let id: [u8; 20] = node.id?.try_into().ok()?;
-        Some((node.path, Digest::from_bytes(id)))
-    });
+pub(super) fn read(extension: &[u8], format: ObjectFormat) -> Option<HashMap<Vec<u8>, Digest>> {
+    let nodes = nodes(extension, format)?.into_iter();
+    let known = nodes.filter_map(|node| Some((node.path, Digest::from_bytes(node.id?)?)));
     Some(known.collect())
 }
 
 /// The TREE extension, header included, with the trees of these directories invalidated. `None` if it is
 /// malformed: git then rebuilds it.
-pub(super) fn forget(extension: &[u8], directories: &HashSet<Vec<u8>>) -> Option<Vec<u8>> {
+pub(super) fn forget(
+    extension: &[u8],
+    format: ObjectFormat,
+    directories: &HashSet<Vec<u8>>,
+) -> Option<Vec<u8>> {
     let mut kept = Vec::with_capacity(extension.len());
-    for node in nodes(extension)? {
+    for node in nodes(extension, format)? {
         kept.extend(node.name);
         kept.push(0);
         match node.id.filter(|_| !directories.contains(&node.path)) {
@@ -44,7 +46,7 @@ pub(super) fn forget(extension: &[u8], directories: &HashSet<Vec<u8>>) -> Option
 }
 
 /// The directories of the extension, parents first; `None` if it is malformed.
-fn nodes(extension: &[u8]) -> Option<Vec<Node<'_>>> {
+fn nodes(extension: &[u8], format: ObjectFormat) -> Option<Vec<Node<'_>>> {
     let mut rest = extension.get(8..)?;
     let mut nodes = Vec::new();
     let mut path: Vec<u8> = Vec::new();
@@ -55,7 +57,7 @@ fn nodes(extension: &[u8]) -> Option<Vec<Node<'_>>> {
         let (numbers, after) = cut(after, b'\n')?;
         let (entries, below) = std::str::from_utf8(numbers).ok()?.split_once(' ')?;
         let (entries, below): (i64, usize) = (entries.parse().ok()?, below.parse().ok()?);
-        let id = if entries < 0 { None } else { Some(after.get(..20)?) };
+        let id = if entries < 0 { None } else { Some(after.get(..format.length())?) };
         if name.is_empty() != open.is_empty() {
             return None;
         }
@@ -102,7 +104,8 @@ mod tests {
     }
 
     fn forgotten(directories: &[&str], nodes: &[(&str, &str, bool)]) -> Option<Vec<u8>> {
-        forget(&extension(nodes), &directories.iter().map(|path| path.as_bytes().to_vec()).collect())
+        let directories = directories.iter().map(|path| path.as_bytes().to_vec()).collect();
+        forget(&extension(nodes), ObjectFormat::Sha1, &directories)
     }
 
     #[test]
@@ -149,6 +152,6 @@ mod tests {
         for nodes in faulty {
             assert_eq!(forgotten(&[""], nodes), None, "{nodes:?}");
         }
-        assert_eq!(forget(b"TREE", &HashSet::new()), None);
+        assert_eq!(forget(b"TREE", ObjectFormat::Sha1, &HashSet::new()), None);
     }
 }

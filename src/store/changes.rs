@@ -1,7 +1,7 @@
 //! Differences between two trees or between a tree and the index, and the commits of a range.
 
 use super::sources::TREE;
-use super::{Error, IndexSource, StagedFile, Store, TreeSource, digest, oid};
+use super::{Error, IndexSource, StagedFile, Store, TreeSource, digest};
 use crate::base::{Digest, RepoPath, Timestamp};
 use git2::{ObjectType, Oid, Sort, Tree, TreeEntry};
 use std::cmp::Ordering;
@@ -59,9 +59,9 @@ impl Store {
     pub fn commits(&self, range: &Range) -> Result<Vec<Visited>, Error> {
         let mut walk = self.repo.revwalk()?;
         walk.set_sorting(Sort::TOPOLOGICAL | Sort::REVERSE)?;
-        walk.push(oid(range.to)?)?;
+        walk.push(self.oid(range.to)?)?;
         if let Some(from) = range.from {
-            walk.hide(oid(from)?)?;
+            walk.hide(self.oid(from)?)?;
         }
         let boundary = self.boundary();
         walk.map(|id| self.visited(id?, &boundary)).collect()
@@ -69,13 +69,13 @@ impl Store {
 
     /// Reads one commit. Returns an error if it does not exist.
     pub fn visit(&self, commit: Digest) -> Result<Visited, Error> {
-        self.visited(oid(commit)?, &self.boundary())
+        self.visited(self.oid(commit)?, &self.boundary())
     }
 
     /// Whether this clone has an object.
     #[must_use]
     pub fn has(&self, object: Digest) -> bool {
-        oid(object).is_ok_and(|id| self.repo.odb().is_ok_and(|odb| odb.exists(id)))
+        self.oid(object).is_ok_and(|id| self.repo.odb().is_ok_and(|odb| odb.exists(id)))
     }
 
     /// The commits at which a shallow clone ends.
@@ -89,7 +89,7 @@ impl Store {
     pub fn commits_new_to(&self, to: Digest, known: KnownRefs<'_>) -> Result<Vec<Visited>, Error> {
         let mut walk = self.repo.revwalk()?;
         walk.set_sorting(Sort::TOPOLOGICAL | Sort::REVERSE)?;
-        walk.push(oid(to)?)?;
+        walk.push(self.oid(to)?)?;
         match known {
             KnownRefs::Remotes => walk.hide_glob("refs/remotes/*")?,
             KnownRefs::AllBut(pushed) => {
@@ -97,7 +97,7 @@ impl Store {
                     let reference = reference?;
                     let Ok(commit) = reference.peel_to_commit() else { continue };
                     // In a post-receive hook the ref has already moved and must not hide the new commits.
-                    let is_pushed = reference.name() == Ok(pushed) || commit.id() == oid(to)?;
+                    let is_pushed = reference.name() == Ok(pushed) || commit.id() == self.oid(to)?;
                     if !is_pushed {
                         walk.hide(commit.id())?;
                     }
@@ -110,7 +110,7 @@ impl Store {
     /// The commit that an object is or that a tag points to; `None` for other objects. Returns an error if
     /// the object does not exist.
     pub fn commit_of(&self, object: Digest) -> Result<Option<Digest>, Error> {
-        let Ok(found) = self.repo.find_object(oid(object)?, None) else {
+        let Some(found) = self.oid(object).ok().and_then(|id| self.repo.find_object(id, None).ok()) else {
             return Err(super::error::unknown_revision(&object.to_string()));
         };
         Ok(found.peel(ObjectType::Commit).ok().map(|commit| digest(commit.id())))
@@ -145,7 +145,7 @@ impl Store {
     ) -> Result<Vec<RepoPath>, Error> {
         let tree = |source: &TreeSource<'_>| -> Result<Option<Oid>, Error> {
             match source.object(directory)? {
-                Some((id, TREE)) => Ok(Some(oid(id)?)),
+                Some((id, TREE)) => Ok(Some(self.oid(id)?)),
                 _ => Ok(None),
             }
         };
@@ -180,7 +180,8 @@ impl Store {
         if before.is_some() && index.tree(directory) == before {
             return Ok(());
         }
-        let tree = before.map(|tree| self.repo.find_tree(oid(tree)?).map_err(Error::from)).transpose()?;
+        let tree =
+            before.map(|tree| self.repo.find_tree(self.oid(tree)?).map_err(Error::from)).transpose()?;
         // Most directories are unchanged, which their names and tree ids show.
         let is_same = |entry: &TreeEntry<'_>| {
             let is_tree = entry.kind() == Some(ObjectType::Tree);

@@ -1,6 +1,7 @@
 //! What `git add` would store: bytes after clean filters and line-ending conversion; see gitattributes(5).
 
-use super::{Error, Store, digest};
+use super::git::git_id;
+use super::{Error, Store};
 use crate::base::{Digest, RepoPath};
 use git2::AttrCheckFlags;
 use std::borrow::Cow;
@@ -15,7 +16,7 @@ impl Store {
     /// fails.
     pub fn digest(&self, path: &RepoPath, bytes: &[u8]) -> Result<Digest, Error> {
         if self.is_stored_as_is(path, bytes)? {
-            return Ok(Digest::of_blob(bytes));
+            return Ok(self.format().blob(bytes));
         }
         self.hash_object(path, bytes, &[])
     }
@@ -23,7 +24,7 @@ impl Store {
     /// Whether `git add` would store different bytes. Returns an error if a filter fails.
     pub fn alters(&self, path: &RepoPath, bytes: &[u8]) -> Result<bool, Error> {
         Ok(!self.is_stored_as_is(path, bytes)?
-            && self.hash_object(path, bytes, &[])? != Digest::of_blob(bytes))
+            && self.hash_object(path, bytes, &[])? != self.format().blob(bytes))
     }
 
     /// The bytes that `git add` would store. Returns an error if a filter fails.
@@ -32,7 +33,7 @@ impl Store {
             return Ok(Cow::Borrowed(bytes));
         }
         let id = self.hash_object(path, bytes, &["-w"])?;
-        let blob = self.repo.find_blob(super::oid(id)?)?;
+        let blob = self.repo.find_blob(self.oid(id)?)?;
         Ok(Cow::Owned(blob.content().to_vec()))
     }
 
@@ -40,8 +41,7 @@ impl Store {
         let named = format!("--path={path}");
         let arguments = [&["hash-object", "--stdin", named.as_str()], options].concat();
         let answer = self.git(&arguments, bytes)?;
-        let id = git2::Oid::from_str(String::from_utf8_lossy(&answer).trim())?;
-        Ok(digest(id))
+        git_id(&answer)
     }
 
     /// Whether `git add` would store the bytes unchanged. Without a carriage return, no line-ending setting

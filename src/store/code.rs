@@ -5,7 +5,7 @@
 
 use super::changes::{differ, is_file, subtree, unlike_names};
 use super::tree::entry_at;
-use super::{Error, Store, TreeSource, digest, oid, trailers};
+use super::{Error, Store, TreeSource, digest, trailers};
 use crate::base::{Digest, RepoPath};
 use crate::workflow::TreePart;
 use git2::{Commit as GitCommit, ObjectType, Oid, Tree};
@@ -71,8 +71,8 @@ impl Store {
     /// cannot read a tree.
     pub fn code_digest(&self, commit: Option<Digest>, code: &CodePart<'_>) -> Result<Digest, Error> {
         match commit {
-            Some(commit) => self.digest_of_part(self.repo.find_commit(oid(commit)?)?.tree_id(), code),
-            None => Ok(tree_id(&[])),
+            Some(commit) => self.digest_of_part(self.repo.find_commit(self.oid(commit)?)?.tree_id(), code),
+            None => Ok(self.format().tree(&[])),
         }
     }
 
@@ -98,9 +98,10 @@ impl Store {
         if !is_known {
             return Ok(None);
         }
-        let begun = begun.map(|begun| Ok::<_, Error>(self.repo.find_commit(oid(begun)?)?)).transpose()?;
+        let begun =
+            begun.map(|begun| Ok::<_, Error>(self.repo.find_commit(self.oid(begun)?)?)).transpose()?;
         let mut walk = self.repo.revwalk()?;
-        walk.push(oid(head)?)?;
+        walk.push(self.oid(head)?)?;
         if let Some(commit) = &begun {
             match start {
                 Start::Changed(_) => commit.parent_ids().try_for_each(|parent| walk.hide(parent))?,
@@ -147,7 +148,7 @@ impl Store {
     ) -> Result<Option<Digest>, Error> {
         // Any other order than the default would require reading the whole history first.
         let mut walk = self.repo.revwalk()?;
-        walk.push(oid(from)?)?;
+        walk.push(self.oid(from)?)?;
         for id in walk.take(10 * MOST_COMMITS) {
             // A shallow clone ends here.
             let Ok(commit) = self.repo.find_commit(id?) else { break };
@@ -192,7 +193,7 @@ impl Store {
     fn changes_part(&self, commit: &GitCommit<'_>, code: &CodePart<'_>) -> Result<bool, Error> {
         let own = self.digest_of_part(commit.tree_id(), code)?;
         if commit.parent_count() == 0 {
-            return Ok(own != tree_id(&[]));
+            return Ok(own != self.format().tree(&[]));
         }
         for parent in commit.parents() {
             if self.digest_of_part(parent.tree_id(), code)? == own {
@@ -208,7 +209,7 @@ impl Store {
             return Ok(known);
         }
         let part = self.part_of(&self.repo.find_tree(tree)?, &RepoPath::root(), code)?;
-        let found = part.unwrap_or_else(|| tree_id(&[]));
+        let found = part.unwrap_or_else(|| self.format().tree(&[]));
         self.parts.borrow_mut().entry(code.name.clone()).or_default().digests.insert(tree, found);
         Ok(found)
     }
@@ -237,7 +238,7 @@ impl Store {
                 kept.extend(id.as_bytes());
             }
         }
-        Ok((!kept.is_empty()).then(|| tree_id(&kept)))
+        Ok((!kept.is_empty()).then(|| self.format().tree(&kept)))
     }
 }
 
@@ -275,20 +276,5 @@ impl CodeCommit {
             subject: String::from_utf8_lossy(commit.summary_bytes().unwrap_or_default()).into_owned(),
             tasks: named.map(|(_, task)| task.trim().to_owned()).collect(),
         }
-    }
-}
-
-/// The id that git gives to a tree with these contents.
-fn tree_id(bytes: &[u8]) -> Digest {
-    Digest::of_parts([format!("tree {}\0", bytes.len()).as_bytes(), bytes])
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn nothing_is_the_empty_tree_of_git() {
-        assert_eq!(tree_id(&[]).to_string(), "4b825dc642cb6eb9a060e54bf8d69288fbee4904");
     }
 }

@@ -6,7 +6,7 @@ use super::journal::{Journal, JournalFile, PlacedFile};
 use super::lock_wait::LockWait;
 use super::sign::Person;
 use super::tree::entry_at;
-use super::{Error, Head, Store, digest, durable, oid};
+use super::{Error, Head, Store, digest, durable};
 use crate::base::{Class, Code, Digest, RepoPath};
 use crate::scan::{FileStamp, io_error};
 use git2::build::TreeUpdateBuilder;
@@ -43,11 +43,11 @@ pub struct Write {
 struct Replaces(Option<Digest>);
 
 impl Write {
-    /// A file that `orch` writes, also to the work tree. `judged` is the content that was evaluated there. If
-    /// the work tree has other content by then, nothing is committed.
+    /// A file that `orch` writes, also to the work tree. `judged` is the digest of the content that was
+    /// evaluated there. If the work tree has other content by then, nothing is committed.
     #[must_use]
-    pub fn own(path: RepoPath, bytes: Vec<u8>, judged: Option<&[u8]>) -> Self {
-        let place = Some(Replaces(judged.map(Digest::of_blob)));
+    pub fn own(path: RepoPath, bytes: Vec<u8>, judged: Option<Digest>) -> Self {
+        let place = Some(Replaces(judged));
         Self { path, blob: bytes, executable: false, place }
     }
 
@@ -225,7 +225,7 @@ impl<'s> Transaction<'s> {
         store.finish_index_update(index, &journal.index)?;
         let subject = planned.last().and_then(|one| one.message.lines().next()).unwrap_or_default();
         let log = format!("commit: {subject}");
-        branch.set_target(&journal.reference, oid(journal.new)?, Some(&self.committer), &log)?;
+        branch.set_target(&journal.reference, store.oid(journal.new)?, Some(&self.committer), &log)?;
         branch.commit()?;
         Ok((prepared, left_staged))
     }
@@ -274,8 +274,11 @@ impl<'s> Transaction<'s> {
     /// the repository. Returns the commits and all objects that they may have added.
     fn build(&self, planned: &[PlannedCommit], signs: bool) -> Result<(Vec<Oid>, Vec<Oid>), Error> {
         let repo = &self.store.repo;
-        let mut parent =
-            self.head.commit.map(|commit| repo.find_commit(oid(commit)?).map_err(Error::from)).transpose()?;
+        let mut parent = self
+            .head
+            .commit
+            .map(|commit| repo.find_commit(self.store.oid(commit)?).map_err(Error::from))
+            .transpose()?;
         let mut built = Vec::new();
         let mut objects = Vec::new();
         for one in planned {
@@ -314,7 +317,7 @@ impl<'s> Transaction<'s> {
         let repo = &self.store.repo;
         let mut update = TreeUpdateBuilder::new();
         for write in &planned.writes {
-            update.upsert(write.path.as_str(), blob_id(write)?, write.mode());
+            update.upsert(write.path.as_str(), self.blob_id(write)?, write.mode());
         }
         for path in &planned.removes {
             if entry_at(base, path)?.is_some() {
@@ -336,11 +339,15 @@ impl<'s> Transaction<'s> {
     /// tree, and an empty tree would remain as an unused object.
     fn first_tree(&self, planned: &PlannedCommit) -> Result<Tree<'_>, Error> {
         let repo = &self.store.repo;
-        let mut index = Index::new()?;
+        let mut index = Index::new_ext(repo.object_format())?;
         for write in &planned.writes {
-            index.add(&entry(write)?)?;
+            index.add(&entry(write, self.blob_id(write)?))?;
         }
         Ok(repo.find_tree(index.write_tree_to(repo)?)?)
+    }
+
+    fn blob_id(&self, write: &Write) -> Result<Oid, Error> {
+        self.store.oid(self.store.format().blob(&write.blob))
     }
 
     /// The files and directories to sync before the branch points to these objects. git does not sync loose
@@ -392,7 +399,7 @@ impl<'s> Transaction<'s> {
             .map(|(path, (blob, before))| JournalFile {
                 path: path.clone(),
                 before,
-                after: Digest::of_blob(blob),
+                after: store.format().blob(blob),
             })
             .collect();
         let reference = self.head.branch.clone().unwrap_or_else(|| "HEAD".to_owned());
@@ -446,13 +453,9 @@ impl<'s> Transaction<'s> {
     }
 }
 
-fn blob_id(write: &Write) -> Result<Oid, Error> {
-    oid(Digest::of_blob(&write.blob))
-}
-
-fn entry(write: &Write) -> Result<IndexEntry, Error> {
+fn entry(write: &Write, id: Oid) -> IndexEntry {
     let never = IndexTime::new(0, 0);
-    Ok(IndexEntry {
+    IndexEntry {
         ctime: never,
         mtime: never,
         dev: 0,
@@ -461,11 +464,11 @@ fn entry(write: &Write) -> Result<IndexEntry, Error> {
         uid: 0,
         gid: 0,
         file_size: 0,
-        id: blob_id(write)?,
+        id,
         flags: 0,
         flags_extended: 0,
         path: write.path.as_str().as_bytes().to_vec(),
-    })
+    }
 }
 
 /// The files to write to the work tree: for each path the last content, and the digest that was evaluated.

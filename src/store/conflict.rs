@@ -1,7 +1,7 @@
 //! Unfinished git operations and unmerged paths.
 
 use super::ls_files::{Listed, path_of};
-use super::{Error, Store, digest, durable, oid};
+use super::{Error, Store, digest, durable};
 use crate::base::{Digest, RepoPath};
 use git2::RepositoryState;
 use std::path::PathBuf;
@@ -98,7 +98,7 @@ impl Store {
     /// The merge bases of two commits; empty if they have no common ancestor in this clone. Returns an error
     /// if git cannot read a commit.
     pub fn merge_bases(&self, one: Digest, another: Digest) -> Result<Vec<Digest>, Error> {
-        match self.repo.merge_bases(oid(one)?, oid(another)?) {
+        match self.repo.merge_bases(self.oid(one)?, self.oid(another)?) {
             Ok(bases) => Ok(bases.iter().copied().map(digest).collect()),
             Err(error) if error.code() == git2::ErrorCode::NotFound => Ok(Vec::new()),
             Err(error) => Err(error.into()),

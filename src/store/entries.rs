@@ -4,7 +4,7 @@
 //! See gitformat-index(5). Reads only sorted, unsplit indexes of version 2 or 3. For any other it returns
 //! `None`, and the caller asks git.
 
-use crate::base::{Digest, RepoPath};
+use crate::base::{Digest, ObjectFormat, RepoPath};
 use std::collections::HashMap;
 use std::ops::Range;
 
@@ -30,6 +30,8 @@ pub(super) struct Staged {
 #[derive(Debug)]
 pub(super) struct IndexFile {
     bytes: Vec<u8>,
+    /// The format of the ids in the file.
+    format: ObjectFormat,
     /// The offset of each entry, and finally that of the extensions.
     starts: Vec<usize>,
     /// The signature and range of each extension, header included.
@@ -45,30 +47,30 @@ pub(super) struct RawEntry<'b> {
     /// All its bytes, padding included.
     bytes: &'b [u8],
     pub name: &'b [u8],
+    id: &'b [u8],
     flags: u16,
     more: u16,
 }
 
-/// The sizes of the file header and of the checksum at the end.
+/// The size of the file header. At the end of the file is a checksum, which is as long as an id.
 const HEADER: usize = 12;
-const CHECKSUM: usize = 20;
 
 impl IndexFile {
-    /// Parses the bytes of an index file. Returns `None` if only git can read it.
-    pub(super) fn parse(bytes: Vec<u8>) -> Option<Self> {
+    /// Parses the bytes of an index file with ids of this format. Returns `None` if only git can read it.
+    pub(super) fn parse(bytes: Vec<u8>, format: ObjectFormat) -> Option<Self> {
         let version = number(&bytes, 4)?;
         if bytes.get(..4)? != b"DIRC" || !matches!(version, 2 | 3) {
             return None;
         }
-        let end = bytes.len().checked_sub(CHECKSUM)?;
+        let end = bytes.len().checked_sub(format.length())?;
         let count = usize::try_from(number(&bytes, 8)?).ok()?;
-        let mut starts = Vec::with_capacity(count.min(end / RawEntry::LEAST) + 1);
+        let mut starts = Vec::with_capacity(count.min(end / RawEntry::least(format)) + 1);
         let mut at = HEADER;
         let mut last: Option<(&[u8], u16)> = None;
         let mut newest = 0;
         let mut unmerged = Vec::new();
         for _ in 0..count {
-            let entry = RawEntry::decode(bytes.get(at..end)?)?;
+            let entry = RawEntry::decode(bytes.get(at..end)?, format)?;
             let place = (entry.name, entry.stage());
             if last.is_some_and(|last| last >= place) || (version == 2 && entry.is_extended()) {
                 return None;
@@ -93,14 +95,14 @@ impl IndexFile {
             extensions.push((signature, at..next));
             at = next;
         }
-        (at == end).then_some(Self { bytes, starts, extensions, newest, unmerged })
+        (at == end).then_some(Self { bytes, format, starts, extensions, newest, unmerged })
     }
 
     /// The index of a repository without one.
-    pub(super) fn empty() -> Self {
+    pub(super) fn empty(format: ObjectFormat) -> Self {
         let header = *b"DIRC\0\0\0\x02\0\0\0\0";
-        let bytes = [&header[..], Digest::of_parts([&header[..]]).as_bytes()].concat();
-        Self { bytes, starts: vec![HEADER], extensions: Vec::new(), newest: 0, unmerged: Vec::new() }
+        let bytes = [&header[..], format.parts([&header[..]]).as_bytes()].concat();
+        Self { bytes, format, starts: vec![HEADER], extensions: Vec::new(), newest: 0, unmerged: Vec::new() }
     }
 
     /// The number of entries.
@@ -110,7 +112,10 @@ impl IndexFile {
 
     /// The entry with this number.
     pub(super) fn entry(&self, number: usize) -> Option<RawEntry<'_>> {
-        RawEntry::decode(self.bytes.get(*self.starts.get(number)?..*self.starts.get(number + 1)?)?)
+        RawEntry::decode(
+            self.bytes.get(*self.starts.get(number)?..*self.starts.get(number + 1)?)?,
+            self.format,
+        )
     }
 
     /// The unmerged entries, at the stages 1 to 3.
@@ -126,8 +131,10 @@ impl IndexFile {
     /// The number of the first entry whose name is not less than `name` in git's order.
     pub(super) fn position(&self, name: &[u8]) -> usize {
         let starts = &self.starts[..self.len()];
-        starts
-            .partition_point(|at| RawEntry::decode(&self.bytes[*at..]).is_some_and(|entry| entry.name < name))
+        let is_before = |at: &usize| {
+            RawEntry::decode(&self.bytes[*at..], self.format).is_some_and(|entry| entry.name < name)
+        };
+        starts.partition_point(is_before)
     }
 
     /// The numbers of the entries with this name: one at stage 0, or several unmerged ones.
@@ -143,6 +150,11 @@ impl IndexFile {
         self.extensions.iter().map(|(signature, place)| (signature, &self.bytes[place.clone()]))
     }
 
+    /// The format of the ids in the file.
+    pub(super) fn format(&self) -> ObjectFormat {
+        self.format
+    }
+
     /// The signature and the version of the file.
     pub(super) fn version(&self) -> &[u8] {
         &self.bytes[..8]
@@ -150,7 +162,7 @@ impl IndexFile {
 
     /// Whether the file has no checksum (`index.skipHash`).
     pub(super) fn skips_checksum(&self) -> bool {
-        self.bytes[self.bytes.len() - CHECKSUM..] == [0; CHECKSUM]
+        self.bytes[self.bytes.len() - self.format.length()..] == *self.format.null().as_bytes()
     }
 
     /// Whether an entry is racy: its file changed in the second in which the index was written, so another
@@ -176,13 +188,21 @@ impl IndexFile {
 }
 
 impl<'b> RawEntry<'b> {
+    /// The offset of the id: after the times, the owner and the size of the file.
+    const ID: usize = 40;
+
     /// The minimum size of an entry in bytes.
-    const LEAST: usize = 64;
+    fn least(format: ObjectFormat) -> usize {
+        (Self::ID + format.length() + 2 + 8) & !7
+    }
 
     /// Decodes the entry at the start of these bytes.
-    fn decode(bytes: &'b [u8]) -> Option<Self> {
-        let flags = short(bytes, 60)?;
-        let (more, start) = if flags & 0x4000 == 0 { (0, 62) } else { (short(bytes, 62)?, 64) };
+    fn decode(bytes: &'b [u8], format: ObjectFormat) -> Option<Self> {
+        let end = Self::ID + format.length();
+        let id = bytes.get(Self::ID..end)?;
+        let flags = short(bytes, end)?;
+        let (more, start) =
+            if flags & 0x4000 == 0 { (0, end + 2) } else { (short(bytes, end + 2)?, end + 4) };
         let length = match usize::from(flags & 0x0fff) {
             0x0fff => bytes.get(start..)?.iter().position(|byte| *byte == 0)?,
             short => short,
@@ -190,7 +210,7 @@ impl<'b> RawEntry<'b> {
         // One to eight NUL bytes pad the entry to a multiple of eight.
         let bytes = bytes.get(..(start + length + 8) & !7)?;
         let (name, padding) = bytes.get(start..)?.split_at_checked(length)?;
-        padding.iter().all(|byte| *byte == 0).then_some(Self { bytes, name, flags, more })
+        padding.iter().all(|byte| *byte == 0).then_some(Self { bytes, name, id, flags, more })
     }
 
     pub(super) fn stage(&self) -> u16 {
@@ -207,7 +227,7 @@ impl<'b> RawEntry<'b> {
     }
 
     pub(super) fn staged(&self) -> Option<IndexEntry> {
-        let blob = Digest::from_bytes(self.bytes.get(40..60)?.try_into().ok()?);
+        let blob = Digest::from_bytes(self.id)?;
         let mode = i32::try_from(number(self.bytes, 24)?).ok()?;
         Some(IndexEntry { blob, mode, intended: self.more & 0x2000 != 0 })
     }
@@ -226,7 +246,7 @@ mod tests {
     use super::*;
 
     fn parse(bytes: &[u8]) -> Option<IndexFile> {
-        IndexFile::parse(bytes.to_vec())
+        IndexFile::parse(bytes.to_vec(), ObjectFormat::Sha1)
     }
 
     #[test]

@@ -16,9 +16,6 @@ pub(super) fn opening(path: &Path, error: git2::Error) -> Error {
         let message = format!("the repository at {} belongs to another user", top.display());
         return Error::new(Code::UntrustedOwner, message).with_hint(hint);
     }
-    if message.contains("object format") || message.contains("objectformat") {
-        return unsupported("the SHA-256 object format");
-    }
     if message.contains("refstorage") {
         return unsupported("the reftable format");
     }
@@ -30,7 +27,7 @@ fn unsupported(what: &str) -> Error {
         Code::UnsupportedRepository,
         format!("the repository uses {what}, which orch does not support"),
     )
-    .with_hint("use a repository with SHA-1 and the files ref format".to_owned())
+    .with_hint("use a repository with the files ref format".to_owned())
 }
 
 /// The repository at this path has no work tree.

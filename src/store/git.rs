@@ -2,6 +2,7 @@
 
 use super::Store;
 use super::error::GitFault;
+use crate::base::{Code, Digest, Error};
 use std::io::Write;
 use std::process::{Child, Command, Stdio};
 
@@ -70,6 +71,13 @@ pub(super) fn finish_git(command: &str, mut process: Child, input: &[u8]) -> Res
     }
     written.map_err(|error| failed(command, error.to_string()))?;
     Ok(output.stdout)
+}
+
+/// The object id that a git command printed. Returns an error if it printed anything else.
+pub(super) fn git_id(answer: &[u8]) -> Result<Digest, Error> {
+    let text = String::from_utf8_lossy(answer);
+    Digest::parse(text.trim())
+        .ok_or_else(|| Error::new(Code::Git, format!("git printed no object id: {text}")))
 }
 
 fn subcommand<'a>(arguments: &[&'a str]) -> &'a str {

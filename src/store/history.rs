@@ -1,7 +1,7 @@
 //! The history of paths, read from commits. The cost depends on the commits walked, not on the repository.
 
 use super::tree::entry_at;
-use super::{Error, Store, TreeSource, digest, oid};
+use super::{Error, Store, TreeSource, digest};
 use crate::base::{Digest, RepoPath, Timestamp};
 use git2::{Commit as GitCommit, Oid, Sort};
 use std::collections::{BTreeMap, BTreeSet};
@@ -142,7 +142,7 @@ impl Store {
     }
 
     fn is_ancestor(&self, older: Digest, newer: Digest) -> Result<bool, Error> {
-        Ok(self.repo.graph_descendant_of(oid(newer)?, oid(older)?)?)
+        Ok(self.repo.graph_descendant_of(self.oid(newer)?, self.oid(older)?)?)
     }
 
     fn known_changes(&self) -> Result<KnownChanges, Error> {
@@ -196,7 +196,7 @@ impl Store {
         let mut walk = self.repo.revwalk()?;
         walk.set_sorting(Sort::TIME)?;
         for commit in from {
-            walk.push(oid(*commit)?)?;
+            walk.push(self.oid(*commit)?)?;
         }
         for id in walk {
             // A shallow clone ends here.
@@ -229,9 +229,9 @@ impl Store {
     ) -> Result<(), Error> {
         let mut walk = self.repo.revwalk()?;
         walk.set_sorting(Sort::TOPOLOGICAL | Sort::TIME)?;
-        walk.push(oid(from)?)?;
+        walk.push(self.oid(from)?)?;
         if let Some(until) = until {
-            walk.hide(oid(until)?)?;
+            walk.hide(self.oid(until)?)?;
         }
         for id in walk {
             // A shallow clone ends here.

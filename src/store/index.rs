@@ -10,7 +10,7 @@ use super::ls_files::Listed;
 use super::splice::{Edit, is_plain, splice};
 use super::update_index::GitUpdate;
 use super::{Error, Store};
-use crate::base::{Class, Code, Digest, RepoPath, command};
+use crate::base::{Class, Code, Digest, ObjectFormat, RepoPath, command};
 use crate::record::{STATE_FILE, TRANSCRIPT_FILE};
 use serde::{Deserialize, Serialize};
 use std::fs::{File, FileTimes, Metadata};
@@ -124,7 +124,7 @@ impl Store {
             return Ok(None);
         }
         let lock = self.lock_index()?;
-        let Some((index, metadata)) = read_index(&self.index())? else { return Ok(None) };
+        let Some((index, metadata)) = read_index(&self.index(), self.format())? else { return Ok(None) };
         Ok(is_plain(&index).then_some(PlainUpdate { lock, index, metadata }))
     }
 
@@ -192,7 +192,7 @@ impl Store {
 
     /// The index entries of these paths.
     fn staged(&self, changes: &[IndexChange]) -> Result<Staged, Error> {
-        match read_index(&self.index()) {
+        match read_index(&self.index(), self.format()) {
             Ok(Some((index, _))) => Ok(index.staged(changes.iter().map(|change| &change.path))),
             Ok(None) | Err(_) => self.listed(changes),
         }
@@ -216,7 +216,7 @@ impl Store {
             }
         }
         // An intent-to-add entry is listed with the empty blob.
-        let nothing = Digest::of_blob(b"");
+        let nothing = self.format().blob(b"");
         if staged.entries.values().any(|entry| entry.blob == nothing) {
             let listed = self.git(&["diff-files", "--name-only", "--diff-filter=A", "-z"], &[])?;
             for path in listed.split(|byte| *byte == 0) {
@@ -232,11 +232,14 @@ impl Store {
 }
 
 /// The parsed index with the metadata of its file; `None` if only git can read it.
-pub(super) fn read_index(path: &Path) -> io::Result<Option<(IndexFile, Option<Metadata>)>> {
+pub(super) fn read_index(
+    path: &Path,
+    format: ObjectFormat,
+) -> io::Result<Option<(IndexFile, Option<Metadata>)>> {
     match path.symlink_metadata() {
         Ok(metadata) if !metadata.is_file() => return Ok(None),
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            return Ok(Some((IndexFile::empty(), None)));
+            return Ok(Some((IndexFile::empty(format), None)));
         }
         _ => {}
     }
@@ -244,7 +247,7 @@ pub(super) fn read_index(path: &Path) -> io::Result<Option<(IndexFile, Option<Me
     let metadata = file.metadata()?;
     let mut bytes = Vec::with_capacity(usize::try_from(metadata.len()).unwrap_or_default());
     file.read_to_end(&mut bytes)?;
-    Ok(IndexFile::parse(bytes).map(|index| (index, Some(metadata))))
+    Ok(IndexFile::parse(bytes, format).map(|index| (index, Some(metadata))))
 }
 
 /// Returns an error if one of these paths is unmerged, even if no other trace of the merge remains.

@@ -2,7 +2,7 @@
 
 use super::index::IndexChange;
 use super::tree::blob_at;
-use super::{Error, Store, durable, oid};
+use super::{Error, Store, durable};
 use crate::base::{Digest, RepoPath};
 use crate::scan::{Directory, FileStamp, io_error};
 use serde::{Deserialize, Serialize};
@@ -118,7 +118,7 @@ impl Store {
         let mut files = Vec::new();
         for JournalFile { path, before, after } in &journal.files {
             if self.blob_on_disk(path) == *before && blob_in(head.as_ref(), path)? == Some(*after) {
-                let blob = self.repo.find_blob(oid(*after)?)?;
+                let blob = self.repo.find_blob(self.oid(*after)?)?;
                 files.push((path.under(&self.root), blob));
             }
         }
@@ -135,7 +135,7 @@ impl Store {
 
     /// The digest of a regular file in the work tree, of the bytes as they are.
     pub(super) fn blob_on_disk(&self, path: &RepoPath) -> Option<Digest> {
-        durable::read_regular(&path.under(&self.root)).map(|bytes| Digest::of_blob(&bytes))
+        durable::read_regular(&path.under(&self.root)).map(|bytes| self.format().blob(&bytes))
     }
 
     /// The file of a branch, or of a detached HEAD.
@@ -168,7 +168,7 @@ impl Store {
     /// Whether the branch contains the batch's last commit.
     fn has_happened(&self, journal: &Journal) -> Result<bool, Error> {
         let Ok(reference) = self.repo.find_reference(&journal.reference) else { return Ok(false) };
-        let (now, new) = (reference.peel_to_commit()?.id(), oid(journal.new)?);
+        let (now, new) = (reference.peel_to_commit()?.id(), self.oid(journal.new)?);
         Ok(now == new || (self.repo.find_commit(new).is_ok() && self.repo.graph_descendant_of(now, new)?))
     }
 

@@ -38,7 +38,7 @@ mod vet;
 #[cfg(test)]
 mod tests;
 
-use crate::base::{Digest, Error, Patterns};
+use crate::base::{Code, Digest, Error, ObjectFormat, Patterns};
 use crate::scan::{Directory, io_error};
 pub use changes::{KnownRefs, Range, Visited};
 pub use code::{CodeCommit, CodePart, Since, Start};
@@ -66,6 +66,7 @@ use std::path::{Path, PathBuf};
 /// A git repository, usually with a work tree.
 pub struct Store {
     repo: Repository,
+    format: ObjectFormat,
     root: PathBuf,
     options: StoreOptions,
     environment: Environment,
@@ -152,8 +153,13 @@ impl Store {
         // In a bare repository commits can still be checked, as a hook on a server does.
         let root = repo.workdir().unwrap_or_else(|| repo.path());
         let root = root.canonicalize().map_err(|source| io_error(root, source))?;
+        let format = match repo.object_format() {
+            git2::ObjectFormat::Sha1 => ObjectFormat::Sha1,
+            git2::ObjectFormat::Sha256 => ObjectFormat::Sha256,
+        };
         Ok(Some(Self {
             repo,
+            format,
             root,
             options: StoreOptions::default(),
             environment: environment.clone(),
@@ -216,6 +222,22 @@ impl Store {
     /// The git directory of this work tree.
     pub(crate) fn git_directory(&self) -> &Path {
         self.repo.path()
+    }
+
+    /// The format of the ids of its objects.
+    #[must_use]
+    pub fn format(&self) -> ObjectFormat {
+        self.format
+    }
+
+    /// Converts a digest to a git object id. Returns an error if it is of another format than the ids here, so
+    /// that no object can have it.
+    fn oid(&self, digest: Digest) -> Result<Oid, Error> {
+        if digest.format() != self.format {
+            let message = format!("no object has the {} id {}", digest.format(), digest.short());
+            return Err(Error::new(Code::Git, message));
+        }
+        Ok(Oid::from_bytes(digest.as_bytes())?)
     }
 
     /// The path of a file of `orch` for this work tree, inside the git directory.
@@ -288,12 +310,13 @@ impl Store {
 
 /// Converts a git object id to a digest.
 fn digest(id: Oid) -> Digest {
-    let mut bytes = [0; 20];
-    bytes.copy_from_slice(&id.as_bytes()[..20]);
-    Digest::from_bytes(bytes)
-}
-
-/// Converts a digest to a git object id.
-fn oid(digest: Digest) -> Result<Oid, Error> {
-    Ok(Oid::from_bytes(digest.as_bytes())?)
+    let mut format = match id.object_format() {
+        git2::ObjectFormat::Sha1 => Digest::Sha1([0; 20]),
+        git2::ObjectFormat::Sha256 => Digest::Sha256([0; 32]),
+    };
+    match &mut format {
+        Digest::Sha1(bytes) => bytes.copy_from_slice(id.as_bytes()),
+        Digest::Sha256(bytes) => bytes.copy_from_slice(id.as_bytes()),
+    }
+    format
 }

@@ -1,6 +1,6 @@
 //! Code as it would be with the changes of other commits: what a rebase or a squash does, computed again.
 
-use super::{CodePart, Error, Store, digest, oid};
+use super::{CodePart, Error, Store, digest};
 use crate::base::{Digest, RepoPath};
 use crate::workflow::TreePart;
 use git2::{ObjectType, Oid, Repository, Tree};
@@ -19,7 +19,7 @@ impl Store {
         let objects = repo.odb()?;
         let _in_memory = objects.add_new_mempack_backend(1000)?;
         let part = |commit: Digest| -> Result<Tree<'_>, Error> {
-            let whole = repo.find_commit(oid(commit)?)?.tree()?;
+            let whole = repo.find_commit(self.oid(commit)?)?.tree()?;
             let empty = || Ok::<_, Error>(repo.treebuilder(None)?.write()?);
             let part = part_of(&repo, &whole, &RepoPath::root(), code)?.map_or_else(empty, Ok)?;
             Ok(repo.find_tree(part)?)

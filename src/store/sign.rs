@@ -3,8 +3,9 @@
 //! libgit2 implements most of git's configuration. If a setting beyond that is present, git is asked.
 
 use super::error::{GitFault, no_identity, signing};
-use super::{Error, Store, digest, oid};
-use crate::base::Digest;
+use super::git::git_id;
+use super::{Error, Store, digest};
+use crate::base::{Digest, ObjectFormat};
 use git2::{ErrorCode, Oid, Time, Tree};
 use std::collections::HashMap;
 
@@ -85,7 +86,7 @@ impl Store {
         arguments.extend(parent.iter().flat_map(|parent| ["-p", parent]));
         arguments.push(&tree);
         match self.git(&arguments, message.as_bytes()) {
-            Ok(answer) => Ok(Oid::from_str(String::from_utf8_lossy(&answer).trim())?),
+            Ok(answer) => self.oid(git_id(&answer)?),
             Err(GitFault::Refused { message, .. }) => Err(signing(&spoken(&message))),
             Err(error) => Err(error.into()),
         }
@@ -104,8 +105,13 @@ impl Store {
     /// fails or a commit does not exist.
     pub fn signatures(&self, commits: &[Digest]) -> Result<Vec<Signature>, Error> {
         let mut signed = String::new();
+        // See gitformat-signature(5).
+        let header = match self.format() {
+            ObjectFormat::Sha1 => "gpgsig",
+            ObjectFormat::Sha256 => "gpgsig-sha256",
+        };
         for commit in commits {
-            match self.repo.find_commit(oid(*commit)?)?.header_field_bytes("gpgsig") {
+            match self.repo.find_commit(self.oid(*commit)?)?.header_field_bytes(header) {
                 Ok(_) => signed.push_str(&format!("{commit}\n")),
                 Err(error) if error.code() == ErrorCode::NotFound => {}
                 Err(error) => return Err(error.into()),

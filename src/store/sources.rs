@@ -1,13 +1,17 @@
 //! A commit's tree as a source of files, and access to blobs.
 
-use super::{Error, Store, digest, oid};
-use crate::base::{Digest, Reason, RepoPath};
+use super::{Error, Store, digest};
+use crate::base::{Digest, ObjectFormat, Reason, RepoPath};
 use crate::scan::{Child, Clean, Content, Entry, EntryKind, Source};
 use git2::{ErrorCode, ObjectType, Oid, Tree};
 use std::cell::{OnceCell, RefCell};
 use std::collections::HashMap;
 
 impl Clean for Store {
+    fn format(&self) -> ObjectFormat {
+        Self::format(self)
+    }
+
     fn digest(&self, path: &RepoPath, bytes: &[u8]) -> Result<Digest, Reason> {
         Self::digest(self, path, bytes).map_err(|error| error.to_string().into())
     }
@@ -65,7 +69,7 @@ impl Store {
         let Some(blob) = regular((blob, mode)) else {
             return Ok(Content::Unreadable("it is not a regular file".to_owned()));
         };
-        let id = oid(blob)?;
+        let id = self.oid(blob)?;
         let known = self.recent.borrow_mut().get(id).map(|known| known.len() as u64);
         let size = match known {
             // Without a limit, the blob is read at once.
@@ -83,7 +87,8 @@ impl Store {
 
     /// How many bytes a blob has; `None` if this clone does not have it.
     pub fn blob_size(&self, blob: Digest) -> Result<Option<u64>, Error> {
-        match self.repo.odb()?.read_header(oid(blob)?) {
+        let Ok(id) = self.oid(blob) else { return Ok(None) };
+        match self.repo.odb()?.read_header(id) {
             Ok((size, _)) => Ok(Some(size as u64)),
             // A partial clone fetches blobs when they are needed; here nothing is fetched.
             Err(error) if error.code() == ErrorCode::NotFound => Ok(None),
@@ -93,7 +98,7 @@ impl Store {
 
     /// The bytes of a blob; `None` if this clone does not have it. Returns an error if git cannot read it.
     pub fn blob(&self, blob: Digest) -> Result<Option<Vec<u8>>, Error> {
-        let id = oid(blob)?;
+        let Ok(id) = self.oid(blob) else { return Ok(None) };
         if let Some(known) = self.recent.borrow_mut().get(id) {
             return Ok(Some(known.to_vec()));
         }
@@ -196,7 +201,7 @@ impl<'s> TreeSource<'s> {
     pub(super) fn files(&self, directory: &RepoPath) -> Result<Vec<(RepoPath, Digest, u32)>, Error> {
         let mut files = Vec::new();
         if let Some((tree, TREE)) = self.object(directory)? {
-            self.collect(oid(tree)?, directory, &mut files)?;
+            self.collect(self.store.oid(tree)?, directory, &mut files)?;
         }
         Ok(files)
     }
@@ -246,7 +251,7 @@ impl Source for TreeSource<'_> {
         if mode != TREE {
             return Ok(None);
         }
-        let tree = oid(id).and_then(|id| Ok(self.directory(id)?)).map_err(fail)?;
+        let tree = self.store.oid(id).and_then(|id| Ok(self.directory(id)?)).map_err(fail)?;
         let child = |entry: git2::TreeEntry<'_>| {
             let is_directory = entry.kind() == Some(ObjectType::Tree);
             Some(Child::new(entry.name().ok()?, is_directory))
@@ -267,8 +272,8 @@ impl Source for TreeSource<'_> {
         regular(self.object(path).ok()??)
     }
 
-    fn digest(&self, _path: &RepoPath, bytes: &[u8]) -> Result<Digest, Error> {
-        Ok(Digest::of_blob(bytes))
+    fn format(&self) -> ObjectFormat {
+        self.store.format()
     }
 }
 

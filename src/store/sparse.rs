@@ -4,7 +4,7 @@
 use super::ls_files::{Listed, path_of};
 use super::staged::StagedFile;
 use super::{Error, Store};
-use crate::base::{Digest, RepoPath};
+use crate::base::{Digest, ObjectFormat, RepoPath};
 use crate::scan::{Child, Content, Entry, EntryKind, ObservedLog, Source, WorkDir};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -116,6 +116,10 @@ impl Source for WorkTree<'_> {
             ObservedLog::Missing => Ok(ObservedLog::of(self.read(path, u64::MAX - 1)?)),
             present => Ok(present),
         }
+    }
+
+    fn format(&self) -> ObjectFormat {
+        self.store.format()
     }
 
     fn digest(&self, path: &RepoPath, bytes: &[u8]) -> Result<Digest, Error> {

@@ -48,19 +48,19 @@ pub(super) fn splice<'f>(index: &'f IndexFile, edits: &[Edit<'_>]) -> Option<Vec
     parts.append(&mut entries);
     for (signature, bytes) in index.extensions() {
         match signature {
-            b"TREE" => parts.extend(cache_tree::forget(bytes, &directories(&edits)).map(Cow::Owned)),
+            b"TREE" => {
+                parts.extend(cache_tree::forget(bytes, index.format(), &directories(&edits)).map(Cow::Owned))
+            }
             b"REUC" => parts.push(Cow::Borrowed(bytes)),
             // The offsets of entries, for parallel readers, which can do without.
             b"EOIE" | b"IEOT" => {}
             _ => return None,
         }
     }
-    let checksum = if index.skips_checksum() {
-        [0; 20]
-    } else {
-        *Digest::of_parts(parts.iter().map(AsRef::as_ref)).as_bytes()
-    };
-    parts.push(Cow::Owned(checksum.to_vec()));
+    let format = index.format();
+    let checksum =
+        if index.skips_checksum() { format.null() } else { format.parts(parts.iter().map(AsRef::as_ref)) };
+    parts.push(Cow::Owned(checksum.as_bytes().to_vec()));
     Some(parts)
 }
 

@@ -5,7 +5,7 @@ use super::index::read_index;
 use super::ls_files::{Listed, path_of};
 use super::sources::{entry, refused, regular};
 use super::{Error, Store, cache_tree, digest};
-use crate::base::{Digest, RepoPath};
+use crate::base::{Digest, ObjectFormat, RepoPath};
 use crate::scan::{Child, Content, Entry, Source};
 use std::collections::HashMap;
 
@@ -41,11 +41,13 @@ impl Store {
     pub fn index_source(&self) -> Result<IndexSource<'_>, Error> {
         let named = self.environment.index_file.as_ref().map(|path| self.root.join(path));
         let path = named.unwrap_or_else(|| self.index());
-        if let Ok(Some((index, _))) = read_index(&path) {
+        if let Ok(Some((index, _))) = read_index(&path, self.format()) {
             let (_, unmerged) =
                 sorted(Vec::new(), index.unmerged().filter_map(|entry| path_of(entry.name)).collect());
             let trees = index.extensions().find(|(signature, _)| *signature == b"TREE");
-            let trees = trees.and_then(|(_, extension)| cache_tree::read(extension)).unwrap_or_default();
+            let trees = trees
+                .and_then(|(_, extension)| cache_tree::read(extension, self.format()))
+                .unwrap_or_default();
             return Ok(IndexSource { store: self, held: StagedFiles::Plain { index, trees }, unmerged });
         }
         let (files, unmerged) = match self.index_by_library() {
@@ -81,7 +83,7 @@ impl Store {
         for Listed { mode, blob, stage, path } in Listed::all(&listed) {
             let Some(name) = path_of(path) else { continue };
             match stage {
-                0 if blob == Digest::of_blob(b"") && intended.contains(&path) => {}
+                0 if blob == self.format().blob(b"") && intended.contains(&path) => {}
                 0 => files.push(StagedFile { path: name, blob, mode }),
                 _ => unmerged.push(name),
             }
@@ -232,7 +234,7 @@ impl Source for IndexSource<'_> {
         self.file(path).and_then(|file| regular((file.blob, file.mode)))
     }
 
-    fn digest(&self, _path: &RepoPath, bytes: &[u8]) -> Result<Digest, Error> {
-        Ok(Digest::of_blob(bytes))
+    fn format(&self) -> ObjectFormat {
+        self.store.format()
     }
 }

@@ -1,6 +1,6 @@
 //! Reads trees: blobs and files by path.
 
-use super::{Error, Store, digest, oid};
+use super::{Error, Store, digest};
 use crate::base::{Digest, RepoPath};
 use git2::{ErrorCode, ObjectType, Tree, TreeEntry};
 use std::path::Path;
@@ -15,7 +15,7 @@ impl Store {
     }
 
     pub(super) fn tree_of(&self, commit: Digest) -> Result<Tree<'_>, Error> {
-        Ok(self.repo.find_commit(oid(commit)?)?.tree()?)
+        Ok(self.repo.find_commit(self.oid(commit)?)?.tree()?)
     }
 
     pub(super) fn knows_modes(&self) -> Result<bool, Error> {

@@ -7,6 +7,7 @@ use super::error::GitFault;
 use super::git::finish_git;
 use super::splice::Edit;
 use super::{Error, Store};
+use crate::base::ObjectFormat;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Child;
@@ -20,6 +21,7 @@ const COMMAND: [&str; 3] = ["update-index", "-z", "--index-info"];
 pub(super) struct GitUpdate {
     process: Option<Child>,
     lock: PathBuf,
+    format: ObjectFormat,
 }
 
 impl GitUpdate {
@@ -41,7 +43,7 @@ impl GitUpdate {
     /// Writes these entries and releases the lock. Returns an error if git fails.
     pub(super) fn write(mut self, edits: &[Edit<'_>]) -> Result<(), Error> {
         match self.process.take() {
-            Some(process) => Ok(finish_git(COMMAND[0], process, &lines(edits)).map(drop)?),
+            Some(process) => Ok(finish_git(COMMAND[0], process, &lines(edits, self.format)).map(drop)?),
             None => Ok(()),
         }
     }
@@ -67,10 +69,10 @@ fn holds(process: u32, file: &Path) -> bool {
 }
 
 /// The input of `git update-index --index-info` for these edits.
-fn lines(edits: &[Edit<'_>]) -> Vec<u8> {
+fn lines(edits: &[Edit<'_>], format: ObjectFormat) -> Vec<u8> {
     let line = |edit: &Edit<'_>| match edit.entry {
         Some((blob, mode)) => format!("{mode:o} {blob}\t{}\0", edit.path),
-        None => format!("0 {:040}\t{}\0", 0, edit.path),
+        None => format!("0 {}\t{}\0", format.null(), edit.path),
     };
     edits.iter().map(line).collect::<String>().into_bytes()
 }
@@ -82,13 +84,13 @@ impl Store {
         let process = self.start_git(&COMMAND)?;
         // `/proc` shows the path with all links resolved.
         let directory = self.repo.path().canonicalize().unwrap_or_else(|_| self.repo.path().to_owned());
-        Ok(GitUpdate { process: Some(process), lock: directory.join("index.lock") })
+        Ok(GitUpdate { process: Some(process), lock: directory.join("index.lock"), format: self.format() })
     }
 
     /// Lets git write these entries now. Returns an error with [`Code::Busy`](crate::base::Code) if it cannot
     /// take the lock.
     pub(super) fn update_by_git(&self, edits: &[Edit<'_>]) -> Result<(), Error> {
-        match self.git(&COMMAND, &lines(edits)) {
+        match self.git(&COMMAND, &lines(edits, self.format())) {
             Ok(_) => Ok(()),
             Err(GitFault::Refused { message, .. }) if message.contains("index.lock") => {
                 Err(Error::busy(message))

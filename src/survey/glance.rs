@@ -1,7 +1,7 @@
 //! A source as one look reads it: lists the task once, reads its state once, and counts reads.
 
 use super::costs::Costs;
-use crate::base::{Digest, Error, RepoPath};
+use crate::base::{Digest, Error, ObjectFormat, RepoPath};
 use crate::scan::{Child, Content, Entry, ObservedLog, Source};
 use std::cell::RefCell;
 
@@ -90,6 +90,10 @@ impl Source for Glance<'_> {
 
     fn blob_id(&self, path: &RepoPath) -> Option<Digest> {
         self.source.blob_id(path)
+    }
+
+    fn format(&self) -> ObjectFormat {
+        self.source.format()
     }
 
     fn digest(&self, path: &RepoPath, bytes: &[u8]) -> Result<Digest, Error> {

@@ -111,7 +111,7 @@ impl Workspace {
             return Err(Diagnostic::error(Code::NoRepository, message).into());
         };
         let commit = store.resolve(revision)?;
-        self.setting = Setting::read(&InSource(&store.tree_source(commit)));
+        self.setting = Setting::read(&InSource(&store.tree_source(commit)), store.format());
         self.at = At::Commit(commit);
         Ok(self)
     }

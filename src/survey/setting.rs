@@ -1,7 +1,7 @@
 //! The settings: the configuration, and the workflows, schemas and agent instructions.
 
 use super::loaded::{WorkflowCache, names};
-use crate::base::{Code, Diagnostic, Digest, Reason, RepoPath, with_line_feeds};
+use crate::base::{Code, Diagnostic, ObjectFormat, Reason, RepoPath, with_line_feeds};
 use crate::config::{self, Config, UnknownWorkflow};
 use crate::decide::State;
 use crate::scan::{Content, ReadLimits, Schemas, Source};
@@ -40,8 +40,8 @@ pub(crate) trait Texts {
 }
 
 impl Setting {
-    /// Reads the settings. A faulty part falls back to its default and becomes a finding.
-    pub(crate) fn read(texts: &dyn Texts) -> Self {
+    /// Reads the settings for a repository with ids of this format. A faulty part falls back to its default and becomes a finding.
+    pub(crate) fn read(texts: &dyn Texts, format: ObjectFormat) -> Self {
         let (text, unreadable) = match RepoPath::new(config::FILE).map(|path| texts.text(&path)) {
             Ok(Ok(text)) => (text.unwrap_or_default(), None),
             Ok(Err(error)) => {
@@ -53,6 +53,7 @@ impl Setting {
         let (config, mut findings) = config::parse(&text, config::FILE);
         findings.extend(unreadable);
         let (system, has_own_texts) = overlay(texts, &config.system, &mut findings);
+        let system = system.in_format(format);
         let unknown_workflows = config::unknown_workflows(&text, config::FILE, &names(&system));
         findings.extend(unknown_workflows.iter().map(|unknown| unknown.finding.clone()));
         Self {
@@ -191,7 +192,7 @@ impl Texts for InSource<'_> {
     }
 
     fn holds(&self, path: &RepoPath, text: &str) -> bool {
-        self.0.blob_id(path).is_some_and(|blob| blob == Digest::of_blob(text.as_bytes()))
+        self.0.blob_id(path).is_some_and(|blob| blob == blob.format().blob(text.as_bytes()))
     }
 
     fn names(&self, directory: &RepoPath) -> Result<Vec<String>, Reason> {

@@ -49,9 +49,10 @@ impl Workspace {
             // fails now, the next command tries again.
             let _ = store.recover_leftovers();
         }
+        let format = found.as_ref().map(Store::format).unwrap_or_default();
         let setting = match found.as_ref().filter(|store| store.is_sparse()) {
-            Some(store) => Setting::read(&Sparse(&root, store.work_tree())),
-            None => Setting::read(&OnDisk(&root)),
+            Some(store) => Setting::read(&Sparse(&root, store.work_tree()), format),
+            None => Setting::read(&OnDisk(&root), format),
         };
         let store = found.map(|store| {
             store.with_options(store::StoreOptions {

@@ -35,7 +35,7 @@ pub struct Explanation {
     /// The path of the workflow document.
     pub document: String,
     /// The digest of the document and its schemas.
-    #[cfg_attr(test, schemars(extend("pattern" = "^[0-9a-f]{40}$")))]
+    #[cfg_attr(test, schemars(extend("pattern" = "^[0-9a-f]{40}([0-9a-f]{24})?$")))]
     pub workflow_digest: String,
     /// The rule that decided; else the one that lacks least. Null if no rule was tried.
     pub nearest: Option<String>,
@@ -145,7 +145,7 @@ pub struct TreeFacts {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct TreeCommit {
     /// The id of the commit.
-    #[cfg_attr(test, schemars(extend("pattern" = "^[0-9a-f]{40}$")))]
+    #[cfg_attr(test, schemars(extend("pattern" = "^[0-9a-f]{40}([0-9a-f]{24})?$")))]
     pub id: String,
     /// The first line of its message.
     pub subject: String,

@@ -81,7 +81,7 @@ pub struct EvidenceView {
     /// The path of the file, relative to the root of the repository.
     pub path: String,
     /// The blob id.
-    #[cfg_attr(test, schemars(extend("pattern" = "^[0-9a-f]{40}$")))]
+    #[cfg_attr(test, schemars(extend("pattern" = "^[0-9a-f]{40}([0-9a-f]{24})?$")))]
     pub digest: String,
     /// Whether the artifact parses and matches its schema.
     pub valid: bool,
@@ -152,7 +152,7 @@ pub struct Expected {
     /// The map that the `of` of the report should contain.
     #[cfg_attr(
         test,
-        schemars(extend("additionalProperties" = { "type": "string", "pattern": "^[0-9a-f]{40}$" }))
+        schemars(extend("additionalProperties" = { "type": "string", "pattern": "^[0-9a-f]{40}([0-9a-f]{24})?$" }))
     )]
     pub of: BTreeMap<String, String>,
     /// What is wrong with the present bytes.

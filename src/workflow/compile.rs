@@ -97,7 +97,7 @@ impl Compiler<'_> {
         match self.system.schema(&text.value) {
             Some(schema) => Some(SchemaText {
                 name: text.value.clone(),
-                digest: Digest::of_blob(schema.as_bytes()),
+                digest: self.system.format().blob(schema.as_bytes()),
                 text: schema.into(),
             }),
             None => {
@@ -179,7 +179,7 @@ impl Compiler<'_> {
     /// The digest of everything that affects a verdict: the document and the schemas that it names.
     fn digest(&self, artifacts: &[Artifact], state: Option<&SchemaText>) -> Digest {
         let document = with_line_feeds(&self.document.text);
-        let mut parts = vec![("", Digest::of_blob(document.as_bytes()))];
+        let mut parts = vec![("", self.system.format().blob(document.as_bytes()))];
         let schemas = artifacts.iter().filter_map(|artifact| artifact.schema.as_ref()).chain(state);
         parts.extend(schemas.map(|schema| (schema.name.as_str(), schema.digest)));
         parts.sort_unstable();

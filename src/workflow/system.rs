@@ -3,6 +3,7 @@
 //! The texts that ship inside the binary are the base. The `system/` directory of a repository overrides them
 //! file by file, so an edited workflow decides and everything it does not mention still works.
 
+use crate::base::ObjectFormat;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
@@ -10,6 +11,7 @@ use std::collections::BTreeMap;
 #[derive(Debug, Clone, Default)]
 pub struct System {
     files: BTreeMap<Cow<'static, str>, Cow<'static, str>>,
+    format: ObjectFormat,
 }
 
 include!("shipped.rs");
@@ -19,13 +21,25 @@ impl System {
     #[must_use]
     pub fn shipped() -> Self {
         let files = SHIPPED.iter().map(|(path, text)| (Cow::Borrowed(*path), Cow::Borrowed(*text))).collect();
-        Self { files }
+        Self { files, format: ObjectFormat::default() }
     }
 
     /// No texts; for tests, and for replaying a commit that contains its own texts.
     #[must_use]
     pub fn empty() -> Self {
         Self::default()
+    }
+
+    /// The same texts, for a repository whose ids have this format.
+    #[must_use]
+    pub fn in_format(self, format: ObjectFormat) -> Self {
+        Self { format, ..self }
+    }
+
+    /// The format of the digests of these texts and of the workflows that refer to them.
+    #[must_use]
+    pub fn format(&self) -> ObjectFormat {
+        self.format
     }
 
     /// This system with one text added or replaced.

@@ -1,6 +1,6 @@
 //! An isolated environment for one test, with its own home directory, repository and clock.
 
-use crate::terminal;
+use crate::{setting, terminal};
 use serde_json::json;
 use std::ffi::OsStr;
 use std::fs;
@@ -161,6 +161,10 @@ impl World {
             .env("GIT_COMMITTER_DATE", &date)
             .env("ORCH_NOW", seconds.to_string())
             .stdin(Stdio::null());
+        // All tests can run in repositories of another format: `make formats`.
+        for name in ["GIT_DEFAULT_HASH", "GIT_DEFAULT_REF_FORMAT"] {
+            command.envs(setting::setting(name).map(|format| (name, format)));
+        }
         command
     }
 

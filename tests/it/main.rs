@@ -10,6 +10,7 @@ mod data;
 mod docs;
 mod faces;
 mod faults;
+mod formats;
 mod harness;
 mod hook;
 mod looks;

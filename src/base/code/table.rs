@@ -394,6 +394,10 @@ codes! {
         "git is in the middle of an operation.",
         "A merge, rebase, cherry-pick, revert or bisect is unfinished, and a commit of orch would become part of it.",
         "Finish or abort it; the hint names the command.";
+    OtherObjectFormat = "other-object-format", Finding,
+        "The record of a task names files by the ids of another object format than this repository.",
+        "The task's directory comes from a repository with SHA-1 ids, and this one has SHA-256 ids, or the other way round.",
+        "Start a new task with its other files: `orch new ID`, then move everything there but state.json and transcript.jsonl.";
     OtherWorkflow = "other-workflow", No,
         "Two branches use different workflows for the same task.",
         "One of them changed the workflow that the state names.",
@@ -640,8 +644,8 @@ codes! {
         "Wait for that process, and try again.";
     UnsupportedRepository = "unsupported-repository", Usage,
         "The repository uses a format that orch does not support.",
-        "It uses SHA-256 objects or the reftable format.",
-        "Use a repository with SHA-1 objects and the files ref format.";
+        "It uses the reftable format, or an extension that is newer than orch.",
+        "Use a repository with the files ref format and without that extension.";
     Untracked = "untracked", Usage,
         "No state of the task is on this branch.",
         "The task has files, but `orch new` was never run for it here, or its state is only in the work directory.",

@@ -1,6 +1,6 @@
 //! Compares a spliced index with the one that git makes of the same edits.
 
-use super::{Repo, info, path};
+use super::{FORMATS, Repo, info, path};
 use crate::base::{Digest, RepoPath};
 use crate::store::entries::IndexFile;
 use crate::store::splice::{Edit, splice};
@@ -56,19 +56,20 @@ fn collide(one: &RepoPath, other: &RepoPath) -> bool {
 
 #[test]
 fn a_spliced_index_is_the_one_that_git_would_write() {
-    let repo = Repo::new();
-    let blobs: Vec<Digest> = (0..4).map(|number| repo.blob(&format!("{number}\n"))).collect();
-    repo.write("later", "later\n");
+    let repos = FORMATS.map(Repo::of);
+    let blobs = repos.each_ref().map(|repo| [0, 1, 2, 3].map(|number| repo.blob(&format!("{number}\n"))));
+    repos.iter().for_each(|repo| repo.write("later", "later\n"));
     let mut chance = Chance(0x5eed);
     let (mut spliced, mut versions) = (0, BTreeSet::new());
     for case in 0..200 {
+        let (repo, blobs) = (&repos[case % 2], &blobs[case % 2]);
         let mut begin = BTreeMap::new();
         for _ in 0..chance.below(24) {
             begin.insert(chance.path(), Some((blobs[chance.below(blobs.len())], 0o100_644)));
         }
         let begin: Vec<Edit<'_>> = begin.iter().map(|(path, entry)| Edit { path, entry: *entry }).collect();
         repo.git(&["read-tree", "--empty"]);
-        repo.git_on("index", &["update-index", "-z", "--index-info"], &info(&begin));
+        repo.git_on("index", &["update-index", "-z", "--index-info"], &info(repo, &begin));
         let list = |index: &str| -> BTreeSet<RepoPath> {
             repo.git_on(index, &["ls-files", "-z"], &[]).split_terminator('\0').map(path).collect()
         };
@@ -82,12 +83,12 @@ fn a_spliced_index_is_the_one_that_git_would_write() {
             repo.git(&["write-tree"]);
         }
         if chance.below(3) == 0 {
-            let more = edits(&mut chance, &list("index"), &blobs);
+            let more = edits(&mut chance, &list("index"), blobs);
             let more: Vec<Edit<'_>> = more.iter().map(|(path, entry)| Edit { path, entry: *entry }).collect();
-            repo.git_on("index", &["update-index", "-z", "--index-info"], &info(&more));
+            repo.git_on("index", &["update-index", "-z", "--index-info"], &info(repo, &more));
         }
         let present = list("index");
-        let edits = edits(&mut chance, &present, &blobs);
+        let edits = edits(&mut chance, &present, blobs);
         // In a commit no file is below another, so neither among the edits.
         let collides =
             |path: &RepoPath| edits.iter().any(|(other, entry)| entry.is_some() && collide(path, other));
@@ -99,7 +100,7 @@ fn a_spliced_index_is_the_one_that_git_would_write() {
 
         let index = fs::read(repo.path(".git/index")).expect("an index");
         versions.insert(index[7]);
-        let index = IndexFile::parse(index).expect("a plain index");
+        let index = IndexFile::parse(index, repo.format).expect("a plain index");
         let parts = splice(&index, &edits);
         let is_new = |edit: &&Edit<'_>| edit.entry.is_some() && !present.contains(edit.path);
         let in_the_way =
@@ -109,7 +110,7 @@ fn a_spliced_index_is_the_one_that_git_would_write() {
         spliced += 1;
         fs::write(repo.path(".git/ours"), parts.concat()).expect("written");
         fs::copy(repo.path(".git/index"), repo.path(".git/theirs")).expect("copied");
-        repo.git_on("theirs", &["update-index", "-z", "--index-info"], &info(&edits));
+        repo.git_on("theirs", &["update-index", "-z", "--index-info"], &info(repo, &edits));
         let compare = |asked: &[&str]| {
             let [ours, theirs] = ["ours", "theirs"].map(|index| repo.git_on(index, asked, &[]));
             assert_eq!(ours, theirs, "case {case}: {asked:?} after {edits:?}");
@@ -117,7 +118,7 @@ fn a_spliced_index_is_the_one_that_git_would_write() {
         compare(&["ls-files", "-s", "-t", "-v", "-z"]);
         // git trusts the cached trees of an index.
         compare(&["write-tree"]);
-        if case % 8 == 0 {
+        if case % 8 < 2 {
             compare(&["status", "--porcelain", "-z"]);
             let fsck = repo.output("ours", &["fsck", "--no-dangling", "--strict"], &[]);
             let said = String::from_utf8_lossy(&fsck.stderr);
@@ -131,11 +132,14 @@ fn a_spliced_index_is_the_one_that_git_would_write() {
 
 #[test]
 fn trees_of_other_directories_stay_known() {
-    let repo = Repo::new();
+    FORMATS.map(Repo::of).iter().for_each(trees_stay_known);
+}
+
+fn trees_stay_known(repo: &Repo) {
     let blob = repo.blob("x\n");
     let paths = ["a/b/c", "a/d", "e/f", "g"].map(path);
     let begin = paths.each_ref().map(|path| Edit { path, entry: Some((blob, 0o100_644)) });
-    repo.git_on("index", &["update-index", "-z", "--index-info"], &info(&begin));
+    repo.git_on("index", &["update-index", "-z", "--index-info"], &info(repo, &begin));
     let tree = repo.git(&["write-tree"]);
     let known = |bytes: &[u8]| {
         // A cached tree starts with the number of its entries.
@@ -144,12 +148,12 @@ fn trees_of_other_directories_stay_known() {
     };
     let index = fs::read(repo.path(".git/index")).expect("an index");
     assert_eq!(known(&index), [true; 4]);
-    let index = IndexFile::parse(index).expect("a plain index");
+    let index = IndexFile::parse(index, repo.format).expect("a plain index");
     let edit = Edit { path: &path("a/new"), entry: Some((blob, 0o100_644)) };
     let parts = splice(&index, &[edit]).expect("spliced").concat();
     assert_eq!(known(&parts), [true, true, true, false]);
     // After removing the entry again, the trees are the old ones.
-    let index = IndexFile::parse(parts).expect("a plain index");
+    let index = IndexFile::parse(parts, repo.format).expect("a plain index");
     let parts = splice(&index, &[Edit { entry: None, ..edit }]).expect("spliced").concat();
     fs::write(repo.path(".git/index"), parts).expect("written");
     assert_eq!(repo.git(&["write-tree"]), tree);
@@ -157,11 +161,14 @@ fn trees_of_other_directories_stay_known() {
 
 #[test]
 fn no_bytes_make_it_panic() {
-    let repo = Repo::new();
+    FORMATS.map(Repo::of).iter().for_each(no_index_makes_it_panic);
+}
+
+fn no_index_makes_it_panic(repo: &Repo) {
     let blob = repo.blob("x\n");
     let paths = ["a/b", "a/c", "d"].map(path);
     let begin = paths.each_ref().map(|path| Edit { path, entry: Some((blob, 0o100_644)) });
-    repo.git_on("index", &["update-index", "-z", "--index-info"], &info(&begin));
+    repo.git_on("index", &["update-index", "-z", "--index-info"], &info(repo, &begin));
     repo.git(&["write-tree"]);
     let bytes = fs::read(repo.path(".git/index")).expect("an index");
     let edits = ["a/b", "a/new", "z"].map(path);
@@ -175,7 +182,7 @@ fn no_bytes_make_it_panic() {
         for byte in [0, b'/', 0x7f, 0xff] {
             let mut hostile = bytes.clone();
             hostile[at] = byte;
-            let index = IndexFile::parse(hostile);
+            let index = IndexFile::parse(hostile, repo.format);
             spliced += usize::from(index.is_some_and(|index| splice(&index, &edits).is_some()));
         }
     }

@@ -1,6 +1,7 @@
 //! Every format and location of an index, written by `orch` or by git.
 
 use super::{Repo, change, path, store_at};
+use crate::base::ObjectFormat;
 use crate::store::index::IndexUpdate;
 use std::fs::{self, File, FileTimes};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
@@ -9,7 +10,11 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// A repository with a commit, whose index is up to date.
 fn moved() -> Repo {
-    let repo = Repo::new();
+    moved_in(ObjectFormat::Sha1)
+}
+
+fn moved_in(format: ObjectFormat) -> Repo {
+    let repo = Repo::of(format);
     for name in ["a", "d/b", "d/e/c", "z"] {
         repo.write(name, "1\n");
     }
@@ -57,8 +62,11 @@ fn whoever_writes_it_the_index_is_right() {
             repo.write(".git/info/exclude", "hooks\n");
         }),
     ];
-    for (what, ours, setup) in setups {
-        let repo = moved();
+    let sha1 = setups.iter().map(|setup| (ObjectFormat::Sha1, setup));
+    // One that `orch` writes, and one that git writes.
+    let others = setups.iter().filter(|(what, ..)| ["a cache tree", "compressed paths"].contains(what));
+    for (format, &(what, ours, setup)) in sha1.chain(others.map(|setup| (ObjectFormat::Sha256, setup))) {
+        let repo = moved_in(format);
         setup(&repo);
         let before = repo.git(&["ls-files", "-t", "-s"]);
         assert_eq!(is_ours(&repo), ours, "{what}");

@@ -6,7 +6,7 @@ mod formats;
 use super::index::IndexChange;
 use super::splice::Edit;
 use super::{Environment, Store};
-use crate::base::{Digest, RepoPath};
+use crate::base::{Digest, ObjectFormat, RepoPath};
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -15,12 +15,23 @@ use std::process::{Command, Output, Stdio};
 /// A temporary repository, removed when dropped.
 struct Repo {
     home: tempfile::TempDir,
+    format: ObjectFormat,
 }
+
+const FORMATS: [ObjectFormat; 2] = [ObjectFormat::Sha1, ObjectFormat::Sha256];
 
 impl Repo {
     fn new() -> Self {
-        let repo = Self { home: tempfile::tempdir().expect("a directory") };
-        repo.git(&["init", "-q", "-b", "main"]);
+        Self::of(ObjectFormat::Sha1)
+    }
+
+    fn of(format: ObjectFormat) -> Self {
+        let repo = Self { home: tempfile::tempdir().expect("a directory"), format };
+        let option = match format {
+            ObjectFormat::Sha1 => "--object-format=sha1",
+            ObjectFormat::Sha256 => "--object-format=sha256",
+        };
+        repo.git(&["init", "-q", "-b", "main", option]);
         repo
     }
 
@@ -83,7 +94,7 @@ impl Repo {
     fn tree_anew(&self, index: &str) -> String {
         // An intent-to-add entry has no flag in this list and belongs to no tree.
         let entries = self.git_on(index, &["ls-files", "-s", "-z"], &[]);
-        let empty = Digest::of_blob(b"").to_string();
+        let empty = self.format.blob(b"").to_string();
         let entries: String = entries.split_inclusive('\0').filter(|line| !line.contains(&empty)).collect();
         let _ = fs::remove_file(self.path(".git/anew"));
         self.git_on("anew", &["update-index", "-z", "--index-info"], entries.as_bytes());
@@ -103,10 +114,10 @@ fn path(text: &str) -> RepoPath {
 }
 
 /// The input of `git update-index --index-info` for these edits.
-fn info(edits: &[Edit<'_>]) -> Vec<u8> {
+fn info(repo: &Repo, edits: &[Edit<'_>]) -> Vec<u8> {
     let line = |edit: &Edit<'_>| match edit.entry {
         Some((blob, mode)) => format!("{mode:o} {blob} 0\t{}\0", edit.path),
-        None => format!("0 {:040}\t{}\0", 0, edit.path),
+        None => format!("0 {}\t{}\0", repo.format.null(), edit.path),
     };
     edits.iter().map(line).collect::<String>().into_bytes()
 }

@@ -1,7 +1,7 @@
 //! Records of tasks as somebody forges them: whole logs with ids made anew, and states with proper seals.
 
 use crate::harness::World;
-use orch::base::Digest;
+use orch::base::{Digest, ObjectFormat};
 use orch::decide::State;
 use orch::record::{
     EventLog, FoldCache, LogExtent, RecordedStep, log_extent_in, read_state, record_steps, write_state,
@@ -67,7 +67,7 @@ pub fn state(world: &World) -> State {
 
 /// Writes a state with a proper seal, and the size of the log that lies there.
 pub fn put(world: &World, state: &State) {
-    let extent = LogExtent::of(world.read(LOG).as_bytes());
+    let extent = LogExtent::of(world.read(LOG).as_bytes(), ObjectFormat::Sha1);
     world.write(STATE, write_state(state, "phase", SCHEMA, extent));
 }
 

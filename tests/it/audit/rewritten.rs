@@ -179,7 +179,7 @@ fn a_forgery_that_people_acknowledge_no_longer_blocks_a_push() {
     world.commit("another");
     world.orch(&["audit"]).ends(1);
     world.write("orch.toml", entry("1f2e", "too short"));
-    world.orch(&["status"]).reports("40 hexadecimal digits");
+    world.orch(&["status"]).reports("40 or 64 hexadecimal digits");
     world.write("orch.toml", entry(&forged, " "));
     world.orch(&["status"]).reports("why the change is acceptable");
 }

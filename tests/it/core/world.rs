@@ -3,7 +3,7 @@
 //! The state goes through its file format at every step, so every story is also a clone's story.
 
 use globset::{GlobBuilder, GlobMatcher};
-use orch::base::{ArtifactName, Code, Diagnostic, Digest, RepoPath, TaskId, Timestamp};
+use orch::base::{ArtifactName, Code, Diagnostic, Digest, ObjectFormat, RepoPath, TaskId, Timestamp};
 use orch::decide::{
     ActorKind, By, Decision, Facts, FileFact, Recorded, Settled, Stamp, State, Transition, Verdict, apply,
     derive, evaluate, initial_state, settle,
@@ -248,7 +248,7 @@ impl World {
     }
 
     fn put(&mut self, state: &State) {
-        let extent = LogExtent::of(self.transcript.as_bytes());
+        let extent = LogExtent::of(self.transcript.as_bytes(), ObjectFormat::Sha1);
         self.state = Some(write_state(state, &self.workflow.phase_key, "schema", extent));
     }
 }

@@ -7,7 +7,7 @@ use super::past::{
 use crate::audit::records::{SCHEMA, line_of, parsed, relinked, without_last};
 use crate::core::world::{LIFECYCLE, passing};
 use crate::model::Chance;
-use orch::base::{ArtifactName, Digest};
+use orch::base::{ArtifactName, Digest, ObjectFormat};
 use orch::decide::{
     ActorKind, ActorStatus, By, Evidence, HistoryEntry, Kind, Recorded, State, Transition, apply, confirm,
     evaluate, override_to, reopen, rollback, settle,
@@ -509,7 +509,7 @@ fn hide_behind_size(past: &mut Past, task: &str) -> Option<Tree> {
     let log = log(past.tree(), task);
     let older = log.events().filter(|event| !log.heads().contains(&event.id)).last()?.id;
     let state = log.state_at(&older, &mut FoldCache::default()).ok()?;
-    let extent = LogExtent::of(transcript.as_bytes());
+    let extent = LogExtent::of(transcript.as_bytes(), ObjectFormat::Sha1);
     let mut tree = past.tree().clone();
     write(&mut tree, task, "state.json", write_state(&state, "phase", SCHEMA, extent));
     Some(tree)

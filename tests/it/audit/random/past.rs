@@ -5,7 +5,7 @@
 use crate::audit::records::{SCHEMA, is_fold, steps_from};
 use crate::core::world::LIFECYCLE;
 use crate::model::Chance;
-use orch::base::{Digest, RepoPath, TaskId, Timestamp};
+use orch::base::{Digest, ObjectFormat, RepoPath, TaskId, Timestamp};
 use orch::decide::{ActorKind, By, Facts, Recorded, Stamp, State};
 use orch::record::{EventLog, FoldCache, LogExtent, RecordReading, StateText, read_record, write_state};
 use orch::scan::{FileSet, Matcher, ReadLimits, Schemas, ValidationCache, observe};
@@ -271,7 +271,7 @@ fn takes_over(before: &Tree, after: &Tree) -> bool {
 
 /// Observes a task in a tree.
 pub fn look(tree: &Tree, task: &str) -> Seen {
-    let mut files = FileSet::default();
+    let mut files = FileSet::empty(ObjectFormat::Sha1);
     for (path, text) in below(tree, task) {
         files.put(RepoPath::new(path).expect("valid"), text.as_bytes().to_vec());
     }
@@ -324,7 +324,7 @@ pub fn write(tree: &mut Tree, task: &str, name: &str, text: impl Into<Arc<str>>)
 
 /// Writes a state, with a proper seal, and a log.
 pub fn put(tree: &mut Tree, task: &str, state: &State, transcript: &str) {
-    let extent = LogExtent::of(transcript.as_bytes());
+    let extent = LogExtent::of(transcript.as_bytes(), ObjectFormat::Sha1);
     write(tree, task, "state.json", write_state(state, "phase", SCHEMA, extent));
     write(tree, task, "transcript.jsonl", transcript);
 }
