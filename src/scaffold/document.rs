@@ -189,12 +189,56 @@ fn actions(plan: &LoopPlan<'_>, text: &mut DocumentText) {
     text.machine(&lines);
 }
 
+/// What happens to a loop that something goes wrong with.
+const RECOVERY: &str = "
+| what went wrong | what happens |
+| --- | --- |
+| an action fails | it is tried again, three times in all; then it is given up, and its rules are skipped |
+| three actions were given up | the loop ends as `failed` |
+| a result does not fit the state | it counts as a failure, and the state stays as it was |
+| the process dies | `orch run` goes on after the last recorded step |
+| the state is lost or damaged | `orch recover` brings it back from git or the transcript |
+| a person ends the loop | `orch stop` leads to `user_exit`; `orch reopen` takes it up again |
+";
+
+/// The termination conditions as written, each with what it leads to.
+fn conditions(plan: &LoopPlan<'_>) -> String {
+    let known = |text: &str| match text {
+        "user_exit" => Some("a person ends the loop with `orch stop`".to_owned()),
+        "error_limit" => Some(format!("three actions were given up: `{}`", plan.failure())),
+        "task_completed" => Some("the loop has ended as `completed`".to_owned()),
+        "max_iterations" => Some(format!("{MAX_ITERATIONS} actions were done: `{}`", plan.failure())),
+        _ => None,
+    };
+    let mut rows = String::new();
+    for end in &plan.skill.ends {
+        let own = || {
+            let mut targets: Vec<&str> = Vec::new();
+            for found in plan.ends.iter().filter(|found| found.pointer == end.pointer) {
+                let target = if found.when.is_limit { plan.failure() } else { "completed" };
+                if !targets.contains(&target) {
+                    targets.push(target);
+                }
+            }
+            match targets.as_slice() {
+                [] => "a status that is terminal anyway".to_owned(),
+                found => format!("it holds: `{}`", found.join("` or `")),
+            }
+        };
+        let meaning = known(end.text.trim()).unwrap_or_else(own);
+        rows.push_str(&format!("- {}: {meaning}\n", escaped(&end.text)));
+    }
+    if rows.is_empty() { "- none\n".to_owned() } else { rows }.trim_end().to_owned()
+}
+
 fn ends(plan: &LoopPlan<'_>, text: &mut DocumentText) {
     text.prose("## When the loop ends");
     text.prose(
         "These rules come first. An action that fails three times in a row is given up. After three given-up \
          actions\nthe task fails. A person may end the loop at any time.",
     );
+    text.prose(format!("The configuration lists these conditions:\n\n{}", conditions(plan)));
+    text.prose(RECOVERY.trim());
     let before = [SPEC_REVIEW, "pending", "running"];
     let mut lines = RuleDraft::to(
         "too-many-failures",

@@ -3,6 +3,7 @@
 //! Nothing here reads or writes a file, and expressions of a configuration are never evaluated: each is
 //! parsed and translated to CEL, or rejected.
 
+mod chain;
 mod document;
 mod expression;
 mod fault;
@@ -18,7 +19,7 @@ mod words;
 
 pub use fault::{SkillFault, SkillRefused};
 pub use field::Field;
-pub use skill::{Condition, Skill, SkillAction, read};
+pub use skill::{Condition, Skill, SkillAction, SkillPhase, read};
 
 use crate::base::{Code, Diagnostic, words};
 use crate::workflow::{Document, System, check, compile, format};
@@ -50,20 +51,23 @@ pub fn scaffold(
     skill: &Skill,
     strategy: Strategy,
 ) -> Result<(GeneratedFiles, Vec<SkillFault>), Vec<SkillFault>> {
-    let mut skill = plan::with_nullable(skill.clone());
+    if !skill.phases.is_empty() {
+        return chain::chain(name, skill).map(|files| (files, Vec::new()));
+    }
+    let mut faults = Vec::new();
+    let mut skill = plan::with_nullable(plan::with_implied(skill.clone(), &mut faults));
     let has_last = skill.actions.iter().any(|action| action.name == plan::COMPLETE);
     if strategy == Strategy::User && !has_last {
         skill.actions.push(last_action());
     }
-    let mut faults = Vec::new();
     let plan = plan::plan(name, &skill, strategy, &mut faults);
     if faults.iter().any(|fault| fault.diagnostic.is_error()) {
         return Err(faults);
     }
     let mut files = vec![
         (format!("schemas/{name}-state.schema.json"), state_schema::state(&plan)),
-        (format!("schemas/{name}-spec-review.schema.json"), state_schema::review(&plan)),
-        (format!("agents/{name}-spec-review.md"), prose::review(&plan)),
+        (format!("schemas/{name}-spec-review.schema.json"), state_schema::review(name)),
+        (format!("agents/{name}-spec-review.md"), prose::review(name)),
         (format!("workflows/{name}/README.md"), prose::readme(&plan)),
     ];
     for planned in &plan.actions {

@@ -7,9 +7,10 @@
 use super::Strategy;
 use super::expression::alternatives;
 use super::fault::{SkillFault, SkillRefused};
-use super::skill::{Condition, Skill, SkillAction};
+use super::field::{Field, Type};
+use super::skill::{Condition, KEPT, Skill, SkillAction, is_name};
 use super::translate::{FieldNames, Translated, nullable, translate};
-use crate::base::Code;
+use crate::base::{Code, nearest};
 use crate::workflow::Guard;
 use std::cell::Cell;
 
@@ -101,6 +102,29 @@ pub(super) fn with_nullable(mut skill: Skill) -> Skill {
     for field in skill.fields.iter_mut().filter(|field| names.contains(&field.name)) {
         field.optional = true;
     }
+    skill
+}
+
+/// The skill with a field for each name that is a whole precondition and that nothing declares, with a warning.
+/// A name that resembles a declared one is a misspelling, which the translation rejects.
+pub(super) fn with_implied(mut skill: Skill, faults: &mut Vec<SkillFault>) -> Skill {
+    let mut implied: Vec<Field> = Vec::new();
+    for condition in skill.actions.iter().flat_map(|action| &action.preconditions) {
+        let name = condition.text.trim().trim_start_matches('!').trim();
+        let name = name.strip_prefix("state.").unwrap_or(name);
+        let declared = || skill.fields.iter().map(Field::name).chain(KEPT);
+        let is_known =
+            declared().any(|known| known == name) || implied.iter().any(|field| field.name == name);
+        if is_known || !is_name(name) || nearest(name, declared()).is_some() {
+            continue;
+        }
+        let message = format!("no field `{name}` is declared, so it is taken for true or false");
+        let fault = SkillFault::warning(&condition.pointer, Code::SkillType, message);
+        faults.push(fault.hint("declare it under `state_schema.fields`"));
+        let description = String::new();
+        implied.push(Field { name: name.to_owned(), kind: Type::Bool, optional: false, description });
+    }
+    skill.fields.extend(implied);
     skill
 }
 

@@ -6,7 +6,7 @@ use super::skill::SPEC_REVIEW;
 use super::words::plain;
 
 /// The instructions for the review of the specification.
-pub(super) fn review(plan: &LoopPlan<'_>) -> String {
+pub(super) fn review(name: &str) -> String {
     format!(
         "# Review the specification\n\n\
          First read the documents that the work of `{name}` has to satisfy:\n\n\
@@ -14,8 +14,7 @@ pub(super) fn review(plan: &LoopPlan<'_>) -> String {
          - every document that the task or the README refers to.\n\n\
          Then write `spec-review.json` into the task's directory. Set `status` to `complete` if you could start now,\n\
          otherwise to `incomplete`, and list what is missing under `open_questions`. List every document that you read under\n\
-         `specs_loaded`, as a path from the root of the repository. Change nothing else.\n",
-        name = plan.name
+         `specs_loaded`, as a path from the root of the repository. Change nothing else.\n"
     )
 }
 

@@ -35,10 +35,29 @@ pub struct Skill {
     pub quality: Vec<String>,
     /// The fields of its state, except those that `orch` manages.
     pub fields: Vec<Field>,
+    /// The phases of a sequential skill, in order; empty for a loop.
+    pub phases: Vec<SkillPhase>,
     /// Its actions, in document order.
     pub actions: Vec<SkillAction>,
     /// The conditions that end it.
     pub ends: Vec<Condition>,
+}
+
+/// A phase of a sequential skill as written.
+#[derive(Debug, Clone)]
+pub struct SkillPhase {
+    /// The id as written: `01-scan`.
+    pub id: String,
+    /// The name in the workflow: `scan`.
+    pub name: String,
+    /// A line for people.
+    pub title: String,
+    /// What the phase does.
+    pub description: String,
+    /// What it reads besides the outputs of the phases before, as written.
+    pub input: Vec<String>,
+    /// The file that it writes, relative to the directory of the task.
+    pub output: String,
 }
 
 /// An action as written.
@@ -90,6 +109,9 @@ impl SkillReader {
             return Skill::default();
         };
         self.mode(top);
+        self.dropped(top, "", &["context_strategy"], "files and the state are the context of every task");
+        self.dropped(top, "", &["llm_integration"], "configure the programs in orch.toml, `[executor.NAME]`");
+        self.dropped(top, "", &["allowed_tools", "mcp_tools"], "the executor decides which tools it may use");
         let name = self.text(top, "", "skill_name", true);
         let shown = self.text(top, "", "display_name", false);
         let description = self.text(top, "", "description", true);
@@ -101,6 +123,12 @@ impl SkillReader {
             quality: lines(top.get("quality")),
             ..Skill::default()
         };
+        if top.get("execution_mode").and_then(Value::as_str) == Some(SEQUENTIAL) {
+            self.dropped(top, "", &["autonomous_config"], "a sequential skill has no loop");
+            skill.phases = self.phases(top);
+            return skill;
+        }
+        self.dropped(top, "", &["sequential_config"], "this skill is a loop, not a chain of phases");
         let Some(loop_of) = self.object(top, "", "autonomous_config") else { return skill };
         let pointer = "/autonomous_config";
         self.slips(loop_of, pointer, &["state_schema", "actions", "termination_conditions"]);
@@ -116,16 +144,61 @@ impl SkillReader {
 
     fn mode(&mut self, top: &Map<String, Value>) {
         let mode = self.text(top, "", "execution_mode", false);
-        if mode == "sequential" {
-            let fault =
-                SkillFault::error("/execution_mode", Code::SkillValue, "a sequential skill has no loop");
-            self.faults
-                .push(fault.hint("add an `autonomous_config` and set the mode to autonomous or hybrid"));
-        } else if !["", "autonomous", "hybrid"].contains(&mode.as_str()) {
+        if !["", "autonomous", "hybrid", SEQUENTIAL].contains(&mode.as_str()) {
             let fault =
                 SkillFault::error("/execution_mode", Code::SkillValue, format!("there is no mode `{mode}`"));
-            self.faults.push(fault.hint("the modes are: autonomous, hybrid"));
+            self.faults.push(fault.hint("the modes are: autonomous, hybrid, sequential"));
         }
+    }
+
+    /// Warns of keys that have no effect.
+    fn dropped(&mut self, object: &Map<String, Value>, pointer: &str, keys: &[&str], hint: &str) {
+        for key in keys.iter().filter(|key| object.get(**key).is_some_and(|value| !value.is_null())) {
+            let message = format!("`{key}` has no effect in the generated workflow");
+            let fault = SkillFault::warning(child(pointer, key), Code::SkillDropped, message);
+            self.faults.push(fault.hint(hint));
+        }
+    }
+
+    fn phases(&mut self, top: &Map<String, Value>) -> Vec<SkillPhase> {
+        const KEYS: [&str; 8] =
+            ["id", "name", "description", "input", "output", "parallel", "condition", "agent"];
+        let Some(chain) = self.object(top, "", "sequential_config") else { return Vec::new() };
+        let above = "/sequential_config";
+        self.slips(chain, above, &["phases"]);
+        let mut phases: Vec<SkillPhase> = Vec::new();
+        let items = self.items(chain, above, "phases", true);
+        if items.is_empty() && self.faults.iter().all(|fault| !fault.diagnostic.is_error()) {
+            self.error("/sequential_config/phases", Code::SkillValue, "there are no phases");
+        }
+        for (pointer, item) in items {
+            self.slips(item, &pointer, &KEYS);
+            self.dropped(item, &pointer, &["agent"], "configure the program of the phase in orch.toml");
+            self.dropped(item, &pointer, &["parallel", "condition"], "the phases follow one another");
+            let id = self.text(item, &pointer, "id", true);
+            let shown = self.text(item, &pointer, "name", false);
+            let phase = SkillPhase {
+                name: phase_name(&id),
+                title: if shown.is_empty() { id.clone() } else { shown },
+                description: self.text(item, &pointer, "description", false),
+                input: self.texts(item, &pointer, "input"),
+                output: self.text(item, &pointer, "output", true),
+                id,
+            };
+            let at = format!("{pointer}/id");
+            let is_taken = [SPEC_REVIEW, "completed"].contains(&phase.name.as_str());
+            if !phase.id.is_empty() && !is_action(&phase.name) {
+                self.error(&at, Code::SkillName, format!("`{}` cannot be the id of a phase", phase.id));
+            } else if is_taken || phases.iter().any(|other| is_same(&other.name, &phase.name)) {
+                self.error(&at, Code::SkillName, format!("another phase is called `{}`", phase.name));
+            }
+            if let Some(other) = phases.iter().find(|other| other.output == phase.output) {
+                let message = format!("`{}` writes this file, too", other.id);
+                self.error(&format!("{pointer}/output"), Code::SkillValue, message);
+            }
+            phases.push(phase);
+        }
+        phases
     }
 
     fn fields(&mut self, loop_of: &Map<String, Value>) -> Vec<Field> {
@@ -343,6 +416,8 @@ impl SkillReader {
     }
 }
 
+/// The mode of a skill whose phases follow one another.
+const SEQUENTIAL: &str = "sequential";
 /// The action that reviews the specification, in every generated workflow.
 pub(super) const SPEC_REVIEW: &str = "spec_review";
 
@@ -353,6 +428,12 @@ pub(super) fn machine_name(id: &str) -> String {
     let name: String = bare.chars().map(|c| if matches!(c, '-' | '.' | ' ') { '_' } else { c }).collect();
     // Some words are reserved in CEL.
     if is_name(&name) { name } else { format!("{name}_") }
+}
+
+/// The name of a phase in the workflow: its id without the number in front.
+fn phase_name(id: &str) -> String {
+    let bare = id.trim_start_matches(|c: char| c.is_ascii_digit() || c == '-');
+    machine_name(if bare.is_empty() { id } else { bare })
 }
 
 /// Whether a condition can use this name for a member.

@@ -37,11 +37,11 @@ pub(super) fn state(plan: &LoopPlan<'_>) -> String {
 }
 
 /// The schema of the review.
-pub(super) fn review(plan: &LoopPlan<'_>) -> String {
-    let specification = format!("system/workflows/{}/README.md", plan.name);
+pub(super) fn review(name: &str) -> String {
+    let specification = format!("system/workflows/{name}/README.md");
     pretty(&json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "$id": format!("{}-spec-review.schema.json", plan.name),
+        "$id": format!("{name}-spec-review.schema.json"),
         "title": "Review of the specification",
         "description": "The documents that the work has to satisfy, read before the loop starts.",
         "type": "object",

@@ -28,9 +28,8 @@ const MAX_INTEGER: i64 = (1 << 53) - 1;
 const SIGNS: [&str; 14] = ["===", "!==", "<=", ">=", "&&", "||", "<", ">", "!", ".", "(", ")", ",", "-"];
 
 /// JavaScript operators that are not supported, with the alternative; longer ones first.
-const FOREIGN: [(&str, &str); 12] = [
+const FOREIGN: [(&str, &str); 11] = [
     ("=>", "functions are not supported; write a condition"),
-    ("?.", "write `.`: missing members count as absent anyway"),
     ("==", "write `===`"),
     ("!=", "write `!==`"),
     ("=", "to compare, write `===`; assignments are not supported"),
@@ -74,6 +73,10 @@ fn token(text: &str, at: usize, next: char) -> Result<Token, SkillRefused> {
         return Ok(Token { kind: TokenKind::Name(text[span.clone()].to_owned()), span });
     }
     let rest = &text[at..];
+    // A missing member counts as absent anyway, so `?.` means the same as `.`.
+    if rest.starts_with("?.") {
+        return Ok(Token { kind: TokenKind::Sign("."), span: at..at + 2 });
+    }
     if let Some(sign) = SIGNS.iter().find(|sign| rest.starts_with(**sign))
         && !FOREIGN.iter().any(|(foreign, _)| rest.starts_with(foreign) && foreign.len() > sign.len())
     {
@@ -166,7 +169,6 @@ mod tests {
             ("a == 1", 2..4, "write `===`"),
             ("a != 1", 2..4, "write `!==`"),
             ("a = 1", 2..3, "to compare, write `===`; assignments are not supported"),
-            ("a?.b", 1..3, "write `.`: missing members count as absent anyway"),
             ("a.b[0]", 3..4, "elements cannot be read; write `.length` or `.includes(x)`"),
             ("a => b", 2..4, "functions are not supported; write a condition"),
             ("a & b", 2..3, "write `&&`"),

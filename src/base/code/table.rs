@@ -490,6 +490,10 @@ codes! {
         "The commit cannot be signed.",
         "`commit.gpgSign` is on, and the signing program failed or asks for a passphrase. An unsigned commit is never made instead.",
         "Correct `user.signingKey` and `gpg.format`, or unlock the key. To sign nothing here: `git config commit.gpgSign false`.";
+    SkillDropped = "skill-dropped", Finding,
+        "A part of a skill configuration has no effect in the generated workflow.",
+        "orch settles it elsewhere, for example in orch.toml, or not at all.",
+        "Settle it where the finding says, or ignore the warning.";
     SkillExpression = "skill-expression", Finding,
         "A condition of a skill configuration is rejected.",
         "It cannot be translated, compares different types, or names an unknown field.",

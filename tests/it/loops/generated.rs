@@ -2,6 +2,7 @@
 
 use super::matrix::slice;
 use super::simulator::{Ended, Job, Machine, Reply, Simulation};
+use crate::core::world::World;
 use crate::harness::project;
 use crate::model::Chance;
 use orch::decide::{Ending, Mode, Verdict};
@@ -19,7 +20,7 @@ fn machine(fixture: &str, strategy: Strategy) -> Machine {
 
 fn machine_of(config: &Value, strategy: Strategy) -> Machine {
     let (skill, faults) = read(config);
-    assert_eq!(faults, []);
+    assert!(faults.iter().all(|fault| !fault.diagnostic.is_error()), "{faults:#?}");
     let (made, _) = scaffold("made", &skill, strategy).unwrap_or_else(|faults| panic!("{faults:#?}"));
     let system = made.into_iter().fold(System::empty(), |system, (path, text)| system.with(path, text));
     let text = system.workflow("made").expect("a document").to_owned();
@@ -339,6 +340,126 @@ fn a_condition_of_its_own_ends_it_as_completed() {
     });
     assert_eq!(task.phase(), "completed");
     assert_eq!(task.trace.last().map(String::as_str), Some("review"));
+}
+
+/// The shape of the example that the generator's own description gives: names that nothing declares, effects in
+/// prose, no condition for the end of the work.
+#[test]
+fn an_example_with_undeclared_names_runs_to_its_good_end() {
+    let action = |id: &str, conditions: &[&str]| json!({"id": id, "preconditions": conditions, "effects": ["Show it"]});
+    let config = json!({"skill_name": "s", "description": "d", "execution_mode": "autonomous",
+        "autonomous_config": {
+            "state_schema": {"fields": [{"name": "tasks", "type": "object[]"}]},
+            "actions": [action("action-list", &[]), action("action-create", &[]),
+                action("action-edit", &["task_selected"]), action("action-delete", &["task_selected"])],
+            "termination_conditions": ["user_exit", "error_limit"]}});
+    let (skill, faults) = read(&config);
+    assert_eq!(faults, []);
+    let (_, warnings) = scaffold("made", &skill, Strategy::Priority).expect("generated");
+    let warned: Vec<String> = warnings.iter().map(|fault| fault.diagnostic.message.clone()).collect();
+    assert_eq!(warned, ["no field `task_selected` is declared, so it is taken for true or false"]);
+    let machine = machine_of(&config, Strategy::Priority);
+    let mut task = machine.task();
+    let ended = run(&machine, &mut task, Mode::Auto, |job| {
+        (job.action.as_str() == "create").then(|| json!({"stateUpdates": {"task_selected": true}}))
+    });
+    assert_eq!((ended.ending, task.phase().as_str()), (Ending::Completed, "completed"));
+    assert_eq!(task.trace, ["spec_review", "list", "create", "edit", "delete"]);
+}
+
+#[test]
+fn optional_chaining_means_what_a_dot_means() {
+    let config = |condition: &str| {
+        json!({"skill_name": "s", "description": "d", "autonomous_config": {
+            "state_schema": {"fields": [{"name": "pending_items", "type": "string[] | null"}]},
+            "actions": [{"id": "process", "preconditions": [condition]}]}})
+    };
+    let when = |condition: &str| {
+        machine_of(&config(condition), Strategy::State).workflow.actions[1].when.text().to_owned()
+    };
+    assert_eq!(when("pending_items?.length > 0"), when("pending_items.length > 0"));
+}
+
+#[test]
+fn what_a_configuration_says_without_effect_is_told() {
+    let config = json!({"skill_name": "s", "description": "d", "context_strategy": "file",
+        "llm_integration": {"enabled": true}, "allowed_tools": ["Read"], "mcp_tools": [],
+        "sequential_config": {"phases": []},
+        "autonomous_config": {"actions": [{"id": "one"}]}});
+    let (_, faults) = read(&config);
+    let told: Vec<(&str, bool)> =
+        faults.iter().map(|fault| (fault.pointer.as_str(), fault.diagnostic.is_error())).collect();
+    let keys =
+        ["/context_strategy", "/llm_integration", "/allowed_tools", "/mcp_tools", "/sequential_config"];
+    assert_eq!(told, keys.map(|key| (key, false)));
+}
+
+#[test]
+fn the_document_lists_how_it_ends_and_recovers() {
+    let config = json!({"skill_name": "s", "description": "d", "autonomous_config": {
+        "state_schema": {"fields": [{"name": "score", "type": "number"}]},
+        "actions": [{"id": "one"}],
+        "termination_conditions": ["user_exit", "max_iterations", "score >= 90", "error_count > 1"]}});
+    let (files, _) = scaffold("made", &read(&config).0, Strategy::Priority).expect("generated");
+    let document = &files.iter().find(|(path, _)| path == "workflows/made.md").expect("a document").1;
+    for line in [
+        "- user\\_exit: a person ends the loop with `orch stop`",
+        "- max\\_iterations: 100 actions were done: `failed`",
+        "- score \\>= 90: it holds: `completed`",
+        "- error\\_count \\> 1: it holds: `failed`",
+        "| an action fails | it is tried again, three times in all; then it is given up, and its rules are skipped |",
+    ] {
+        assert!(document.contains(line), "{line}: {document}");
+    }
+}
+
+/// A sequential skill is a chain of phases: each waits for the file of the one before.
+#[test]
+fn a_sequential_skill_is_a_chain_with_a_gate_each() {
+    let config = json!({"skill_name": "docs", "description": "Documents an interface.",
+        "execution_mode": "sequential",
+        "sequential_config": {"phases": [
+            {"id": "01-scan", "name": "Scan", "output": "endpoints.json", "input": ["src"]},
+            {"id": "02-analyze", "name": "Analyze", "output": "analysis.json"},
+            {"id": "03-write", "name": "Write", "output": "api.md"}]}});
+    let (skill, faults) = read(&config);
+    assert_eq!(faults, []);
+    let (files, warnings) = scaffold("made", &skill, Strategy::Priority).expect("generated");
+    assert_eq!(warnings, []);
+    let system = files.into_iter().fold(System::empty(), |system, (path, text)| system.with(path, text));
+    let text = system.workflow("made").expect("a document").to_owned();
+    let (workflow, problems) = compile(&Document::new("made", "made.md", text), &system);
+    assert_eq!(problems, []);
+    let mut world = World::new(std::sync::Arc::new(workflow.expect("compiled")));
+    for (path, text, before) in [
+        ("spec-review.json", r#"{"status": "complete", "specs_loaded": ["README.md"]}"#, "spec_review"),
+        ("endpoints.json", "[1]", "scan"),
+        ("analysis.json", "{}", "analyze"),
+    ] {
+        assert_eq!(world.settle().decision.phase.expect("a phase").as_str(), before);
+        world.write(path, text);
+    }
+    assert_eq!(world.settle().decision.phase.expect("a phase").as_str(), "write");
+    // What is scanned anew is analyzed anew.
+    world.write("endpoints.json", "[2]");
+    assert_eq!(world.settle().decision.phase.expect("a phase").as_str(), "analyze");
+    world.write("analysis.json", "{\"n\": 2}");
+    world.write("api.md", "# API\n");
+    assert!(world.settle().decision.is_done());
+    for (broken, message) in [
+        (json!([]), "there are no phases"),
+        (json!([{"id": "01-scan"}]), "`output` is missing"),
+        (json!([{"id": "1", "output": "a.md"}]), "cannot be the id of a phase"),
+        (json!([{"id": "a", "output": "a.md"}, {"id": "b", "output": "a.md"}]), "writes this file, too"),
+    ] {
+        let config = json!({"skill_name": "s", "description": "d", "execution_mode": "sequential",
+            "sequential_config": {"phases": broken}});
+        let (_, faults) = read(&config);
+        assert!(
+            faults.iter().any(|fault| fault.diagnostic.message.contains(message)),
+            "{message}: {faults:?}"
+        );
+    }
 }
 
 #[test]
