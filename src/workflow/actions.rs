@@ -3,7 +3,7 @@
 use super::compile::{Compiler, KnownNames, clamp, is_reserved};
 use super::place::bad_path;
 use super::raw::{RawAction, RawAsk, RawLimits, Text};
-use super::{Action, Ask, Guard, Limits, Times, ValueKind};
+use super::{Action, Ask, Guard, Limits, Times, Types};
 use crate::base::{ActionName, ArtifactName, Code, Diagnostic, Period, Spanned};
 
 impl Compiler<'_> {
@@ -111,7 +111,7 @@ impl Compiler<'_> {
     pub(super) fn condition(&mut self, text: &Text, known: &KnownNames<'_>) -> Guard {
         let guard = self.guard(text);
         self.check_names(text, &guard, known.artifacts, known.defines);
-        if guard.kind() == ValueKind::Other {
+        if !guard.types().meets(Types::BOOL) {
             let message = "the guard does not yield true or false";
             let hint = "compare the value, for example with `== 0`";
             self.problem(&text.span, Diagnostic::error(Code::GuardNotBoolean, message).hint(hint));

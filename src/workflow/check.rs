@@ -1,9 +1,10 @@
-//! Likely mistakes in a compiled workflow: unreachable phases, rules that never fire.
+//! Likely mistakes in a compiled workflow: unreachable phases, rules that never fire, guards whose types do not fit.
 //!
 //! These are warnings: the workflow runs, but hardly as its author intended.
 
 use super::diagram::block;
-use super::place::{advised, find_word};
+use super::place::{advised, find_word, source_offset};
+use super::value_types::check_types;
 use super::{Artifact, Document, Outcome, Rule, Workflow};
 use crate::base::{Code, Diagnostic, PhaseId, Place};
 
@@ -20,6 +21,7 @@ pub fn check(document: &Document, workflow: &Workflow) -> Vec<Diagnostic> {
     unproduced(document, workflow, &mut findings);
     actions(document, workflow, &mut findings);
     stale_diagram(document, workflow, &mut findings);
+    findings.extend(check_types(document, workflow));
     Diagnostic::in_order(findings.into_iter().map(advised).collect())
 }
 
@@ -195,12 +197,12 @@ fn stale_diagram(document: &Document, workflow: &Workflow, findings: &mut Vec<Di
 
 /// The place of a word in the guard of a rule, or of the rule if the word is in a named expression.
 fn in_guard(document: &Document, rule: &Rule, word: &str) -> Place {
-    let line = usize::try_from(rule.place.line.unwrap_or(1)).unwrap_or(1);
-    let head: usize = document.text.split_inclusive('\n').take(line - 1).map(str::len).sum();
-    let guard = rule.when.text();
-    let found = document.text[head..].find(guard).filter(|_| guard.contains(word));
-    match found.zip(find_word(guard, word)) {
-        Some((start, offset)) => document.place(head + start + offset, word.len()),
+    let (guard, span) = (rule.when.source(), rule.when.span());
+    match find_word(guard, word).filter(|_| !span.is_empty()) {
+        Some(offset) => {
+            let start = span.start + source_offset(&document.text[span], guard, offset);
+            document.place(start, word.len())
+        }
         None => rule.place.clone(),
     }
 }

@@ -17,13 +17,14 @@ mod rule;
 mod schema_field;
 mod system;
 mod tree;
+mod value_types;
 
 pub use action::{Action, Ask, Limits, Signal, Times, is_within};
 pub use check::check;
 pub use compile::compile;
 pub use diagram::{DiagramFormat, diagram, format};
 pub use document::Document;
-pub use guard::{Guard, GuardError, ValueKind};
+pub use guard::{Guard, GuardError, Types};
 pub use schema_field::{is_list, schema_field};
 pub use system::System;
 pub use tree::{TreePart, TreeScope, is_tree_name, tree_name};
@@ -399,16 +400,24 @@ impl Format {
     /// The format that the extension of a path implies.
     #[must_use]
     pub fn of_path(path: &str) -> Self {
-        match path.rsplit_once('.').map(|(_, extension)| extension) {
-            Some("json") => Self::Json,
-            Some("jsonl" | "ndjson") => Self::Jsonl,
-            Some("md" | "markdown") => Self::Markdown,
-            Some("xml") => Self::Junit,
-            Some("patch" | "diff") => Self::Patch,
-            Some("yaml" | "yml") => Self::Yaml,
-            Some("toml") => Self::Toml,
-            Some("csv") => Self::Csv,
-            _ => Self::Text,
-        }
+        let extension = path.rsplit_once('.').map(|(_, extension)| extension);
+        extension.and_then(Self::of_extension).unwrap_or(Self::Text)
+    }
+
+    /// The format that an extension implies; `None` for an unknown one, whose files are read as text.
+    #[must_use]
+    pub fn of_extension(extension: &str) -> Option<Self> {
+        Some(match extension {
+            "json" => Self::Json,
+            "jsonl" | "ndjson" => Self::Jsonl,
+            "md" | "markdown" => Self::Markdown,
+            "xml" => Self::Junit,
+            "patch" | "diff" => Self::Patch,
+            "yaml" | "yml" => Self::Yaml,
+            "toml" => Self::Toml,
+            "csv" => Self::Csv,
+            "txt" | "text" | "log" => Self::Text,
+            _ => return None,
+        })
     }
 }

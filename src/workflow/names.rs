@@ -15,11 +15,15 @@ impl Compiler<'_> {
     /// Parses a guard. An invalid guard is reported and replaced by another, so that names that depend on it
     /// cause no further findings; the document is rejected anyway.
     pub(super) fn guard(&mut self, text: &Text) -> Guard {
-        Guard::parse(&text.value).unwrap_or_else(|error| {
-            let at = self.inside(text, error.offset);
-            self.problem(&(at..at + 1), Diagnostic::error(error.code, error.message));
-            Guard::always()
-        })
+        match Guard::parse(&text.value) {
+            Ok(guard) => guard.at(text.span.clone()),
+            Err(error) => {
+                let at = self.inside(text, error.offset);
+                let problem = Diagnostic::error(error.code, error.message);
+                self.problem(&(at..at + 1), Diagnostic { hint: error.hint, ..problem });
+                Guard::always()
+            }
+        }
     }
 
     /// Checks every name that a guard reads.

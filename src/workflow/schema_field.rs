@@ -1,5 +1,6 @@
 //! The part of a JSON Schema that describes one value of a document.
 
+use super::guard::ITEM;
 use crate::base::pointer::unescape;
 use serde_json::Value;
 
@@ -7,14 +8,15 @@ use serde_json::Value;
 const MOST_REFERENCES: usize = 16;
 
 /// The part of `schema` that describes the value at a JSON pointer; `None` if it describes no such value.
-/// References within the schema are followed.
+/// References within the schema are followed. The segment `[]` stands for each item of a list.
 #[must_use]
 pub fn schema_field<'s>(schema: &'s Value, pointer: &str) -> Option<&'s Value> {
     let mut here = resolved(schema, schema)?;
     for segment in pointer.split('/').skip(1) {
         let member = here.get("properties").and_then(|members| members.get(unescape(segment)));
         let rest = || here.get("additionalProperties").filter(|rest| rest.is_object());
-        here = resolved(schema, member.or_else(rest)?)?;
+        let items = || here.get("items").filter(|_| segment == ITEM);
+        here = resolved(schema, member.or_else(rest).or_else(items)?)?;
     }
     Some(here)
 }
@@ -44,6 +46,7 @@ mod tests {
             "properties": {
                 "a/b": {"type": "array"},
                 "c": {"$ref": "#/$defs/c"},
+                "g": {"items": {"type": "string"}},
                 "d": {"additionalProperties": {"type": "string"}},
                 "e": {"$ref": "#/properties/e"}
             },
@@ -53,6 +56,8 @@ mod tests {
             ("/a~1b", Some(json!({"type": "array"}))),
             ("/c/f", Some(json!({"enum": [1, 2]}))),
             ("/d/any", Some(json!({"type": "string"}))),
+            ("/g/[]", Some(json!({"type": "string"}))),
+            ("/g/0", None),
             ("/e", None),
             ("/none", None),
             ("/c/none", None),

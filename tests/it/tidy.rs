@@ -293,6 +293,7 @@ fn each_crate_of_the_outside_has_one_home() {
         ("notify", "watch/"),
         ("jsonschema", "scan/schema/"),
         ("cel", "workflow/guard/"),
+        ("regex", "workflow/guard/"),
         ("libc", "scan/regular.rs"),
         ("rustix::fs", "scan/directory.rs"),
         ("rustix::process", "run/"),

@@ -182,6 +182,10 @@ codes! {
         "The guard of a rule could not be evaluated.",
         "It compares values of incompatible types, or reads a value that is absent.",
         "Run `orch explain TASK` for the part and its values; then correct the guard or the artifact.";
+    GuardFunction = "guard-function", Usage,
+        "A guard calls a function that does not exist, or in a way in which it cannot be called.",
+        "The name is misspelled, or arguments are missing or too many.",
+        "Call it as the hint says; `docs/workflows.md` lists the functions.";
     GuardLimit = "guard-limit", Usage,
         "A guard is longer or deeper than allowed.",
         "Guards are limited so that evaluating a task always ends quickly.",
@@ -190,10 +194,19 @@ codes! {
         "A guard never yields true or false.",
         "The expression ends in a number, a text or a list.",
         "Compare the value with something, for example `count(x) > 0`.";
+    GuardPattern = "guard-pattern", Usage,
+        "The pattern of `matches` in a guard is invalid.",
+        "It is no regular expression, is too large, or is computed instead of written as a literal text.",
+        "Correct the pattern. Look-around and back-references do not exist, so that a match always ends quickly.";
     GuardSyntax = "guard-syntax", Usage,
         "A guard is not a CEL expression.",
         "An operator, a bracket or a quote is missing or misplaced.",
         "Correct it at the column that the message names, for example `plan.ready && plan.data.ok`.";
+    GuardType = "guard-type", Finding,
+        "A guard uses a value in a way that does not fit its type.",
+        "It compares, computes with or calls a function on a value of another type, or reads what the format of an \
+         artifact never has, for example members of a file whose extension is unknown, which is read as text.",
+        "Compare values of one type; convert with `int()`, `double()` or `string()`; or set `format` of the artifact.";
     GuardUnasked = "guard-unasked", Finding,
         "A guard reads the data of an artifact that may be absent.",
         "It uses `.data` without checking `.ready` or `.valid` first, which can end in `guard-error`.",

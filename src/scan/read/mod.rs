@@ -55,7 +55,7 @@ pub fn read(format: Format, path: &RepoPath, bytes: &[u8]) -> ReadResult {
         Format::Markdown => with_text(path, bytes.strip_prefix(MARK).unwrap_or(bytes), markdown::read),
         Format::Junit => with_text(path, bytes, junit::read),
         Format::Text => with_text(path, bytes, |_, text| {
-            ReadResult::of(json!({"bytes": text.len(), "lines": text.lines().count()}))
+            ReadResult::of(json!({"bytes": text.len(), "lines": text.lines().collect::<Vec<_>>()}))
         }),
         Format::Patch => with_text(path, bytes, patch::read),
         Format::Yaml => with_text(path, bytes, yaml::read),
@@ -199,6 +199,13 @@ mod tests {
         assert_eq!((&data["front_matter"]["a"], &data["headings"][0]["line"]), (&json!({"b": 1}), &json!(4)));
         let place = locate(Format::Markdown, &path, text, "/front_matter/a/b", None);
         assert_eq!((place.line, place.column), (Some(2), Some(8)));
+    }
+
+    #[test]
+    fn text_has_lines() {
+        let path = RepoPath::new("run.log").expect("valid");
+        let data = read(Format::Text, &path, b"ok 1\r\n\nFAIL 2").data.expect("valid");
+        assert_eq!(data, json!({"bytes": 13, "lines": ["ok 1", "", "FAIL 2"]}));
     }
 
     #[test]

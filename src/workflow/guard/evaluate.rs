@@ -1,13 +1,15 @@
 //! Evaluates a guard: each part separately, with the values that it read.
 
+use super::functions::{ENVIRONMENT, MATCHES};
 use super::value::{in_order, to_cel, to_json};
 use super::walk::IN_ORDER;
 use super::{Guard, ParsedPart};
 use crate::base::Reason;
-use cel::{Context, Env};
+use cel::extractors::This;
+use cel::{Context, ExecutionError};
 use serde_json::{Map, Value};
 use std::borrow::Cow;
-use std::sync::{Arc, LazyLock};
+use std::sync::Arc;
 
 /// What a guard can see. It never contains a clock, the environment or a file.
 pub trait Scope {
@@ -58,9 +60,6 @@ pub struct HeldPart {
 
 /// The paths that a part read, with their values.
 type Sights = Vec<(String, Option<Value>)>;
-
-/// The standard functions are the same for every guard and expensive to set up.
-static ENVIRONMENT: LazyLock<Arc<Env>> = LazyLock::new(|| Arc::new(Env::stdlib()));
 
 /// The largest number of element visits that nested macros may cause.
 const MAX_VISITS: usize = 4_000_000;
@@ -138,6 +137,9 @@ impl Guard {
         if part.has_macros && context.add_function(IN_ORDER, in_order).is_err() {
             return (Err("macros are not available".into()), saw);
         }
+        if !part.patterns.is_empty() && add_patterns(&mut context, part).is_err() {
+            return (Err("`matches` is not available".into()), saw);
+        }
         for (name, value) in &roots {
             context.add_variable_from_value(name.as_str(), to_cel(value));
         }
@@ -148,6 +150,17 @@ impl Guard {
         };
         (result.map_err(Reason::from), saw)
     }
+}
+
+/// Defines `matches` by the patterns of a part, which were compiled when it was parsed.
+fn add_patterns(context: &mut Context<'_, '_>, part: &ParsedPart) -> Result<(), cel::DeclarationError> {
+    let patterns = part.patterns.clone();
+    let matches =
+        move |This(text): This<Arc<String>>, pattern: Arc<String>| match patterns.get(pattern.as_str()) {
+            Some(pattern) => Ok(pattern.is_match(&text)),
+            None => Err(ExecutionError::function_error(MATCHES, "the pattern is no literal text")),
+        };
+    context.add_function(MATCHES, matches)
 }
 
 /// A part that only states that a path is true or false needs no evaluator.

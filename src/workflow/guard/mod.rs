@@ -5,17 +5,24 @@
 //! budget, so everything that could run away is rejected before parsing: length, nesting, operators, and
 //! nested macros.
 
+mod checker;
 mod evaluate;
+mod functions;
 mod parse;
+mod strings;
+mod types;
 mod value;
 mod walk;
 
 pub use evaluate::{GuardOutcome, HeldPart, Lookup, Scope, follow};
 pub use parse::{GuardError, MAX_LENGTH};
-pub use walk::ValueKind;
+pub use types::{ITEM, Names, Types};
 
 use cel::IdedExpr;
+use regex::Regex;
+use std::collections::BTreeMap;
 use std::fmt;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// A parsed guard or named expression.
@@ -25,17 +32,22 @@ pub struct Guard(Arc<GuardInner>);
 struct GuardInner {
     text: String,
     parts: Vec<ParsedPart>,
-    kind: ValueKind,
+    types: Types,
     nested_macros: bool,
+    span: Range<usize>,
 }
 
 struct ParsedPart {
     text: String,
+    /// Byte offset of the part in the text of the guard.
+    start: usize,
     expression: IdedExpr,
     chains: Vec<Vec<String>>,
     has_macros: bool,
     /// For a part that is a single path, whether it is negated: `plan.ready`, `!plan.ready`.
     denies: Option<bool>,
+    /// The compiled patterns of its calls of `matches`, by their texts.
+    patterns: BTreeMap<String, Regex>,
 }
 
 impl Guard {
@@ -50,21 +62,43 @@ impl Guard {
         Self(Arc::new(GuardInner {
             text: "true".to_owned(),
             parts: Vec::new(),
-            kind: ValueKind::Bool,
+            types: Types::BOOL,
             nested_macros: false,
+            span: 0..0,
         }))
+    }
+
+    /// The guard with the place of its source in its document: a byte range of the TOML string, with its quotes.
+    #[must_use]
+    pub(super) fn at(mut self, span: Range<usize>) -> Self {
+        if let Some(inner) = Arc::get_mut(&mut self.0) {
+            inner.span = span;
+        }
+        self
+    }
+
+    /// The place of its source in its document; empty if it has none.
+    #[must_use]
+    pub(super) fn span(&self) -> Range<usize> {
+        self.0.span.clone()
     }
 
     /// The source text of the whole guard, in CEL.
     #[must_use]
     pub fn text(&self) -> &str {
+        self.0.text.trim()
+    }
+
+    /// The source text as it was parsed, with the white space around it; offsets refer to this text.
+    #[must_use]
+    pub(super) fn source(&self) -> &str {
         &self.0.text
     }
 
-    /// The type of the value, as far as the form of the expression shows it.
+    /// The types of the value, as far as the form of the expression shows them.
     #[must_use]
-    pub fn kind(&self) -> ValueKind {
-        self.0.kind
+    pub fn types(&self) -> Types {
+        self.0.types
     }
 
     /// Whether the guard is the literal `true`.

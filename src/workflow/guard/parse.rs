@@ -1,6 +1,8 @@
 //! Parses a text into a guard, after rejecting what could overflow a stack or run away.
 
-use super::{Guard, GuardInner, ParsedPart, walk};
+use super::strings::end_of_string;
+use super::types::Types;
+use super::{Guard, GuardInner, ParsedPart, checker, walk};
 use crate::base::Code;
 use cel::IdedExpr;
 use cel::parser::PrattParser;
@@ -19,17 +21,25 @@ const MAX_MACRO_DEPTH: usize = 2;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct GuardError {
-    /// One of `guard-syntax` and `guard-limit`.
+    /// One of the codes that begin with `guard-`.
     pub code: Code,
     /// Byte offset of the fault within the text.
     pub offset: usize,
     /// What is wrong: one sentence without a final full stop.
     pub message: String,
+    /// What to do about it, unless the code says enough.
+    pub hint: Option<String>,
+}
+
+impl GuardError {
+    fn new(code: Code, offset: usize, message: impl Into<String>) -> Self {
+        Self { code, offset, message: message.into(), hint: None }
+    }
 }
 
 pub(super) fn parse(text: &str) -> Result<Guard, GuardError> {
     let splits = prescan(text)?;
-    let (mut parts, mut deepest) = (Vec::new(), 0);
+    let (mut parts, mut of_parts, mut deepest) = (Vec::new(), Vec::new(), 0);
     for (start, end) in splits {
         let source = &text[start..end];
         let lead = source.len() - source.trim_start().len();
@@ -37,24 +47,28 @@ pub(super) fn parse(text: &str) -> Result<Guard, GuardError> {
             parse_part(source).map_err(|error| GuardError { offset: start + error.offset, ..error })?;
         let depth = walk::macro_depth(&expression);
         if depth > MAX_MACRO_DEPTH {
-            return Err(GuardError {
-                code: Code::GuardLimit,
-                offset: start + lead,
-                message: format!("macros nest deeper than {MAX_MACRO_DEPTH}"),
-            });
+            let message = format!("macros nest deeper than {MAX_MACRO_DEPTH}");
+            return Err(GuardError::new(Code::GuardLimit, start + lead, message));
         }
         deepest = deepest.max(depth);
+        let start = start + lead;
+        walk::name_functions(&mut expression);
+        let (types, patterns) = checker::check(source.trim(), &expression)
+            .map_err(|error| GuardError { offset: start + error.offset, ..error })?;
+        of_parts.push(types);
         let (chains, has_macros) = (walk::chains(&expression), depth > 0);
         walk::put_in_order(&mut expression);
         let text = source.trim().to_owned();
         let denies = denies(&text, &chains);
-        parts.push(ParsedPart { text, chains, has_macros, denies, expression });
+        parts.push(ParsedPart { text, start, chains, has_macros, denies, patterns, expression });
     }
-    let kind = match parts.as_slice() {
-        [only] => walk::kind(&only.expression),
-        several => walk::of_operands(several.iter().map(|part| &part.expression)),
+    // A part that cannot be true or false makes the whole an error.
+    let types = match of_parts.as_slice() {
+        [only] => *only,
+        several => several.iter().copied().find(|types| !types.meets(Types::BOOL)).unwrap_or(Types::BOOL),
     };
-    Ok(Guard(Arc::new(GuardInner { text: text.trim().to_owned(), parts, kind, nested_macros: deepest > 1 })))
+    let nested_macros = deepest > 1;
+    Ok(Guard(Arc::new(GuardInner { text: text.to_owned(), parts, types, nested_macros, span: 0..0 })))
 }
 
 /// Whether a text negates the only path that it reads; `None` unless the text is just that path or its
@@ -72,7 +86,7 @@ fn parse_part(source: &str) -> Result<IdedExpr, GuardError> {
             let offset = first.map_or(0, |error| offset_of(source, error.pos));
             let message = first.map_or_else(|| errors.to_string(), |error| error.msg.clone());
             let message = message.trim_start_matches("Syntax error: ").to_owned();
-            GuardError { code: Code::GuardSyntax, offset, message }
+            GuardError::new(Code::GuardSyntax, offset, message)
         },
     )
 }
@@ -87,13 +101,9 @@ fn offset_of(source: &str, (line, column): (isize, isize)) -> usize {
 
 /// Checks the limits and returns the byte ranges of the operands of the outermost `&&`.
 fn prescan(text: &str) -> Result<Vec<(usize, usize)>, GuardError> {
-    let limit = |offset, message: String| GuardError { code: Code::GuardLimit, offset, message };
+    let limit = |offset, message: String| GuardError::new(Code::GuardLimit, offset, message);
     if text.trim().is_empty() {
-        return Err(GuardError {
-            code: Code::GuardSyntax,
-            offset: 0,
-            message: "the expression is empty".to_owned(),
-        });
+        return Err(GuardError::new(Code::GuardSyntax, 0, "the expression is empty"));
     }
     if text.len() > MAX_LENGTH {
         return Err(limit(MAX_LENGTH, format!("the expression is longer than {MAX_LENGTH} bytes")));
@@ -106,11 +116,8 @@ fn prescan(text: &str) -> Result<Vec<(usize, usize)>, GuardError> {
         match bytes[at] {
             quote @ (b'"' | b'\'') => at = end_of_string(bytes, at, quote),
             b'/' if bytes.get(at + 1) == Some(&b'/') => {
-                return Err(GuardError {
-                    code: Code::GuardSyntax,
-                    offset: at,
-                    message: "comments are not allowed in a guard; move them to the prose".to_owned(),
-                });
+                let message = "comments are not allowed in a guard; move them to the prose";
+                return Err(GuardError::new(Code::GuardSyntax, at, message));
             }
             b'(' | b'[' | b'{' => {
                 depth += 1;
@@ -147,22 +154,6 @@ fn prescan(text: &str) -> Result<Vec<(usize, usize)>, GuardError> {
     }
     splits.push((start, text.len()));
     Ok(if splittable { splits } else { vec![(0, text.len())] })
-}
-
-/// The offset of the last closing quote of a string, or of the end of the text.
-///
-/// A string may be raw (`r'\d'`), without escapes, and its quotes may be tripled.
-fn end_of_string(bytes: &[u8], start: usize, quote: u8) -> usize {
-    let quotes = if bytes[start..].starts_with(&[quote; 3]) { 3 } else { 1 };
-    let prefix: Vec<u8> =
-        bytes[..start].iter().rev().take_while(|byte| byte.is_ascii_alphanumeric()).copied().collect();
-    let is_raw = prefix.len() <= 2 && prefix.iter().any(|byte| matches!(byte, b'r' | b'R'));
-    let closing = &[quote; 3][..quotes];
-    let mut at = start + quotes;
-    while at < bytes.len() && !bytes[at..].starts_with(closing) {
-        at += if bytes[at] == b'\\' && !is_raw { 2 } else { 1 };
-    }
-    at + quotes - 1
 }
 
 #[cfg(test)]

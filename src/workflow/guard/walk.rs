@@ -1,18 +1,8 @@
-//! What a parsed expression reads and yields, determined by walking its tree.
+//! What a parsed expression reads, determined by walking its tree, and what is rewritten in it.
 
+use super::functions::variadic;
 use cel::IdedExpr;
-use cel::common::ast::{CallExpr, EntryExpr, Expr, LiteralValue, operators};
-
-/// The type of the value that an expression yields, as far as its form shows it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ValueKind {
-    /// Certainly a boolean.
-    Bool,
-    /// Certainly not a boolean.
-    Other,
-    /// The form does not show the type.
-    Unknown,
-}
+use cel::common::ast::{CallExpr, EntryExpr, Expr, ListExpr};
 
 /// The names and member paths that an expression reads, in source order, without duplicates.
 pub(super) fn chains(expression: &IdedExpr) -> Vec<Vec<String>> {
@@ -35,60 +25,30 @@ pub(super) fn put_in_order(expression: &mut IdedExpr) {
     children_mut(expression).into_iter().for_each(put_in_order);
 }
 
+/// Turns `math.abs(x)` into a call of the function `math.abs`. To the parser it is the method `abs` of a value
+/// named `math`.
+pub(super) fn name_functions(expression: &mut IdedExpr) {
+    let id = expression.id;
+    if let Expr::Call(call) = &mut expression.expr
+        && matches!(call.target.as_deref(), Some(IdedExpr { expr: Expr::Ident(name), .. }) if name == "math")
+    {
+        call.target = None;
+        call.func_name.insert_str(0, "math.");
+        if let Some(name) = variadic(&call.func_name) {
+            call.func_name = name.to_owned();
+            if call.args.len() > 2 {
+                let list = Expr::List(ListExpr::new(std::mem::take(&mut call.args)));
+                call.args.push(IdedExpr { id, expr: list });
+            }
+        }
+    }
+    children_mut(expression).into_iter().for_each(name_functions);
+}
+
 /// The nesting depth of macros in an expression; 0 if there are none.
 pub(super) fn macro_depth(expression: &IdedExpr) -> usize {
     let below = children(expression).into_iter().map(macro_depth).max().unwrap_or_default();
     below + usize::from(matches!(expression.expr, Expr::Comprehension(_)))
-}
-
-/// The type of the value that an expression yields.
-pub(super) fn kind(expression: &IdedExpr) -> ValueKind {
-    match &expression.expr {
-        Expr::Literal(LiteralValue::Boolean(_)) => ValueKind::Bool,
-        Expr::Select(select) if select.test => ValueKind::Bool,
-        Expr::Literal(_) | Expr::List(_) | Expr::Map(_) | Expr::Struct(_) => ValueKind::Other,
-        Expr::Call(call) => match call.func_name.as_str() {
-            operators::CONDITIONAL => call.args.last().map_or(ValueKind::Unknown, kind),
-            // With non-boolean operands, these operators yield an error.
-            operators::LOGICAL_AND | operators::LOGICAL_OR | operators::LOGICAL_NOT => {
-                of_operands(&call.args)
-            }
-            operators::EQUALS
-            | operators::NOT_EQUALS
-            | operators::GREATER
-            | operators::GREATER_EQUALS
-            | operators::LESS
-            | operators::LESS_EQUALS
-            | operators::IN
-            | "startsWith"
-            | "endsWith"
-            | "contains" => ValueKind::Bool,
-            operators::ADD
-            | operators::SUBSTRACT
-            | operators::MULTIPLY
-            | operators::DIVIDE
-            | operators::MODULO
-            | operators::NEGATE
-            | "size"
-            | "int"
-            | "uint"
-            | "double"
-            | "string" => ValueKind::Other,
-            _ => ValueKind::Unknown,
-        },
-        Expr::Comprehension(comprehension) => match &comprehension.accu_init.expr {
-            Expr::Literal(LiteralValue::Boolean(_)) => ValueKind::Bool,
-            Expr::List(_) => ValueKind::Other,
-            _ => ValueKind::Unknown,
-        },
-        _ => ValueKind::Unknown,
-    }
-}
-
-/// The type of `&&`, `||` or `!`: boolean, unless an operand is certainly not boolean.
-pub(super) fn of_operands<'a>(operands: impl IntoIterator<Item = &'a IdedExpr>) -> ValueKind {
-    let is_other = operands.into_iter().any(|operand| kind(operand) == ValueKind::Other);
-    if is_other { ValueKind::Other } else { ValueKind::Bool }
 }
 
 fn collect(expression: &IdedExpr, bound: &mut Vec<String>, found: &mut Vec<Vec<String>>) {
@@ -121,7 +81,7 @@ fn collect(expression: &IdedExpr, bound: &mut Vec<String>, found: &mut Vec<Vec<S
 }
 
 /// `a.b.c`, or `has(a.b.c)`, as its segments.
-fn chain(expression: &IdedExpr) -> Option<Vec<String>> {
+pub(super) fn chain(expression: &IdedExpr) -> Option<Vec<String>> {
     match &expression.expr {
         Expr::Ident(name) => Some(vec![name.clone()]),
         Expr::Select(select) => {
@@ -133,7 +93,8 @@ fn chain(expression: &IdedExpr) -> Option<Vec<String>> {
     }
 }
 
-fn children(expression: &IdedExpr) -> Vec<&IdedExpr> {
+/// The expressions directly below an expression.
+pub(super) fn children(expression: &IdedExpr) -> Vec<&IdedExpr> {
     match &expression.expr {
         Expr::Call(call) => call.target.as_deref().into_iter().chain(&call.args).collect(),
         Expr::Comprehension(inner) => {
@@ -186,7 +147,6 @@ fn entries<'a>(entries: impl Iterator<Item = &'a EntryExpr>) -> Vec<&'a IdedExpr
 #[cfg(test)]
 mod tests {
     use super::super::Guard;
-    use super::ValueKind;
 
     #[test]
     fn finds_what_is_read_and_leaves_bound_names_out() {
@@ -194,23 +154,5 @@ mod tests {
             Guard::parse("has(plan.data.x) && plan.all.exists(p, p.valid && state.n > 1)").expect("parses");
         let chains: Vec<String> = guard.chains().map(|chain| chain.join(".")).collect();
         assert_eq!(chains, ["plan.data.x", "plan.all", "state.n"]);
-    }
-
-    #[test]
-    fn tells_booleans_from_other_values() {
-        for (text, kind) in [
-            ("a == b", ValueKind::Bool),
-            ("a && b", ValueKind::Bool),
-            ("a && 'b'", ValueKind::Other),
-            ("a || size(b)", ValueKind::Other),
-            ("[1].exists(x, x > 0)", ValueKind::Bool),
-            ("size(a)", ValueKind::Other),
-            ("'text'", ValueKind::Other),
-            ("[1].map(x, x)", ValueKind::Other),
-            ("a.b", ValueKind::Unknown),
-            ("a ? true : false", ValueKind::Bool),
-        ] {
-            assert_eq!(Guard::parse(text).expect(text).kind(), kind, "{text}");
-        }
     }
 }

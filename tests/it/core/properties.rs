@@ -60,7 +60,8 @@ fn data() -> impl Strategy<Value = Value> {
         report,
         words.prop_map(|verdict| json!({"verdict": verdict, "b": 1, "a": 2, "c": 3})),
         select(vec![json!(null), json!({}), json!([]), json!(i64::MIN), json!(u64::MAX), json!("x")]),
-        (0_u8..4, 0_u8..4).prop_map(|(done, total)| json!({"done": done, "total": total, "n": 0})),
+        (0_u8..4, 0_u8..4)
+            .prop_map(|(done, total)| json!({"boxes": {"done": done, "total": total}, "done": done, "n": 0})),
     ]
 }
 

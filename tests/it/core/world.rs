@@ -300,5 +300,5 @@ fn markdown(text: &str) -> Value {
         });
         Value::Object(members.collect())
     });
-    json!({"done": done, "total": done + open, "front_matter": front})
+    json!({"boxes": {"done": done, "total": done + open}, "front_matter": front})
 }

@@ -1,0 +1,83 @@
+//! The types of values, and what an expression is told of the types of its names.
+
+use std::fmt;
+
+/// The set of types that a value may have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Types(u16);
+
+impl Types {
+    /// True or false.
+    pub const BOOL: Self = Self(1);
+    /// A whole number with a sign.
+    pub const INT: Self = Self(1 << 1);
+    /// A whole number without a sign.
+    pub const UINT: Self = Self(1 << 2);
+    /// A number with a fraction.
+    pub const DOUBLE: Self = Self(1 << 3);
+    /// Any number. The text of a JSON number does not tell its type in advance.
+    pub const NUMBER: Self = Self::INT.or(Self::UINT).or(Self::DOUBLE);
+    /// Text.
+    pub const TEXT: Self = Self(1 << 4);
+    /// Bytes, which JSON does not have.
+    pub const BYTES: Self = Self(1 << 5);
+    /// A list.
+    pub const LIST: Self = Self(1 << 6);
+    /// A map.
+    pub const MAP: Self = Self(1 << 7);
+    /// Null.
+    pub const NULL: Self = Self(1 << 8);
+    /// A type, as `type(value)` yields it.
+    pub const TYPE: Self = Self(1 << 9);
+    /// Nothing is known.
+    pub const ANY: Self = Self((1 << 10) - 1);
+
+    /// Each type that has a name of its own, with this name.
+    const NAMED: [(Self, &str); 8] = [
+        (Self::BOOL, "true or false"),
+        (Self::NUMBER, "a number"),
+        (Self::TEXT, "text"),
+        (Self::BYTES, "bytes"),
+        (Self::LIST, "a list"),
+        (Self::MAP, "a map"),
+        (Self::NULL, "null"),
+        (Self::TYPE, "a type"),
+    ];
+
+    /// The types of both sets.
+    #[must_use]
+    pub const fn or(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
+    /// Whether a value can be of both sets.
+    #[must_use]
+    pub const fn meets(self, other: Self) -> bool {
+        self.0 & other.0 != 0
+    }
+
+    /// The set with all numbers, if it contains one: numbers of any type are comparable.
+    pub(super) fn with_numbers(self) -> Self {
+        if self.meets(Self::NUMBER) { self.or(Self::NUMBER) } else { self }
+    }
+}
+
+impl fmt::Display for Types {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if *self == Self::ANY {
+            return f.write_str("anything");
+        }
+        let names = Self::NAMED.iter().filter(|(types, _)| types.meets(*self)).map(|(_, name)| *name);
+        f.write_str(&names.collect::<Vec<_>>().join(" or "))
+    }
+}
+
+/// The segment of a path that stands for each item of a list.
+pub const ITEM: &str = "[]";
+
+/// What is known of the names in a guard.
+pub trait Names {
+    /// The types of the value at a path such as `["plan", "data", "status"]`, whose segments may be [`ITEM`].
+    /// Returns a message and a hint if there is never a value.
+    fn types(&self, path: &[String]) -> Result<Types, (String, String)>;
+}

@@ -1,0 +1,377 @@
+//! The types of the names in guards: what the formats, the schemas and the expressions of a workflow say of them.
+
+use super::guard::{ITEM, Names, Types};
+use super::place::source_offset;
+use super::{Artifact, Document, Format, Guard, SchemaText, Workflow, schema_field};
+use crate::base::{Code, Diagnostic, nearest};
+use serde_json::Value;
+
+const BOOL: Types = Types::BOOL;
+const NUMBER: Types = Types::NUMBER;
+const TEXT: Types = Types::TEXT;
+const LIST: Types = Types::LIST;
+const MAP: Types = Types::MAP;
+const NULL: Types = Types::NULL;
+const ANY: Types = Types::ANY;
+
+/// The paths in `data` and their types.
+type Members = &'static [(&'static str, Types)];
+
+/// What committed code has; see `survey::code`.
+const TREE: Members = &[("commits", LIST), ("files", LIST), ("files.[]", TEXT), ("confirmed", BOOL)];
+
+const MARKDOWN: Members = &[
+    ("front_matter", MAP.or(NULL)),
+    ("title", TEXT.or(NULL)),
+    ("headings", LIST),
+    ("headings.[]", MAP),
+    ("headings.[].level", NUMBER),
+    ("headings.[].text", TEXT),
+    ("headings.[].line", NUMBER),
+    ("boxes", MAP),
+    ("boxes.total", NUMBER),
+    ("boxes.done", NUMBER),
+    ("boxes.open", NUMBER),
+    ("words", NUMBER),
+];
+const JUNIT: Members = &[
+    ("tests", NUMBER),
+    ("failures", NUMBER),
+    ("errors", NUMBER),
+    ("skipped", NUMBER),
+    ("time", NUMBER.or(NULL)),
+    ("suites", LIST),
+    ("failed", LIST),
+    ("failed.[]", TEXT),
+];
+const PLAIN: Members = &[("bytes", NUMBER), ("lines", LIST), ("lines.[]", TEXT)];
+const PATCH: Members = &[
+    ("files", LIST),
+    ("files.[]", TEXT),
+    ("added", NUMBER),
+    ("removed", NUMBER),
+    ("bytes", NUMBER),
+    ("lines", NUMBER),
+];
+
+/// What the format alone says of `data`: its type, and its members; `None` if the file decides.
+fn members(format: Format) -> Option<(Types, Members)> {
+    Some(match format {
+        Format::Json | Format::Yaml | Format::Toml => return None,
+        Format::Jsonl => (LIST, &[("[]", ANY)]),
+        Format::Csv => (LIST, &[("[]", MAP)]),
+        Format::Markdown => (MAP, MARKDOWN),
+        Format::Junit => (MAP, JUNIT),
+        Format::Text => (MAP, PLAIN),
+        Format::Patch => (MAP, PATCH),
+    })
+}
+
+/// Warnings about all guards and other expressions of a workflow that use values in ways that do not fit.
+pub(super) fn check_types(document: &Document, workflow: &Workflow) -> Vec<Diagnostic> {
+    let mut findings = Vec::new();
+    let mut known = GuardNames {
+        workflow,
+        schemas: workflow.artifacts.iter().map(|artifact| parsed(artifact.schema.as_ref())).collect(),
+        state: parsed(workflow.state.schema.as_ref()),
+        facts: Vec::new(),
+        defines: Vec::new(),
+    };
+    for artifact in &workflow.artifacts {
+        let names = FactNames { known: &known, artifact };
+        let types = artifact.facts.iter().map(|(_, fact)| checked(document, fact, &names, &mut findings));
+        let types = types.collect();
+        known.facts.push(types);
+    }
+    for (_, define) in &workflow.defines {
+        let types = checked(document, define, &known, &mut findings);
+        known.defines.push(types);
+    }
+    for guard in conditions(workflow) {
+        let types = checked(document, guard, &known, &mut findings);
+        if guard.types().meets(BOOL) && !types.meets(BOOL) {
+            let message = format!("the guard yields {types}, not true or false");
+            let hint = "compare the value, for example with `== 0`";
+            findings.push(finding(document, guard, 0, message, Some(hint.to_owned())));
+        }
+    }
+    for guard in values(workflow) {
+        checked(document, guard, &known, &mut findings);
+    }
+    findings
+}
+
+/// The types of an expression. Adds what does not fit to `findings`.
+fn checked(document: &Document, guard: &Guard, names: &dyn Names, findings: &mut Vec<Diagnostic>) -> Types {
+    let (types, faults) = guard.typed(names);
+    let faults = faults.into_iter();
+    findings.extend(faults.map(|fault| finding(document, guard, fault.offset, fault.message, fault.hint)));
+    types
+}
+
+fn finding(
+    document: &Document,
+    guard: &Guard,
+    offset: usize,
+    message: String,
+    hint: Option<String>,
+) -> Diagnostic {
+    let span = guard.span();
+    let start = span.start + source_offset(&document.text[span], guard.source(), offset);
+    let warning = Diagnostic::warning(Code::GuardType, message).at(document.place(start, 1));
+    Diagnostic { hint, ..warning }
+}
+
+/// The expressions that must yield true or false.
+fn conditions(workflow: &Workflow) -> impl Iterator<Item = &Guard> {
+    let actions = workflow.actions.iter().flat_map(|action| [&action.when, &action.ensures]);
+    workflow.rules.iter().map(|rule| &rule.when).chain(actions)
+}
+
+/// The other expressions, apart from facts and definitions.
+fn values(workflow: &Workflow) -> impl Iterator<Item = &Guard> {
+    let asks = workflow.asks.iter().flat_map(|ask| ask.options.iter().chain(&ask.default).chain(&ask.set));
+    let rules = workflow.rules.iter().flat_map(|rule| &rule.set);
+    let substates = workflow.phases.iter().filter_map(|phase| phase.substate.as_ref());
+    asks.chain(rules).chain(&workflow.state.rebuild).map(|(_, guard)| guard).chain(substates)
+}
+
+fn parsed(schema: Option<&SchemaText>) -> Option<Value> {
+    serde_json::from_str(&schema?.text).ok()
+}
+
+/// What is known of the names in guards. Definitions and facts that are not typed yet may be anything.
+struct GuardNames<'a> {
+    workflow: &'a Workflow,
+    /// The schemas of the artifacts, in their order.
+    schemas: Vec<Option<Value>>,
+    state: Option<Value>,
+    /// The types of the facts of each artifact.
+    facts: Vec<Vec<Types>>,
+    defines: Vec<Types>,
+}
+
+impl Names for GuardNames<'_> {
+    fn types(&self, path: &[String]) -> Result<Types, (String, String)> {
+        let words: Vec<&str> = path.iter().map(String::as_str).collect();
+        Ok(match words.as_slice() {
+            ["attempt"] => NUMBER,
+            ["phase" | "task"] => TEXT,
+            ["run", "mode" | "chosen"] => TEXT,
+            ["run", "errors" | "max_errors"] => NUMBER,
+            ["action", _, "done"] => NUMBER,
+            ["action", _, "skipped"] => BOOL,
+            ["state", rest @ ..] => self.state.as_ref().map_or(ANY, |schema| described(schema, rest)),
+            [root, rest @ ..] => {
+                let artifacts = &self.workflow.artifacts;
+                if let Some(index) = artifacts.iter().position(|artifact| artifact.name.as_str() == *root) {
+                    return self.artifact(index, rest);
+                }
+                let define = self.workflow.defines.iter().position(|(name, _)| name == root);
+                define.filter(|_| rest.is_empty()).and_then(|at| self.defines.get(at)).copied().unwrap_or(ANY)
+            }
+            [] => ANY,
+        })
+    }
+}
+
+impl GuardNames<'_> {
+    fn artifact(&self, index: usize, path: &[&str]) -> Result<Types, (String, String)> {
+        let artifact = &self.workflow.artifacts[index];
+        Ok(match path {
+            ["present" | "valid" | "fresh" | "ready" | "changed"] => BOOL,
+            ["digest" | "path"] => TEXT.or(NULL),
+            ["count"] => NUMBER,
+            ["all" | "problems"] => LIST,
+            ["all", ITEM] => MAP,
+            ["all", ITEM, "path"] => TEXT,
+            ["all", ITEM, "valid"] => BOOL,
+            ["all", ITEM, "data", rest @ ..] => return self.data(index, rest),
+            ["data", rest @ ..] => return self.data(index, rest),
+            [fact] => {
+                let at = artifact.facts.iter().position(|(name, _)| name == fact);
+                at.and_then(|at| self.facts.get(index)?.get(at)).copied().unwrap_or(ANY)
+            }
+            _ => ANY,
+        })
+    }
+
+    /// The types of a value in the data of an artifact.
+    fn data(&self, index: usize, path: &[&str]) -> Result<Types, (String, String)> {
+        let artifact = &self.workflow.artifacts[index];
+        let by_schema = || self.schemas[index].as_ref().map_or(ANY, |schema| described(schema, path));
+        let Some((root, of_format)) = members(artifact.format).filter(|_| !artifact.paths.is_empty()) else {
+            return Ok(by_schema());
+        };
+        if path.is_empty() {
+            return Ok(root.or(NULL));
+        }
+        let of_tree = if artifact.tree.is_some() { TREE } else { &[] };
+        let known = || of_format.iter().chain(of_tree);
+        let name = path.join(".");
+        if let Some((_, types)) = known().find(|(known, _)| *known == name) {
+            return Ok(*types);
+        }
+        // What lies below a member that is described no further.
+        let above = |known: &str| name.strip_prefix(known).is_some_and(|rest| rest.starts_with('.'));
+        let open =
+            known().any(|(known, types)| types.meets(MAP) && above(known) && is_open(known, of_format));
+        if open || known().any(|(known, types)| *types == LIST && above(known)) || path.contains(&ITEM) {
+            return Ok(by_schema());
+        }
+        Err(missing(artifact, path[0], known().map(|(known, _)| *known).filter(|known| !known.contains('.'))))
+    }
+}
+
+/// Whether the members of a map are not listed.
+fn is_open(map: &str, members: Members) -> bool {
+    !members.iter().any(|(member, _)| member.strip_prefix(map).is_some_and(|rest| rest.starts_with('.')))
+}
+
+/// Why the data of an artifact never has a member.
+fn missing(artifact: &Artifact, member: &str, known: impl Iterator<Item = &'static str>) -> (String, String) {
+    let known: Vec<&str> = known.filter(|name| *name != ITEM).collect();
+    let path = artifact.paths.first().map_or("", String::as_str);
+    let extension =
+        path.rsplit_once('/').map_or(path, |(_, name)| name).rsplit_once('.').map(|(_, last)| last);
+    let (name, format) = (&artifact.name, artifact.format);
+    if format == Format::Text && Format::of_extension(extension.unwrap_or_default()).is_none() {
+        let read = match extension {
+            Some(extension) => format!("files with the extension `.{extension}`"),
+            None => format!("`{path}`"),
+        };
+        let message = format!("`{name}` has no `{member}`: {read} are read as text");
+        let hint = format!(
+            "set `format` of `{name}` to one of {}; text has {}",
+            Format::ALL.map(Format::as_str).join(", "),
+            known.join(" and ")
+        );
+        return (message, hint);
+    }
+    let hint = match nearest(member, known.iter().copied()) {
+        Some(near) => format!("did you mean `{near}`?"),
+        None if known.is_empty() => "its data is a list".to_owned(),
+        None => format!("its data has {}", known.join(", ")),
+    };
+    (format!("the data of `{name}`, which is {}, has no `{member}`", format.as_str()), hint)
+}
+
+/// What the named facts of an artifact see: its own data and files.
+struct FactNames<'a> {
+    known: &'a GuardNames<'a>,
+    artifact: &'a Artifact,
+}
+
+impl Names for FactNames<'_> {
+    fn types(&self, path: &[String]) -> Result<Types, (String, String)> {
+        let mut full = vec![self.artifact.name.to_string()];
+        full.extend_from_slice(path);
+        self.known.types(&full)
+    }
+}
+
+/// The types of a value, as far as a schema says.
+fn described(schema: &Value, path: &[&str]) -> Types {
+    let pointer: String = path.iter().map(|segment| format!("/{}", escaped(segment))).collect();
+    schema_field(schema, &pointer).map_or(ANY, types_of)
+}
+
+fn escaped(segment: &str) -> String {
+    segment.replace('~', "~0").replace('/', "~1")
+}
+
+/// The types that a part of a schema allows.
+fn types_of(field: &Value) -> Types {
+    let named = |name: &Value| match name.as_str() {
+        Some("boolean") => BOOL,
+        Some("integer" | "number") => NUMBER,
+        Some("string") => TEXT,
+        Some("array") => LIST,
+        Some("object") => MAP,
+        Some("null") => NULL,
+        _ => ANY,
+    };
+    let listed = |values: &Value, of: &dyn Fn(&Value) -> Types| match values {
+        Value::Array(values) => values.iter().map(of).reduce(Types::or),
+        _ => None,
+    };
+    match (field.get("type"), field.get("const"), field.get("enum")) {
+        (Some(name @ Value::String(_)), ..) => named(name),
+        (Some(names), ..) => listed(names, &named).unwrap_or(ANY),
+        (None, Some(value), _) => types_of_value(value),
+        (None, None, Some(values)) => listed(values, &types_of_value).unwrap_or(ANY),
+        (None, None, None) => ANY,
+    }
+}
+
+fn types_of_value(value: &Value) -> Types {
+    match value {
+        Value::Null => NULL,
+        Value::Bool(_) => BOOL,
+        Value::Number(_) => NUMBER,
+        Value::String(_) => TEXT,
+        Value::Array(_) => LIST,
+        Value::Object(_) => MAP,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::workflow::{System, compile};
+
+    /// The findings about one guard, over an artifact with a schema and a state with one.
+    fn findings(guard: &str) -> Vec<String> {
+        let text = format!(
+            r#"
+```toml orch
+[state]
+schema = "state"
+[artifact.plan]
+path = "plan.json"
+schema = "plan"
+[phase.start]
+produces = ["plan"]
+[phase.done]
+terminal = true
+[[rule]]
+id = "go"
+from = "start"
+when = "plan.ready && ({guard})"
+to = "done"
+because = "it is time"
+```
+"#
+        );
+        let plan = r##"{"properties": {"n": {"type": "integer"}, "kind": {"enum": ["a", "b"]}, "v": {"const": 1},
+            "maybe": {"type": ["string", "null"]}, "all": {"items": {"$ref": "#/$defs/one"}, "type": "array"}},
+            "$defs": {"one": {"type": "object", "properties": {"ok": {"type": "boolean"}}}}}"##;
+        let system = System::empty()
+            .with("schemas/plan.schema.json", plan)
+            .with("schemas/state.schema.json", r#"{"properties": {"rounds": {"type": "integer"}}}"#);
+        let document = Document::new("w".to_owned(), "w.md".to_owned(), text);
+        let (workflow, problems) = compile(&document, &system);
+        let workflow = workflow.unwrap_or_else(|| panic!("{problems:?}"));
+        check_types(&document, &workflow).into_iter().map(|finding| finding.message).collect()
+    }
+
+    #[test]
+    fn schemas_tell_the_types_of_data_and_state() {
+        for (guard, expected) in [
+            ("plan.data.n > 1 && plan.data.kind == 'a' && state.rounds < 3", &[][..]),
+            ("plan.data.maybe == null && plan.data.unknown == 1 && state.other == 'x'", &[]),
+            ("plan.data.all.exists(one, one.ok) && plan.data.all.all(one, has(one.why))", &[]),
+            ("plan.data.n == 'a'", &["a number is never equal to text"]),
+            (
+                "plan.data.kind == 1 || plan.data.v == 'a'",
+                &["text is never equal to a number", "a number is never equal to text"],
+            ),
+            ("plan.data.all.exists(one, one.ok > 1)", &["`>` does not go with true or false and a number"]),
+            ("state.rounds.contains('a')", &["`contains` does not go with a number and text"]),
+            ("size(plan.data.maybe) > 0", &[]),
+            ("plan.count in [1] && plan.path.matches('^a')", &[]),
+        ] {
+            assert_eq!(findings(guard), expected, "{guard}");
+        }
+    }
+}
