@@ -30,7 +30,7 @@ pub const RESULT_KEYS: [&str; 8] =
 /// The key under which executors of older loops report the changes below `skill_state`.
 const SKILL_UPDATES: &str = "skillStateUpdates";
 /// Those keys that report work.
-const WORK_KEYS: [&str; 3] = ["stateUpdates", SKILL_UPDATES, "outputFiles"];
+pub(super) const WORK_KEYS: [&str; 3] = ["stateUpdates", SKILL_UPDATES, "outputFiles"];
 
 impl ActionResult {
     /// Parses a result; a null counts as a missing key. Returns the reason if the result is malformed.
@@ -111,37 +111,77 @@ impl ActionResult {
         })
     }
 
-    /// Finds the result in the output of an executor: the last JSON object that begins a line.
+    /// Finds the result in a text: the block `ACTION_RESULT:`, or else the last JSON object that begins a line.
     ///
-    /// Programs print other text around it, so every line that begins with a brace is tried, from the last to
-    /// the first; text after the object is ignored.
-    pub fn find(output: &str) -> Option<Value> {
-        let mut starts: Vec<usize> = Vec::new();
-        let mut offset = 0;
-        for line in output.split_inclusive('\n') {
-            if line.trim_start().starts_with('{') {
-                starts.push(offset + line.len() - line.trim_start().len());
-            }
-            offset += line.len();
-        }
-        let whole = |start: &usize| {
-            let mut values = serde_json::Deserializer::from_str(&output[*start..]).into_iter::<Value>();
-            values.next()?.ok().map(|value| (*start, *start + values.byte_offset(), value))
-        };
-        // A line inside an object may begin with a brace too; the outermost object counts.
-        let mut last: Option<(usize, Value)> = None;
-        let mut end = 0;
-        for start in &starts {
-            if *start < end {
-                continue;
-            }
-            if let Some((start, after, value)) = whole(start) {
-                last = Some((start, value));
-                end = after;
-            }
-        }
-        last.map(|(_, value)| value)
+    /// Programs print other text around it, so every line that begins with a brace is tried; text after the
+    /// object is ignored.
+    pub fn find(text: &str) -> Option<Value> {
+        block(text).or_else(|| values(text, &['{']).pop())
     }
+}
+
+/// The JSON values that begin a line with one of these characters, outermost only, in the order of the text.
+pub(super) fn values(text: &str, openers: &[char]) -> Vec<Value> {
+    let mut found = Vec::new();
+    let (mut offset, mut end) = (0, 0);
+    for line in text.split_inclusive('\n') {
+        let start = offset + line.len() - line.trim_start().len();
+        offset += line.len();
+        // A line inside a value may begin with a brace too.
+        if start < end || !text[start..].starts_with(openers) {
+            continue;
+        }
+        let mut values = serde_json::Deserializer::from_str(&text[start..]).into_iter::<Value>();
+        if let Some(Ok(value)) = values.next() {
+            end = start + values.byte_offset();
+            found.push(value);
+        }
+    }
+    found
+}
+
+/// The last block that begins with the line `ACTION_RESULT:`, whose lines are `- KEY: VALUE`; the state updates in
+/// it are a JSON object. `None` if there is no such block. State updates that are no JSON stay text, which no
+/// result accepts.
+fn block(text: &str) -> Option<Value> {
+    const KEYS: [(&str, &str); 5] = [
+        ("status", "status"),
+        ("message", "message"),
+        ("summary", "summary"),
+        ("state_updates", "stateUpdates"),
+        ("stateUpdates", "stateUpdates"),
+    ];
+    let start = text.rmatch_indices("ACTION_RESULT:").map(|(at, _)| at).find(|at| {
+        let line = text[..*at].rsplit('\n').next().unwrap_or_default();
+        line.trim().is_empty()
+            && text[*at..].lines().next().is_some_and(|line| line.trim_end().ends_with(':'))
+    })?;
+    let mut members = Map::new();
+    let (mut offset, mut end) = (start, start + "ACTION_RESULT:".len());
+    for line in text[start..].split_inclusive('\n') {
+        let at = offset;
+        offset += line.len();
+        if at < end {
+            continue;
+        }
+        let Some((key, value)) = line.trim().trim_start_matches("- ").split_once(':') else { break };
+        let is_outside = !line.starts_with([' ', '\t', '-']);
+        if is_outside {
+            break;
+        }
+        let Some((_, name)) = KEYS.iter().find(|(known, _)| *known == key.trim()) else { continue };
+        let from = at + line.find(':').unwrap_or_default() + 1;
+        let mut values = serde_json::Deserializer::from_str(&text[from..]).into_iter::<Value>();
+        let read = match value.trim().starts_with(['{', '"']).then(|| values.next()).flatten() {
+            Some(Ok(value)) => {
+                end = from + values.byte_offset();
+                value
+            }
+            _ => Value::from(value.trim()),
+        };
+        members.insert((*name).to_owned(), read);
+    }
+    (!members.is_empty()).then_some(Value::Object(members))
 }
 
 #[cfg(test)]
@@ -159,6 +199,8 @@ mod tests {
             ("{not json\n{\"summary\": \"a\"}", Some(json!({"summary": "a"}))),
             ("it is {\"summary\": \"a\"}", None),
             ("[1]\n", None),
+            ("ACTION_RESULT:\n- status: failed\n", Some(json!({"status": "failed"}))),
+            ("it says ACTION_RESULT: here\n", None),
             ("", None),
         ] {
             assert_eq!(ActionResult::find(output), expected, "{output}");

@@ -396,7 +396,7 @@ pub(super) fn case<'a>(
 
 /// A try whose executor did not start.
 pub(super) fn not_started(why: String) -> Returned {
-    Returned { how: ExecutorExit::NotStarted(why), result: None, trace: ExecutorTrace::default() }
+    Returned { how: ExecutorExit::NotStarted(why), result: None, cost: 0.0, trace: ExecutorTrace::default() }
 }
 
 /// How long to retry after an error.

@@ -10,11 +10,14 @@ use crate::run::{ControlRequest, Ended, Executor, Live, Performed, Process, RESU
 use crate::scan::io_error;
 use crate::survey::{Error, Sight};
 use crate::view;
+use serde_json::Value;
 use std::cell::Cell;
 use std::time::{Duration, Instant};
 
 /// The time between SIGTERM and SIGKILL for leftover processes.
 const GRACE: Duration = Duration::from_secs(5);
+/// How many characters of a reported error are told.
+const MOST_SAID: usize = 300;
 /// The minimum interval between checks for a control request.
 const LOOK: Duration = Duration::from_millis(20);
 
@@ -131,10 +134,14 @@ impl Drive<'_> {
             Ended::Well => trace.exit = Some(0),
             Ended::Signal(_) | Ended::Stopped | Ended::NotStarted(_) => {}
         }
+        let said: Option<String> = performed.failure.map(|why| why.chars().take(MOST_SAID).collect());
+        let badly =
+            |how: String| ExecutorExit::Badly(said.iter().fold(how, |how, said| format!("{how}: {said}")));
         let how = match performed.ended {
+            Ended::Well if said.is_some() => badly("it reported an error".to_owned()),
             Ended::Well => ExecutorExit::Well,
             Ended::Stopped => ExecutorExit::Stopped,
-            Ended::Code(code) => ExecutorExit::Badly(format!("it exited with code {code}")),
+            Ended::Code(code) => badly(format!("it exited with code {code}")),
             Ended::Signal(signal) => ExecutorExit::Badly(format!("it was killed by signal {signal}")),
             Ended::TooLong(limit) => ExecutorExit::TooLong(format!("it took longer than {limit}")),
             Ended::Silent(limit) => ExecutorExit::Badly(format!("it printed nothing for {limit}")),
@@ -145,7 +152,12 @@ impl Drive<'_> {
             self.files.drop_result(name);
         }
         let result = performed.result.map(|result| {
-            let value = result?;
+            let mut value = result?;
+            if let (Value::Object(members), Some(cost)) = (&mut value, performed.cost)
+                && members.get("cost").is_none_or(Value::is_null)
+            {
+                members.insert("cost".to_owned(), Value::from(cost));
+            }
             let read = ActionResult::read(&value)?;
             if how == ExecutorExit::Well
                 && let Err(error) = self.files.keep_result(name, &value)
@@ -155,7 +167,7 @@ impl Drive<'_> {
             }
             Ok(read)
         });
-        Returned { how, result, trace }
+        Returned { how, result, cost: performed.cost.unwrap_or_default(), trace }
     }
 
     /// The base name of the files of the current work.

@@ -6,7 +6,7 @@ use super::pipes::Pipes;
 use super::process_tree;
 use super::trial::{Ended, ExecutorTry, Live, millis};
 use crate::base::{Period, Reason};
-use crate::decide::ActionResult;
+use crate::decide::Printed;
 use crate::scan::open_regular;
 use crate::workflow::Times;
 use serde_json::Value;
@@ -44,6 +44,10 @@ pub struct Performed {
     pub ended: Ended,
     /// The JSON result, or why it is invalid; `None` if there is no result.
     pub result: Option<Result<Value, Reason>>,
+    /// The cost that the program printed; `None` if it printed none.
+    pub cost: Option<f64>,
+    /// The error that the program printed, whatever its exit code.
+    pub failure: Option<String>,
     /// Whether the executor left processes behind, which were then ended.
     pub left_processes: bool,
     /// Why its output could not be logged, if so.
@@ -75,7 +79,14 @@ impl Executor {
                 tracing::warn!(log = %self.log.display(), %error, "cannot start the executor");
                 let program = self.argv.first().map_or("", String::as_str);
                 let ended = Ended::NotStarted(format!("cannot start `{program}`: {error}"));
-                return Ok(Performed { ended, result: None, left_processes: false, log_fault: None });
+                return Ok(Performed {
+                    ended,
+                    result: None,
+                    cost: None,
+                    failure: None,
+                    left_processes: false,
+                    log_fault: None,
+                });
             }
         };
         tracing::info!(log = %self.log.display(), group = group.number(), "executor started");
@@ -101,10 +112,11 @@ impl Executor {
             (Some(code), _) => Ended::Code(code),
             (None, signal) => Ended::Signal(signal.unwrap_or_default()),
         });
-        let result = read_result(&self.result).or_else(|| ActionResult::find(&output.tail()).map(Ok));
+        let Printed { result, cost, failure } = Printed::read(&output.tail());
+        let result = read_result(&self.result).or_else(|| result.map(Ok));
         let log_fault = output.fault.map(|fault| fault.to_string());
         tracing::info!(?ended, has_result = result.is_some(), left_processes, log_fault, "executor ended");
-        Ok(Performed { ended, result, left_processes, log_fault })
+        Ok(Performed { ended, result, cost, failure, left_processes, log_fault })
     }
 
     fn start(&self) -> io::Result<Child> {

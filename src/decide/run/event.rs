@@ -79,6 +79,8 @@ pub struct Returned {
     pub how: ExecutorExit,
     /// The result that the executor left, if any.
     pub result: Option<Result<ActionResult, Reason>>,
+    /// The cost that the executor reported; it counts where no result names one.
+    pub cost: f64,
     /// What the record keeps if the try failed.
     pub trace: ExecutorTrace,
 }

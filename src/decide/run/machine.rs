@@ -240,7 +240,10 @@ impl RunMachine {
     }
 
     fn performed(&mut self, now: &Tick, tried: Returned) -> RunEffect {
-        let cost = cost_of(tried.result.as_ref());
+        let cost = match &tried.result {
+            Some(Ok(result)) => result.cost,
+            Some(Err(_)) | None => tried.cost,
+        };
         self.tried = tried.trace;
         match tried.how {
             ExecutorExit::NotStarted(why) => {

@@ -95,11 +95,13 @@ fn play(text: &str, mode: Mode, perform: &mut dyn FnMut(&str, u32) -> Option<Val
         Some(value) => Returned {
             how: ExecutorExit::Well,
             result: Some(ActionResult::read(&value)),
+            cost: 0.0,
             trace: orch::decide::ExecutorTrace::default(),
         },
         None => Returned {
             how: ExecutorExit::Badly("it died".to_owned()),
             result: None,
+            cost: 0.0,
             trace: orch::decide::ExecutorTrace::default(),
         },
     });

@@ -13,12 +13,13 @@ fn well(value: Value) -> Returned {
     Returned {
         how: ExecutorExit::Well,
         result: Some(ActionResult::read(&value)),
+        cost: 0.0,
         trace: orch::decide::ExecutorTrace::default(),
     }
 }
 
 fn ended(how: ExecutorExit) -> Returned {
-    Returned { how, result: None, trace: orch::decide::ExecutorTrace::default() }
+    Returned { how, result: None, cost: 0.0, trace: orch::decide::ExecutorTrace::default() }
 }
 
 /// A `find` that finds, and a `mend` that mends.

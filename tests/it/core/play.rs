@@ -66,6 +66,7 @@ impl<'p> Play<'p> {
             perform: Box::new(|_, _| Returned {
                 how: ExecutorExit::Well,
                 result: None,
+                cost: 0.0,
                 trace: orch::decide::ExecutorTrace::default(),
             }),
             left: None,

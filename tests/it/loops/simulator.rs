@@ -199,6 +199,7 @@ impl Simulation<'_> {
         let badly = |why: &str| Returned {
             how: ExecutorExit::Badly(why.to_owned()),
             result: None,
+            cost: 0.0,
             trace: orch::decide::ExecutorTrace::default(),
         };
         match perform(&Job { action: &action, state: &own, before }) {
@@ -211,6 +212,7 @@ impl Simulation<'_> {
                     Returned {
                         how: ExecutorExit::Well,
                         result,
+                        cost: 0.0,
                         trace: orch::decide::ExecutorTrace::default(),
                     },
                     Period::default(),
@@ -220,7 +222,7 @@ impl Simulation<'_> {
             Reply::Hung => {
                 let how = ExecutorExit::TooLong("it took longer than 30m".to_owned());
                 (
-                    Returned { how, result: None, trace: orch::decide::ExecutorTrace::default() },
+                    Returned { how, result: None, cost: 0.0, trace: orch::decide::ExecutorTrace::default() },
                     Period::from_seconds(1800),
                 )
             }

@@ -76,6 +76,29 @@ fn fail_one_after_the_other(faults: &[(&str, &str)]) {
     task.is_clean();
 }
 
+/// The first try reports an error and exits with 0; the costs of all tries count.
+#[test]
+fn the_json_that_agent_programs_print_is_read() {
+    let plain = r#"echo "{\"stateUpdates\": {\"score\": $((score + 50)), \"notes\": [1, 2, 3, 4]}, \"summary\": \"better\"}""#;
+    assert!(GOOD.contains(plain));
+    let wrapped = r#"cat <<END
+{"type": "result", "is_error": false, "total_cost_usd": 1.0, "result": "Done.\\n{\\"stateUpdates\\": {\\"score\\": $((score + 50))}}"}
+END
+"#;
+    let error = r#"{"type": "result", "is_error": true, "result": "Credit balance is too low", "total_cost_usd": 0.5}"#;
+    let script = format!(
+        "if [ ! -e failed ] && [ $ORCH_ACTION = improve ]; then touch failed; echo '{error}'; exit 0; fi\n{}",
+        GOOD.replace(plain, wrapped)
+    );
+    let task = Loop::new(&script);
+    task.world.write(".gitignore", "failed\n");
+    task.world.commit("ignore");
+    let ended = task.world.orch(&["run", "t", "--auto", "--json"]).succeeds();
+    let report: serde_json::Value = serde_json::from_str(&ended.stdout).expect("JSON");
+    assert_eq!((&report["cost"], &report["ending"]), (&2.75.into(), &"completed".into()), "{report:#}");
+    ended.reports("it reported an error: Credit balance is too low");
+}
+
 #[test]
 fn a_claim_in_the_output_moves_nothing() {
     let script = GOOD
