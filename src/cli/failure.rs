@@ -107,11 +107,14 @@ impl Failure {
         }
     }
 
-    /// Returns the failure with exit code `No`, for commands whose question this error answers.
+    /// Returns the failure with exit code `No` if its code is a finding: findings have no exit code of their own, and
+    /// this one answers the question of the command.
     #[must_use]
-    pub fn as_no(self) -> Self {
+    pub fn finding_as_no(self) -> Self {
         match self {
-            Self::Reported { error, .. } => Self::Reported { exit: ExitCode::No, error },
+            Self::Reported { error, .. } if error.class() == Class::Finding => {
+                Self::Reported { exit: ExitCode::No, error }
+            }
             other => other,
         }
     }

@@ -4,6 +4,8 @@ use super::{Error, IndexGate};
 use crate::scan::io_error;
 use git2::{ErrorCode, Repository, RepositoryOpenFlags};
 use std::ffi::OsStr;
+use std::fs::File;
+use std::io;
 use std::path::{Path, PathBuf};
 
 /// The git environment variables, read once at the start of the program.
@@ -81,7 +83,10 @@ impl Environment {
         let flags = flags | bare | RepositoryOpenFlags::FROM_ENV;
         let repo = match Repository::open_ext(path, flags, std::iter::empty::<&OsStr>()) {
             Ok(repo) => repo,
-            Err(error) if error.code() == ErrorCode::NotFound => return Ok(None),
+            // libgit2 takes a `.git` that it may not read for none.
+            Err(error) if error.code() == ErrorCode::NotFound => {
+                return unreadable(path).map_or(Ok(None), |(place, source)| Err(io_error(&place, source)));
+            }
             Err(error) => return Err(super::error::opening(path, error)),
         };
         if let Some(place) = &self.work_tree {
@@ -90,6 +95,20 @@ impl Environment {
         }
         Ok(Some(repo))
     }
+}
+
+/// The nearest `.git` around a directory, or what git reads in it, if it is there and permissions forbid to read
+/// it.
+fn unreadable(start: &Path) -> Option<(PathBuf, io::Error)> {
+    let git = start.ancestors().map(|above| above.join(".git")).find(|git| git.symlink_metadata().is_ok())?;
+    let head = git.join("HEAD");
+    let found = if git.is_dir() {
+        [(git.clone(), git.read_dir().map(drop)), (head.clone(), head.symlink_metadata().map(drop))]
+    } else {
+        [(git.clone(), File::open(&git).map(drop)), (git, Ok(()))]
+    };
+    let denied = |error: &io::Error| error.kind() == io::ErrorKind::PermissionDenied;
+    found.into_iter().find_map(|(place, read)| read.err().filter(denied).map(|error| (place, error)))
 }
 
 /// Refuses a start directory outside the work tree, as git does.

@@ -65,7 +65,8 @@ pub struct Caller {
 impl Caller {
     /// Reads the caller from environment variables through a function.
     ///
-    /// `ORCH_ACTOR` may be `agent:NAME` or `human:NAME`. A variable that a well-known agent command line sets
+    /// `ORCH_ACTOR` may be `agent:NAME`, `human:NAME` or a name. What may mean an agent makes the caller one, whatever
+    /// its spelling: only `human:` and a plain name are a person. A variable that a well-known agent command line sets
     /// for its child processes makes the caller an agent. The environment shows neither a terminal nor the
     /// process, so the caller of this function adds them.
     #[must_use]
@@ -81,15 +82,10 @@ impl Caller {
             "AGENT",
         ];
         let marked = MARKS.iter().any(|mark| variable(mark).is_some_and(|value| !value.is_empty()));
-        let mut kind = if marked { ActorKind::Agent } else { ActorKind::Human };
-        let mut name = variable("ORCH_ACTOR").filter(|name| !name.trim().is_empty());
-        if let Some((given, rest)) = name.as_deref().and_then(|name| name.split_once(':'))
-            && let Some(named) = ActorKind::named(given).filter(|named| *named != ActorKind::Orch)
-        {
-            // An agent that claims to be a person is still an agent.
-            kind = if marked { ActorKind::Agent } else { named };
-            name = Some(rest.trim().to_owned());
-        }
+        let named = variable("ORCH_ACTOR").filter(|name| !name.trim().is_empty());
+        let (claimed, name) = named.as_deref().map(claimed_actor).unzip();
+        // An agent that claims to be a person is still an agent.
+        let kind = if marked { ActorKind::Agent } else { claimed.unwrap_or(ActorKind::Human) };
         let clock = match variable("ORCH_NOW").and_then(|seconds| seconds.trim().parse().ok()) {
             Some(seconds) => Clock::Fixed(Timestamp::from_seconds(seconds)),
             None => Clock::System,
@@ -119,6 +115,33 @@ impl Caller {
     }
 }
 
+/// Reads `KIND:NAME`. Letters count in either case and width, and white space and invisible characters do not.
+fn claimed_actor(text: &str) -> (ActorKind, String) {
+    let plain = |text: &str| -> String {
+        let narrow = |char: char| match char {
+            '\u{ff01}'..='\u{ff5e}' => char::from_u32(u32::from(char) - 0xfee0).unwrap_or(char),
+            _ => char,
+        };
+        let letters =
+            text.chars().map(narrow).filter(|char| char.is_alphanumeric() || char.is_ascii_punctuation());
+        letters.flat_map(char::to_lowercase).collect()
+    };
+    let whole = text.trim().to_owned();
+    match text.split_once([':', '\u{ff1a}', '\u{fe55}', '\u{a789}', '\u{2236}']) {
+        Some((kind, name)) => match plain(kind).as_str() {
+            "human" => (ActorKind::Human, name.trim().to_owned()),
+            "agent" => (ActorKind::Agent, name.trim().to_owned()),
+            _ => (ActorKind::Agent, whole),
+        },
+        None => {
+            let name = plain(text);
+            let rest = name.strip_prefix("agent").map(|rest| !rest.starts_with(char::is_alphabetic));
+            let is_agent = rest == Some(true) || text.trim().to_lowercase().starts_with("agent ");
+            (if is_agent { ActorKind::Agent } else { ActorKind::Human }, whole)
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -138,6 +161,31 @@ mod tests {
         let person = caller(&[("CLAUDECODE", "1"), ("ORCH_ACTOR", "human:Ann")]);
         assert_eq!((person.kind, person.name.as_deref()), (ActorKind::Agent, Some("Ann")));
         assert_eq!(caller(&[("ORCH_ACTOR", "orch:x")]).name.as_deref(), Some("orch:x"));
+        assert_eq!(caller(&[("ORCH_ACTOR", " ")]).name, None);
         assert_eq!(caller(&[("ORCH_NOW", "9")]).clock.now().seconds(), 9);
+    }
+
+    #[test]
+    fn an_agent_in_another_spelling_is_no_person() {
+        for (text, kind, name) in [
+            ("Agent:x", ActorKind::Agent, "x"),
+            ("AGENT: x", ActorKind::Agent, "x"),
+            (" agent :x", ActorKind::Agent, "x"),
+            ("\u{ff21}gent\u{ff1a}x", ActorKind::Agent, "x"),
+            ("ag\u{200b}ent:x", ActorKind::Agent, "x"),
+            ("\u{430}gent:x", ActorKind::Agent, "\u{430}gent:x"),
+            ("agents:x", ActorKind::Agent, "agents:x"),
+            (":x", ActorKind::Agent, ":x"),
+            ("agent", ActorKind::Agent, "agent"),
+            ("agent x", ActorKind::Agent, "agent x"),
+            ("Agent-7", ActorKind::Agent, "Agent-7"),
+            ("orch:x", ActorKind::Agent, "orch:x"),
+            ("Human: Ann", ActorKind::Human, "Ann"),
+            ("Ann", ActorKind::Human, "Ann"),
+            ("Agenta Noe", ActorKind::Human, "Agenta Noe"),
+        ] {
+            let found = caller(&[("ORCH_ACTOR", text)]);
+            assert_eq!((found.kind, found.name.as_deref()), (kind, Some(name)), "{text}");
+        }
     }
 }

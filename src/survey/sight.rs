@@ -187,23 +187,25 @@ impl Workspace {
         let Reading { compiled, mut recorded, observed, entries } = reading;
         self.costs.looked();
         let path = task.transcript_path();
-        let at_head = match (&self.store, &head, is_present && self.commits()) {
+        let in_head = match (&self.store, &head, is_present) {
             (Some(store), Some(head), true) => Some(store.source_at(head.commit).blob_at(&path)?),
             _ => None,
         };
         let log_here = match (&self.store, &observed.log) {
-            (Some(store), ObservedLog::Whole(log)) if at_head.flatten().is_some() => {
+            (Some(store), ObservedLog::Whole(log)) if in_head.flatten().is_some() => {
                 Some(store.digest(&path, log)?)
             }
             (_, ObservedLog::End(end)) => end.held,
             _ => None,
         };
-        if let (Some(store), Some(Some(held))) = (&self.store, at_head)
+        if let (Some(store), Some(Some(held))) = (&self.store, in_head)
             && log_here != Some(held)
             && !matches!(recorded, Recorded::Broken(_) | Recorded::Lost)
         {
             recorded = still_whole(store, task, &observed, held, recorded)?;
         }
+        // Where nothing is committed, HEAD says what was lost, but not which tasks there are.
+        let at_head = in_head.filter(|_| self.commits());
         let untracked = at_head.map_or(!observed.log.is_there(), |blob| blob.is_none());
         let is_readable = !matches!(observed.log, ObservedLog::Missing | ObservedLog::Unreadable);
         let is_committed = match at_head {

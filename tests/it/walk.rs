@@ -254,7 +254,7 @@ fn a_lost_log_is_an_error_and_comes_back() {
     world.orch(&["recover", "t1"]).succeeds();
     world.remove("tasks/t1/state.json");
     world.remove("tasks/t1/transcript.jsonl");
-    world.orch(&["next", "t1"]).ends(1);
+    world.orch(&["next", "t1"]).ends(5);
     world.orch(&["recover", "t1"]).succeeds();
     assert_eq!((world.read("tasks/t1/state.json"), world.read("tasks/t1/transcript.jsonl")), whole);
 }

@@ -663,7 +663,7 @@ codes! {
         "The repository uses a format that orch does not support.",
         "It uses the reftable format, or an extension that is newer than orch.",
         "Use a repository with the files ref format and without that extension.";
-    Untracked = "untracked", Usage,
+    Untracked = "untracked", No,
         "No state of the task is on this branch.",
         "The task has files, but `orch new` was never run for it here, or its state is only in the work directory.",
         "`orch new TASK` records it.";

@@ -85,7 +85,7 @@ fn decided(
         Some(TaskOutcome::Nothing(judged)) => {
             if judged.untracked {
                 let message = format!("task `{}` is untracked: its record is not on this branch", task.id);
-                return Err(Failure::new(Code::Untracked, message).as_no().hint(command(&[
+                return Err(Failure::new(Code::Untracked, message).hint(command(&[
                     "orch",
                     "new",
                     task.id.as_str(),
@@ -142,7 +142,7 @@ fn refused(
     match &decision.verdict {
         Verdict::Error { code } => {
             let hint = decision.diagnostics.iter().find_map(|diagnostic| diagnostic.hint.clone());
-            let failure = Failure::new(*code, decision.reason.clone()).as_no();
+            let failure = Failure::new(*code, decision.reason.clone()).finding_as_no();
             Err(failure.hint(hint.unwrap_or_else(|| command(&["orch", "explain", decision.task.as_str()]))))
         }
         _ => {

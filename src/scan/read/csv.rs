@@ -16,6 +16,9 @@ pub(super) fn read(path: &RepoPath, text: &str) -> ReadResult {
         let problem = Diagnostic::error(Code::CsvSyntax, format!("invalid CSV: {message}")).at(place);
         ReadResult::refused(problem.hint("write one record a line, the first with the names of the columns"))
     };
+    if let Some(offset) = unclosed_quote(text) {
+        return refuse(offset, "this quote is never closed".to_owned());
+    }
     let mut records = Vec::new();
     for record in reader(text).into_byte_records() {
         match record {
@@ -40,6 +43,23 @@ pub(super) fn read(path: &RepoPath, text: &str) -> ReadResult {
         names.iter().cloned().zip(record.iter().map(|field| Value::from(text_of(field)))).collect()
     };
     ReadResult::of(records.map(row).map(Value::Object).collect())
+}
+
+/// Returns the offset of a quote that opens a field and is not closed before the end. The reader takes such a field
+/// as it is.
+fn unclosed_quote(text: &str) -> Option<usize> {
+    let mut bytes = text.bytes().enumerate().peekable();
+    let (mut opened, mut begins_field) = (None, true);
+    while let Some((at, byte)) = bytes.next() {
+        match (opened, byte) {
+            (Some(_), b'"') if bytes.next_if(|(_, next)| *next == b'"').is_none() => opened = None,
+            (Some(_), _) => {}
+            (None, b'"') if begins_field => opened = Some(at),
+            (None, _) => {}
+        }
+        begins_field = opened.is_none() && matches!(byte, b',' | b'\n' | b'\r');
+    }
+    opened
 }
 
 /// Returns the offset of the row that `pointer` leads to.
@@ -90,7 +110,17 @@ mod tests {
         assert_eq!(read(&path, good).data, Some(expected));
         assert_eq!(read(&path, "name\n").data, Some(json!([])));
         assert_eq!(locate(good, "/2/note"), Some(41));
-        for (text, place) in [("a,b\n1,2\n3\n", "f.csv:3:1"), ("a,a\n", "f.csv:1:1")] {
+        let quotes = "a\n\"x\"y\nz\"\n\"\"\"\"\n\"\"\n";
+        assert_eq!(
+            read(&path, quotes).data,
+            Some(json!([{"a": "xy"}, {"a": "z\""}, {"a": "\""}, {"a": ""}]))
+        );
+        for (text, place) in [
+            ("a,b\n1,2\n3\n", "f.csv:3:1"),
+            ("a,a\n", "f.csv:1:1"),
+            ("a,b\n1,\"2\n3,4\n", "f.csv:2:3"),
+            ("a\n\"x\"\"\n", "f.csv:2:1"),
+        ] {
             let result = read(&path, text);
             let found = result.problems[0].place.as_ref().expect("a place").to_string();
             assert_eq!((found.as_str(), result.data), (place, None));

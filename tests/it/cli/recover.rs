@@ -97,7 +97,7 @@ fn every_broken_log_is_an_error_that_moves_nothing_and_is_recovered_from_git() {
         assert!(suggestion.to_string().contains(code), "{code}: {suggestion:#}");
         assert_eq!(suggestion["options"][0]["argv"], serde_json::json!(["orch", "recover", "t"]), "{code}");
         world.orch(&["check", "t"]).ends(1);
-        world.orch(&["next", "t"]).ends(1);
+        world.orch(&["next", "t"]).ends(5);
         assert_ne!(world.orch(&["next", "t", "--override", "force", "--to", "test"]).code, 0, "{code}");
         world.orch(&["watch", "--once"]).succeeds();
         assert_eq!(world.git(&["rev-parse", "HEAD"]), head, "{code}");
@@ -127,7 +127,7 @@ fn without_git_what_is_left_of_the_log_is_kept() {
     world.orch(&["next", "t"]).ends(3);
     let log = world.read(LOG);
     world.write(LOG, format!("{log}not json\n"));
-    world.orch(&["next", "t"]).ends(1);
+    world.orch(&["next", "t"]).ends(5);
     world.orch(&["recover", "t"]).succeeds().says("transcript");
     assert_eq!((world.read(LOG), world.json(STATE)), (log, before));
 }
@@ -170,8 +170,8 @@ fn a_log_that_was_edited_in_place_is_seen_by_every_command_also_where_head_holds
             world.git(&["commit", "-q", "-a", "-m", "edited"]);
         }
         world.orch(&["check", "t"]).ends(1).says("log-changed").says("transcript.jsonl:1:1");
-        world.orch(&["next", "t"]).ends(1).reports("orch recover t");
-        world.orch(&["next", "t", "--dry-run"]).ends(1).reports("orch recover t");
+        world.orch(&["next", "t"]).ends(5).reports("orch recover t");
+        world.orch(&["next", "t", "--dry-run"]).ends(5).reports("orch recover t");
         let suggested = world.orch_json(&["suggest", "t"]);
         assert_eq!(suggested["suggestions"][0]["kind"], "error", "{suggested:#}");
         world.orch(&["recover", "t"]).succeeds();

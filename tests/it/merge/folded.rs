@@ -130,7 +130,7 @@ fn lines_that_head_holds_must_not_get_lost() {
     let lines: Vec<&str> = log.lines().collect();
     for lost in [format!("{}\n", lines[..lines.len() - 1].join("\n")), String::new()] {
         world.write(LOG, &lost);
-        world.orch(&["next", "t"]).ends(1);
+        world.orch(&["next", "t"]).ends(5);
         world.orch(&["recover", "t"]).succeeds().says("commit");
         assert_eq!(world.read(LOG), log);
     }
@@ -138,6 +138,21 @@ fn lines_that_head_holds_must_not_get_lost() {
     world.orch(&["suggest", "t"]).says("log-changed");
     world.orch(&["recover", "t"]).succeeds();
     assert_eq!((world.read(LOG), world.dirty().as_str()), (log, ""));
+}
+
+#[test]
+fn lines_that_head_holds_must_not_get_lost_where_nothing_is_committed() {
+    let world = started("review");
+    let log = world.read(LOG);
+    world.write("orch.toml", "version = 1\n[git]\ncommit = \"off\"\n");
+    world.orch(&["status"]).succeeds();
+    let lines: Vec<&str> = log.lines().collect();
+    world.write(LOG, format!("{}\n", lines[..lines.len() - 1].join("\n")));
+    world.orch(&["next", "t"]).ends(5).reports("lost events that are in HEAD");
+    world.orch(&["rollback", "t", "--reason", "x"]).ends(1).reports("lost events that are in HEAD");
+    world.git(&["restore", "--", LOG]);
+    world.orch(&["rollback", "t", "--reason", "x"]).succeeds();
+    world.orch(&["suggest", "t"]).succeeds();
 }
 
 #[test]

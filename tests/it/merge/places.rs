@@ -84,7 +84,7 @@ fn without_any_attributes_both_files_are_settled() {
     // The markers of the transcript alone are told, too.
     world.git(&["checkout", "-q", "--ours", "--", STATE]);
     world.orch(&["suggest", "t"]).says("transcript.jsonl");
-    world.orch(&["next", "t"]).ends(1).reports("orch resolve t");
+    world.orch(&["next", "t"]).ends(5).reports("orch resolve t");
     world.orch(&["resolve"]).succeeds();
     Way::Merge.go_on(&world).succeeds();
     assert_eq!(world.phase("t"), "codegen");

@@ -252,7 +252,7 @@ fn cut_transcript() {
     let head = world.git(&["rev-parse", "HEAD"]);
     for cut in [String::new(), format!("{first}\n"), told.replacen(first, "", 1)] {
         world.write("tasks/t/transcript.jsonl", &cut);
-        world.orch(&["next", "t"]).ends(1).reports("orch recover t");
+        world.orch(&["next", "t"]).ends(5).reports("orch recover t");
         assert_eq!(world.git(&["rev-parse", "HEAD"]), head, "{cut}");
     }
     world.git(&["restore", "tasks/t/transcript.jsonl"]);

@@ -101,6 +101,36 @@ fn foreign_owner() {
     assert_eq!(world.git(&["rev-parse", "HEAD~1"]), before.0);
 }
 
+#[test]
+fn a_git_directory_that_cannot_be_read_is_no_missing_one() {
+    use std::os::unix::fs::PermissionsExt;
+    let world = World::ready();
+    world.orch(&["new", "t"]).succeeds();
+    let git = world.path(".git");
+    let allow = |mode| fs::set_permissions(&git, fs::Permissions::from_mode(mode)).expect("set");
+    // Root reads everything, unless it gives the capabilities away.
+    let caps = "-dac_override,-dac_read_search";
+    let refused = ["--bounding-set", caps, "--inh-caps", caps, env!("CARGO_BIN_EXE_orch")];
+    let orch = |arguments: &[&str]| {
+        let mut command = world.command("setpriv");
+        command.args(refused).args(arguments);
+        command.output().ok().map(|output| world.end(output))
+    };
+    for mode in [0o000, 0o600] {
+        allow(mode);
+        let is_root = git.read_dir().is_ok() && git.join("HEAD").exists();
+        let status = if is_root { orch(&["status"]) } else { Some(world.orch(&["status"])) };
+        let new = if is_root { orch(&["new", "u"]) } else { Some(world.orch(&["new", "u"])) };
+        allow(0o755);
+        let (Some(status), Some(new)) = (status, new) else { return skipped("there is no setpriv") };
+        for ended in [status, new] {
+            ended.ends(70).reports(".git").reports("Permission denied").reports("check its owner");
+        }
+        assert!(!world.path("tasks/u").exists());
+    }
+    world.orch(&["status"]).succeeds();
+}
+
 /// Runs a shell script where it may mount; `None` where nobody may.
 fn apart(world: &World, script: &str) -> Option<Ended> {
     let mut probe = world.command("unshare");
