@@ -61,7 +61,7 @@ pub struct AppliedStep {
 
 impl AppliedStep {
     /// A step with its commit, if there is one.
-    fn new(step: Step, commit: Option<Digest>) -> Self {
+    pub(super) fn new(step: Step, commit: Option<Digest>) -> Self {
         let Step { transition, mut state } = step;
         // The entry is the last one here; the state after the last step may not contain it any more.
         let entry = commit.and_then(|_| state.history.pop());
@@ -113,7 +113,7 @@ impl Wanted {
 }
 
 /// How often to decide again after the branch has moved.
-const TRIES: u32 = 20;
+pub(super) const TRIES: u32 = 20;
 
 impl Writer<'_> {
     /// Applies what the rules decide for each task, as one batch with one update of the index. Returns an
@@ -207,14 +207,20 @@ impl Writer<'_> {
                     tracing::info!(attempt, "the branch moved: evaluating the tasks again");
                     // The stamps of files do not show what other processes have committed.
                     wanted.iter_mut().for_each(|one| one.seen = None);
-                    // Different delays, so that two processes that collided do not collide again.
-                    let uneven = (std::process::id() + 7 * attempt) % 11;
-                    sleep(Duration::from_millis(u64::from((4 << attempt.min(4)) + uneven)));
+                    self.pause_before(attempt + 1);
                 }
                 other => return other,
             }
         }
         Err(Error::moved())
+    }
+
+    /// Waits before it decides again. The delays differ, so that two processes that collided do not collide
+    /// again.
+    #[expect(clippy::unused_self, reason = "only a writer waits")]
+    pub(super) fn pause_before(&self, attempt: u32) {
+        let uneven = (std::process::id() + 7 * attempt) % 11;
+        sleep(Duration::from_millis(u64::from((2 << attempt.min(5)) + uneven)));
     }
 
     /// Looks at a task, unless the earlier look is still current. `head` is HEAD now.
@@ -308,7 +314,7 @@ impl Writer<'_> {
     }
 
     /// Takes the lock among writers outside git: a kernel lock on the root directory.
-    fn lock_directory(&self) -> Result<File, Error> {
+    pub(super) fn lock_directory(&self) -> Result<File, Error> {
         let refused = |source| io_error(&self.workspace.root, source);
         let directory = File::open(&self.workspace.root).map_err(refused)?;
         let mut wait = LockWait::new();

@@ -78,7 +78,7 @@ impl Writer<'_> {
                 // The first commit of the task takes the evidence, and leaves none for the next.
                 let (mut writes, removes) = (take(&mut writes), take(&mut removes));
                 writes.extend(record_writes(store, judged, record));
-                all.push(PlannedCommit { message: message.text(), writes, removes });
+                all.push(PlannedCommit { message: message.text(), writes, removes, moves: None });
             }
         }
         if !is_one || all.is_empty() {
@@ -87,7 +87,7 @@ impl Writer<'_> {
         let message = Message::text_of_all(&messages);
         let (writes, removes) = all.into_iter().map(|one| (one.writes, one.removes)).unzip();
         let (writes, removes): (Vec<Vec<Write>>, Vec<Vec<RepoPath>>) = (writes, removes);
-        Ok(vec![PlannedCommit { message, writes: writes.concat(), removes: removes.concat() }])
+        Ok(vec![PlannedCommit { message, writes: writes.concat(), removes: removes.concat(), moves: None }])
     }
 }
 
@@ -153,7 +153,7 @@ fn left_out(store: &Store, path: &RepoPath, directory: &RepoPath) -> Error {
 }
 
 /// Refuses an unreadable file: it cannot be evidence, and must not be committed as deleted either.
-fn refuse_unread(judged: &Sight) -> Result<(), Error> {
+pub(super) fn refuse_unread(judged: &Sight) -> Result<(), Error> {
     let refuse = |code, path: &RepoPath| {
         let message = format!("cannot read {path}, so the transition cannot commit it as evidence");
         let hint = command(&["orch", "check", judged.task.id.as_str()]);

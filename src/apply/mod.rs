@@ -15,6 +15,7 @@ mod people;
 mod preflight;
 mod record_files;
 mod recover;
+mod relocate;
 mod resolve;
 mod ruled;
 mod suggestion;
@@ -25,6 +26,7 @@ pub use merge_driver::DRIVER;
 pub use new_place::PlaceWish;
 pub use orders::Order;
 pub use recover::Recovered;
+pub use relocate::Relocation;
 pub use resolve::{Chosen, Dispute, MergeSide, Resolved, ResolvedBy, Settlement};
 
 pub(crate) use advance::Wanted;

@@ -1,6 +1,6 @@
 //! Which ids a new task may have. The directory of an existing task may have any name that `TaskId` accepts.
 
-use crate::base::{Code, TaskId, command};
+use crate::base::{ARCHIVE, Code, TaskId, command};
 use crate::record::{STATE_FILE, SUGGESTION_FILE, TRANSCRIPT_FILE};
 use crate::survey::Error;
 
@@ -16,7 +16,11 @@ pub(super) fn parse_task_id(text: &str) -> Result<TaskId, Error> {
 /// Checks the id of a task whose directory does not exist yet: it is typed in commands and becomes a part of
 /// branch names. Returns an error with a similar id that is valid.
 pub(super) fn check_new_id(id: &TaskId, title: Option<&str>) -> Result<(), Error> {
-    let Some(reason) = id.as_str().split('/').find_map(unfit) else { return Ok(()) };
+    let first = id.as_str().split('/').next();
+    let is_of_archive = first == Some(ARCHIVE);
+    let archived = "archived tasks have it; see `orch archive`";
+    let reason = if is_of_archive { Some(archived) } else { id.as_str().split('/').find_map(unfit) };
+    let Some(reason) = reason else { return Ok(()) };
     Err(refused(id.as_str(), &format!("`{id}` cannot be the id of a new task: {reason}"), title))
 }
 

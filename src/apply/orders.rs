@@ -5,10 +5,13 @@ use super::advance::{Applied, TaskOutcome};
 use super::people::OrderedStep;
 use crate::base::{Code, Diagnostic, command};
 use crate::decide::{
-    self, Facts, Kind, Recorded, Ruling, RulingOrder, Stamp, State, Step, Transition, initial_state,
+    self, Facts, HistoryEntry, Kind, Recorded, Ruling, RulingOrder, Stamp, State, Step, TakenBack,
+    Transition, initial_state,
 };
+use crate::record::{EventLog, FoldCache};
 use crate::survey::{Error, Sight, TaskRef};
 use std::borrow::Cow;
+use std::cell::RefCell;
 
 /// An order of a person, or of a program on a person's behalf.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -41,6 +44,11 @@ pub enum Order {
         /// The reason, which is recorded.
         reason: String,
     },
+    /// Take back the last order.
+    Undo {
+        /// The reason, which is recorded.
+        reason: Option<String>,
+    },
     /// Let the task go on where a person decides.
     Approve,
     /// Send the task back where a person decides.
@@ -68,6 +76,10 @@ impl Order {
             Self::Confirm { artifact, reason } => {
                 (Kind::Confirm, false, vec!["confirm", task.id.as_str(), artifact, "--reason", reason])
             }
+            Self::Undo { reason } => {
+                let why = reason.iter().flat_map(|reason| ["--reason", reason.as_str()]);
+                (Kind::Undo, false, ["undo", task.id.as_str()].into_iter().chain(why).collect())
+            }
             Self::Approve => (Kind::Advance, true, vec!["approve", task.id.as_str()]),
             Self::Reject { reason, .. } => {
                 (Kind::Regress, true, vec!["reject", task.id.as_str(), "--reason", reason])
@@ -91,9 +103,11 @@ impl Order {
             Self::Reject { to, reason } => {
                 Some(RulingOrder { ruling: Ruling::Reject, to: to.as_deref(), reason: Some(reason) })
             }
-            Self::Override { .. } | Self::Rollback { .. } | Self::Reopen { .. } | Self::Confirm { .. } => {
-                None
-            }
+            Self::Override { .. }
+            | Self::Rollback { .. }
+            | Self::Reopen { .. }
+            | Self::Confirm { .. }
+            | Self::Undo { .. } => None,
         }
     }
 
@@ -103,6 +117,7 @@ impl Order {
         judged: &'f Sight,
         state: &State,
         stamp: &Stamp,
+        taken: Option<&TakenBack>,
     ) -> Result<(Transition, Cow<'f, Facts>), Error> {
         let (workflow, facts) = (judged.workflow(), &judged.observed.facts);
         if let Some(ruling) = self.ruling() {
@@ -117,7 +132,10 @@ impl Order {
             Self::Override { to, reason } => {
                 decide::override_to(workflow, state, facts, to.as_deref(), reason)
             }
-            Self::Approve | Self::Reject { .. } => {
+            Self::Undo { reason } if let Some(taken) = taken => {
+                decide::undo(workflow, state, taken, reason.as_deref())
+            }
+            Self::Undo { .. } | Self::Approve | Self::Reject { .. } => {
                 Err(Error::new(Code::NothingToApply, "nothing is decided"))
             }
         };
@@ -131,18 +149,26 @@ impl Writer<'_> {
     pub fn order(&self, task: &TaskRef, order: &Order, dry_run: bool) -> Result<Applied, Error> {
         let stamp = if dry_run { self.stamp() } else { self.stamp_of(&order.step(task))? };
         let written = if dry_run { None } else { self.write_decision(task, order, &stamp)? };
+        let taken = RefCell::new(None);
         let outcomes = self.apply(std::slice::from_ref(task), dry_run, &|judged| {
             let state = usable_state(judged)?;
-            let (transition, facts) = order.transition(judged, &state, &stamp)?;
+            let undone =
+                if matches!(order, Order::Undo { .. }) { Some(self.last_order(judged)?) } else { None };
+            let (transition, facts) = order.transition(judged, &state, &stamp, undone.as_ref())?;
             if matches!(facts, Cow::Owned(_)) && !dry_run {
                 // The decision was written, and something else has replaced it since.
                 let message = "the file with the decision changed meanwhile";
                 return Err(Error::new(Code::NothingToApply, message));
             }
             let state = decide::apply(judged.workflow(), &state, &facts, &transition, &stamp);
+            taken.replace(undone);
             Ok(self.workspace.after(judged, vec![Step { transition, state }]))
         });
-        match (outcomes.and_then(first_applied), written) {
+        let applied = outcomes.and_then(first_applied).map(|mut applied| {
+            applied.notes.extend(taken.borrow().as_ref().map(taken_back));
+            applied
+        });
+        match (applied, written) {
             (Ok(mut applied), Some(written)) => {
                 applied.notes.extend(written.note());
                 Ok(applied)
@@ -153,6 +179,45 @@ impl Writer<'_> {
             }
             (done, None) => done,
         }
+    }
+
+    /// The last order of a task, which can be taken back. Returns an error that says why there is none.
+    fn last_order(&self, judged: &Sight) -> Result<TakenBack, Error> {
+        let whole;
+        let log = match judged.observed.log.whole() {
+            Some(log) => log,
+            None => {
+                whole = self.bytes_at(&judged.task.transcript_path());
+                &whole
+            }
+        };
+        let (log, _) = EventLog::parse(log);
+        let last = log.last_order(judged.workflow(), &log.heads(), &mut FoldCache::default());
+        last.map_err(|why| {
+            let message = format!("nothing of `{}` can be taken back: {why}", judged.task.id);
+            let timeline = command(&["orch", "log", judged.task.id.as_str()]);
+            let hint = format!("see {timeline}; to go back: orch rollback, or git revert of a commit");
+            Error::new(Code::NothingToUndo, message).with_hint(hint)
+        })
+    }
+}
+
+/// What an undo takes back, in words.
+fn taken_back(taken: &TakenBack) -> Diagnostic {
+    let step = |entry: &HistoryEntry| {
+        let from = entry.from.as_ref().map_or("new", |from| from.as_str());
+        format!("{from} -> {}", entry.to)
+    };
+    let order = &taken.order;
+    let confirmed = order.confirmed.as_ref().map(|artifact| format!(" of `{artifact}`")).unwrap_or_default();
+    let (kind, name) = (order.kind.as_str(), &order.actor.name);
+    let message =
+        format!("step {} ({kind}{confirmed}, {}, by {name}): {}", order.seq, step(order), order.reason);
+    let found = Diagnostic::note(Code::TakenBack, format!("takes back {message}"));
+    let since: Vec<String> = taken.steps.iter().map(step).collect();
+    match since.as_slice() {
+        [] => found,
+        _ => found.hint(format!("the steps that followed by the rules go too: {}", since.join(", "))),
     }
 }
 

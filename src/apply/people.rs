@@ -77,6 +77,8 @@ fn what(ordered: &OrderedStep) -> &'static str {
         Kind::Reopen => "a reopening",
         Kind::Confirm => "a confirmation",
         Kind::Merge => "the choice of a side",
+        Kind::Rename => "archiving a task that is not finished",
+        Kind::Undo => "taking back an order",
         Kind::Regress => "a rejection",
         _ => "an approval",
     }

@@ -25,7 +25,7 @@ pub use diagnostic::{Diagnostic, Place, Severity};
 pub use digest::{Digest, ObjectFormat};
 pub use error::Error;
 pub use line_feeds::with_line_feeds;
-pub use name::{ActionName, ArtifactName, InvalidName, PhaseId, RuleId, TaskId, WorkflowName};
+pub use name::{ARCHIVE, ActionName, ArtifactName, InvalidName, PhaseId, RuleId, TaskId, WorkflowName};
 pub use path::{InvalidPath, RepoPath};
 pub use patterns::Patterns;
 pub use period::Period;

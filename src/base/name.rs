@@ -69,6 +69,24 @@ name!(
     /// The id of a task: the part of its path that the wildcards of its root match, parts joined by `/`.
     TaskId, "task id", check_task
 );
+/// The directory below that of the tasks of a root in which archived tasks are, and the first part of their
+/// ids.
+pub const ARCHIVE: &str = "archive";
+
+impl TaskId {
+    /// Whether this is the id of an archived task.
+    #[must_use]
+    pub fn is_archived(&self) -> bool {
+        self.unarchived().is_some()
+    }
+
+    /// The id that an archived task had before; `None` for any other task.
+    #[must_use]
+    pub fn unarchived(&self) -> Option<&str> {
+        self.as_str().strip_prefix(ARCHIVE)?.strip_prefix('/')
+    }
+}
+
 name!(
     /// The name of a phase of a workflow.
     PhaseId, "phase name", check_identifier

@@ -1,9 +1,9 @@
 //! The command line, parsed by clap: the global options here, the options of each command in its own file.
 
 use super::commands::{
-    answer, approve, audit, check, completions, confirm, demo, explain, hook, init, log, merge_driver, new,
-    next, pause, prompt, recover, reject, reopen, resolve, resume, rollback, run, runs, schema, status, stop,
-    suggest, watch, workflow,
+    answer, approve, archive, audit, check, completions, confirm, demo, explain, hook, init, log,
+    merge_driver, new, next, pause, prompt, recover, reject, rename, reopen, resolve, resume, rollback, run,
+    runs, schema, status, stop, suggest, undo, watch, workflow,
 };
 use super::ui::Colour;
 use clap::{ArgAction, Args, Parser, Subcommand};
@@ -70,6 +70,9 @@ pub enum Command {
     Confirm(confirm::ConfirmArgs),
     Rollback(rollback::RollbackArgs),
     Reopen(reopen::ReopenArgs),
+    Undo(undo::UndoArgs),
+    Rename(rename::RenameArgs),
+    Archive(archive::ArchiveArgs),
     Recover(recover::RecoverArgs),
     Resolve(resolve::ResolveArgs),
     #[command(hide = true)]

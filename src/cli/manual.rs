@@ -45,7 +45,21 @@ const GROUPS: [(&str, &[Examples]); 6] = [
                     ("orch schema plan --example", "a file that does"),
                 ],
             ),
-            ("next", [("orch next t-1", "apply what is due"), ("orch next t-1 --dry-run", "only show it")]),
+            ("next", [("orch next t-1", "apply what is due"), ("orch next 'team/*'", "for several tasks")]),
+            (
+                "rename",
+                [
+                    ("orch rename t-1 t-2", "give it another id"),
+                    ("orch rename archive/t-1 t-1", "take it out of the archive"),
+                ],
+            ),
+            (
+                "archive",
+                [
+                    ("orch archive t-1", "a finished task"),
+                    ("orch archive t-1 --force 'given up'", "as a person, one that is not"),
+                ],
+            ),
             (
                 "check",
                 [
@@ -127,6 +141,13 @@ const GROUPS: [(&str, &[Examples]); 6] = [
                 [
                     ("orch reopen t-1 --reason 'it came back'", "a finished task"),
                     ("orch reopen t-1 --to planning --reason 'it came back'", "in this phase"),
+                ],
+            ),
+            (
+                "undo",
+                [
+                    ("orch undo t-1", "take back the last order"),
+                    ("orch undo t-1 --dry-run", "only show what it takes back"),
                 ],
             ),
         ],

@@ -1,7 +1,7 @@
 //! Where tasks live: maps directories to tasks, and back.
 
 use super::{Patterns, RootPath};
-use crate::base::{InvalidName, RepoPath, TaskId, WorkflowName};
+use crate::base::{ARCHIVE, InvalidName, RepoPath, TaskId, WorkflowName};
 use crate::workflow::TreePart;
 
 /// One `[[root]]` of `orch.toml`.
@@ -21,6 +21,40 @@ impl Root {
     pub fn excludes(&self, directory: &RepoPath) -> bool {
         let mut upwards = std::iter::successors(Some(directory.clone()), RepoPath::parent);
         !self.exclude.is_empty() && upwards.any(|path| self.exclude.matches(path.as_str()))
+    }
+}
+
+impl Root {
+    /// The directory of the archived tasks.
+    fn archive(&self) -> Option<RepoPath> {
+        self.path.base().join(ARCHIVE).ok()
+    }
+
+    /// The directory that an archived one had before.
+    fn unarchived(&self, directory: &RepoPath) -> Option<RepoPath> {
+        self.path.base().join(directory.below(&self.archive()?)?).ok()
+    }
+
+    /// The id of the archived task in a directory.
+    fn archived_id(&self, directory: &RepoPath) -> Option<TaskId> {
+        let id = self.path.id_of(&self.unarchived(directory)?)?.ok()?;
+        TaskId::new(format!("{ARCHIVE}/{id}")).ok()
+    }
+
+    /// The directory of a task with the id of an archived one.
+    fn archive_of(&self, task: &TaskId) -> Option<RepoPath> {
+        let before = self.path.directory_of(&TaskId::new(task.unarchived()?).ok()?)?;
+        let base = self.path.base();
+        self.archive()?.join(before.below(base)?).ok()
+    }
+
+    /// How much of a directory of archived tasks is reserved for them.
+    fn archive_part(&self, path: &RepoPath) -> TreePart {
+        match self.unarchived(path) {
+            Some(before) => self.path.part(&before),
+            None if self.archive().as_ref() == Some(path) => TreePart::Within,
+            None => TreePart::None,
+        }
     }
 }
 
@@ -52,7 +86,10 @@ impl Roots {
     #[must_use]
     pub fn match_directory(&self, directory: &RepoPath) -> Option<(usize, TaskId)> {
         self.0.iter().enumerate().find_map(|(index, root)| {
-            let id = root.path.id_of(directory)?.ok()?;
+            let id = match root.path.id_of(directory) {
+                Some(id) => id.ok()?,
+                None => root.archived_id(directory)?,
+            };
             (!root.excludes(directory)).then_some((index, id))
         })
     }
@@ -76,16 +113,24 @@ impl Roots {
     /// excluded or belongs to an earlier root.
     #[must_use]
     pub fn directory_of(&self, root: usize, task: &TaskId) -> Option<RepoPath> {
-        let directory = self.0.get(root)?.path.directory_of(task)?;
+        let own = self.0.get(root)?;
+        let directory = own.path.directory_of(task).or_else(|| own.archive_of(task))?;
         let (found, id) = self.match_directory(&directory)?;
         (found == root && id == *task).then_some(directory)
+    }
+
+    /// Whether the archived tasks of a root are below this directory.
+    #[must_use]
+    pub fn is_archive(&self, directory: &RepoPath) -> bool {
+        directory.name() == ARCHIVE && self.0.iter().any(|root| root.archive().as_ref() == Some(directory))
     }
 
     /// How much of a path is reserved for tasks and so is not code. Does not look for tasks there.
     #[must_use]
     pub fn part(&self, path: &RepoPath, is_directory: bool) -> TreePart {
         let parts = self.0.iter().filter(|root| is_directory && !root.excludes(path));
-        let parts: Vec<TreePart> = parts.map(|root| root.path.part(path)).collect();
+        let parts: Vec<TreePart> =
+            parts.flat_map(|root| [root.path.part(path), root.archive_part(path)]).collect();
         [TreePart::Whole, TreePart::Within]
             .into_iter()
             .find(|part| parts.contains(part))
@@ -176,6 +221,28 @@ mod tests {
                 "a file cannot contain tasks: {root} {path}"
             );
         }
+    }
+
+    #[test]
+    fn archived_tasks_have_the_ids_and_the_places_that_lead_to_each_other() {
+        for (path, directory, id) in [
+            ("tasks/*", "tasks/archive/t", "archive/t"),
+            ("tasks/**", "tasks/archive/team/t", "archive/team/t"),
+            ("teams/*/task-*", "teams/archive/blue/task-7", "archive/blue/7"),
+            ("*.task", "archive/fix.task", "archive/fix"),
+        ] {
+            let roots = roots(&[(path, &[])]);
+            assert_eq!(found(&roots, directory), Some((0, id.to_owned())), "{path}");
+            let id = TaskId::new(id).expect("valid");
+            let directory = RepoPath::new(directory).expect("valid");
+            assert_eq!(roots.directory_of(0, &id), Some(directory.clone()), "{path}");
+            assert_eq!(roots.part(&directory, true), TreePart::Whole, "{path}");
+        }
+        let excluded = roots(&[("tasks/*", &["tasks/archive"])]);
+        assert_eq!(excluded.directory_of(0, &TaskId::new("archive/t").expect("valid")), None);
+        let packages = roots(&[("packages/*/tasks/*", &[])]);
+        let source = RepoPath::new("packages/archive/src/lib").expect("valid");
+        assert_eq!(packages.part(&source, true), TreePart::None);
     }
 
     #[test]

@@ -50,9 +50,14 @@ pub fn apply(
     stamp: &Stamp,
 ) -> State {
     let state = &*state.under_own_names(workflow);
-    let mut next = state.clone();
+    let mut next = match &transition.change {
+        Some(Change::Back(before)) => taken_back(workflow, state, before),
+        _ => state.clone(),
+    };
     let seq = state.rev.saturating_add(1);
-    if let Some(from) = &transition.from {
+    // A rename and an undo rest on no file, so they can be derived without any.
+    let looks_at_files = !matches!(transition.kind, Kind::Rename | Kind::Undo);
+    if let Some(from) = transition.from.as_ref().filter(|_| looks_at_files) {
         // A foreign state may lack an entry for its current phase, although the task has entered it.
         let left = actor(&mut next, from);
         left.attempt = left.attempt.max(1);
@@ -65,7 +70,7 @@ pub fn apply(
             _ => step(workflow, from, transition, &seen, seq, &mut next),
         }
     }
-    if transition.kind != Kind::Confirm {
+    if looks_at_files && transition.kind != Kind::Confirm {
         note_code(workflow, facts, &transition.to, &mut next);
     }
     for (key, value) in &workflow.state.defaults {
@@ -88,6 +93,13 @@ pub fn apply(
     next.phase = Some(transition.to.to_string());
     next.updated_at = Some(stamp.at);
     next
+}
+
+/// The state before an order, with the history of the present one.
+fn taken_back(workflow: &Workflow, state: &State, before: &State) -> State {
+    let (title, history) = (state.title.clone(), state.history.clone());
+    let heads = state.heads.clone();
+    State { title, history, heads, ..before.under_own_names(workflow).into_owned() }
 }
 
 fn entry(transition: &Transition, seq: u64, stamp: &Stamp) -> HistoryEntry {

@@ -1,6 +1,6 @@
 //! What the rules say about one task now, and everything that led to it.
 
-use super::{ExecutorTrace, SendBack};
+use super::{ExecutorTrace, SendBack, State};
 use crate::base::{
     ActionName, ArtifactName, Code, Diagnostic, Digest, PhaseId, RuleId, TaskId, WorkflowName, words,
 };
@@ -177,6 +177,8 @@ pub enum Change {
     Mode(Mode),
     /// The last try of an action that is given up.
     Failed(ExecutorTrace),
+    /// Everything is as in this state, which stood before an order that is taken back.
+    Back(Box<State>),
 }
 
 words! {
@@ -220,6 +222,10 @@ words! {
         End = "end",
         /// A person chose one of two branches that the rules cannot join.
         Merge = "merge",
+        /// The task got another id, and its directory moved.
+        Rename = "rename",
+        /// A person took back an order.
+        Undo = "undo",
     }
 }
 
@@ -439,7 +445,24 @@ impl Kind {
     /// Whether the task stays in its phase, so that only its record grows.
     #[must_use]
     pub fn stays(self) -> bool {
-        matches!(self, Self::Confirm | Self::Run | Self::Skip | Self::Answer | Self::Start | Self::End)
+        match self {
+            Self::Confirm
+            | Self::Run
+            | Self::Skip
+            | Self::Answer
+            | Self::Start
+            | Self::End
+            | Self::Rename => true,
+            Self::Create
+            | Self::Advance
+            | Self::Regress
+            | Self::Override
+            | Self::Rollback
+            | Self::Reopen
+            | Self::Signal
+            | Self::Merge
+            | Self::Undo => false,
+        }
     }
 }
 

@@ -43,6 +43,11 @@ pub struct FileFact {
 pub const STALE_STATE: [Code; 2] = [Code::StateFolded, Code::StateEdited];
 
 impl Facts {
+    /// The facts of a task of which no file was read.
+    pub(super) fn of_no_files(task: TaskId) -> Self {
+        Self { task, directory: RepoPath::root(), artifacts: BTreeMap::new(), diagnostics: Vec::new() }
+    }
+
     /// The facts after a step was recorded: nothing has been committed since, and the state is the fold of
     /// the log.
     #[must_use]

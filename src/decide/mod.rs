@@ -25,7 +25,9 @@ mod printed;
 mod proof;
 mod rebuild;
 mod rederive;
+mod rename;
 mod replay;
+mod replay_record;
 mod result;
 mod rules;
 mod ruling;
@@ -35,6 +37,7 @@ mod send_back;
 mod settle;
 mod state;
 mod state_document;
+mod undo;
 
 pub use activity::{accept, answer, asked, data_of, end, give_up, offers, phase_id, pick, signalled, start};
 pub use apply::{Stamp, apply, initial_state};
@@ -56,7 +59,9 @@ pub use people::{AgentOrder, OrdersBy, People, Sender};
 pub use printed::Printed;
 pub use proof::{Approval, Proof, ProvenStep, Standing};
 pub use rebuild::rebuild_from_files;
+pub use rename::{former_id, is_just_renamed, rename};
 pub use replay::{Disproof, Replayed, difference, refute, replay};
+pub use replay_record::replay_record;
 pub use result::{ActionResult, RESULT_KEYS};
 pub use ruling::{Draft, Ruled, Ruling, RulingOrder, rule_on};
 pub use run::{
@@ -71,3 +76,4 @@ pub use state::{
     State, Tally, WorkflowRef,
 };
 pub use state_document::{STATE_VERSION, document, history_value, standing, standing_document};
+pub use undo::{TakenBack, is_person_order, undo};

@@ -58,7 +58,7 @@ impl People {
     #[must_use]
     pub fn asks(&self, kind: Kind, by_human: bool) -> bool {
         match kind {
-            Kind::Override | Kind::Rollback | Kind::Reopen | Kind::Merge => true,
+            Kind::Override | Kind::Rollback | Kind::Reopen | Kind::Merge | Kind::Undo => true,
             Kind::Confirm => !self.agents_may.contains(&AgentOrder::Confirm),
             Kind::Create
             | Kind::Advance
@@ -68,7 +68,8 @@ impl People {
             | Kind::Answer
             | Kind::Signal
             | Kind::Start
-            | Kind::End => by_human,
+            | Kind::End
+            | Kind::Rename => by_human,
         }
     }
 
@@ -109,7 +110,7 @@ impl People {
 mod tests {
     use super::*;
 
-    const STEPS: [(Kind, bool); 8] = [
+    const STEPS: [(Kind, bool); 11] = [
         (Kind::Override, false),
         (Kind::Rollback, false),
         (Kind::Reopen, false),
@@ -118,6 +119,9 @@ mod tests {
         (Kind::Regress, true),
         (Kind::Confirm, false),
         (Kind::Advance, false),
+        (Kind::Undo, false),
+        (Kind::Rename, true),
+        (Kind::Rename, false),
     ];
 
     /// Who may order each of [`STEPS`]: `y` for yes.
@@ -125,18 +129,18 @@ mod tests {
     fn orders_need_a_person_and_moves_by_the_rules_do_not() {
         use ActorKind::{Agent, Human, Orch};
         for (orders, agents_may, kind, at_terminal, signs, expected) in [
-            ("terminal", "", Human, true, false, "yyyyyyyy"),
-            ("terminal", "", Human, false, true, ".......y"),
-            ("terminal", "", Agent, true, true, ".......y"),
-            ("terminal", "confirm", Agent, false, false, "......yy"),
-            ("terminal", "confirm", Human, false, false, "......yy"),
-            ("terminal", "", Orch, true, true, ".......y"),
-            ("signed", "", Human, false, true, "yyyyyyyy"),
-            ("signed", "", Human, true, false, ".......y"),
-            ("signed", "", Agent, true, true, ".......y"),
-            ("anyone", "", Agent, false, false, "yyyyyyyy"),
-            ("anyone", "", Human, false, false, "yyyyyyyy"),
-            ("anyone", "", Orch, false, false, ".......y"),
+            ("terminal", "", Human, true, false, "yyyyyyyyyyy"),
+            ("terminal", "", Human, false, true, ".......y..y"),
+            ("terminal", "", Agent, true, true, ".......y..y"),
+            ("terminal", "confirm", Agent, false, false, "......yy..y"),
+            ("terminal", "confirm", Human, false, false, "......yy..y"),
+            ("terminal", "", Orch, true, true, ".......y..y"),
+            ("signed", "", Human, false, true, "yyyyyyyyyyy"),
+            ("signed", "", Human, true, false, ".......y..y"),
+            ("signed", "", Agent, true, true, ".......y..y"),
+            ("anyone", "", Agent, false, false, "yyyyyyyyyyy"),
+            ("anyone", "", Human, false, false, "yyyyyyyyyyy"),
+            ("anyone", "", Orch, false, false, ".......y..y"),
         ] {
             let orders_by = OrdersBy::named(orders).expect("a word");
             let agents_may: Vec<_> = AgentOrder::named(agents_may).into_iter().collect();

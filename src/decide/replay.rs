@@ -119,6 +119,9 @@ fn follow(
         Kind::Override | Kind::Rollback | Kind::Reopen | Kind::Confirm | Kind::Merge => {
             ordered(workflow, state, facts, entry)?
         }
+        Kind::Rename | Kind::Undo => {
+            return Err(disproof(entry, "this step follows from its record alone".to_owned()));
+        }
         Kind::Run | Kind::Skip | Kind::Answer | Kind::Signal | Kind::Start | Kind::End => {
             let Some(after) = after else {
                 return Err(disproof(entry, "the state after the step is missing".to_owned()));

@@ -308,7 +308,7 @@ impl Watching {
 
     /// All tasks. Reports directories that only look like tasks.
     fn survey(&self, effects: &mut Vec<WatchEffect>) -> Vec<TaskRef> {
-        let (tasks, misnamed) = match self.workspace.survey() {
+        let (mut tasks, misnamed) = match self.workspace.survey() {
             Ok(found) => found,
             Err(error) => {
                 effects.push(trouble(&error));
@@ -321,6 +321,8 @@ impl Watching {
             is_fault: false,
         };
         effects.extend(misnamed.iter().map(told));
+        // What is archived stays as it is.
+        tasks.retain(|task| !task.id.is_archived());
         tasks
     }
 
@@ -397,11 +399,12 @@ impl Watching {
     /// Looks at each task. Reports those with nothing due, and returns the others.
     fn due(
         &mut self,
-        tasks: Vec<TaskRef>,
+        mut tasks: Vec<TaskRef>,
         head: &Option<Head>,
         effects: &mut Vec<WatchEffect>,
     ) -> Vec<Wanted> {
         let mut due = Vec::new();
+        tasks.retain(|task| !task.id.is_archived());
         // One walk over the history for all tasks.
         self.workspace.find_commits(&tasks);
         for task in tasks {

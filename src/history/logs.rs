@@ -4,7 +4,7 @@
 //! identify a log, and a state that was folded at an id is valid in every commit.
 
 use crate::base::{Digest, WorkflowName};
-use crate::decide::State;
+use crate::decide::{State, TakenBack};
 use crate::record::{EventLog, FoldCache, FoldError, LogEvent, LogFault, LogFaultKind};
 use crate::workflow::Workflow;
 use std::cell::{Ref, RefCell};
@@ -144,6 +144,11 @@ impl LogPool {
     pub(super) fn state_at(&self, id: &Digest) -> Result<State, LogFaultKind> {
         let state = self.events.borrow().state_at(id, &mut self.folds.borrow_mut());
         state.map_err(|fault| fault.kind)
+    }
+
+    /// The last order before these events that can be taken back, or why there is none.
+    pub(super) fn last_order(&self, workflow: &Workflow, heads: &[Digest]) -> Result<TakenBack, String> {
+        self.events.borrow().last_order(workflow, heads, &mut self.folds.borrow_mut())
     }
 
     /// The name of the workflow of the first of these events.

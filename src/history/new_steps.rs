@@ -1,7 +1,7 @@
 //! The new events of a log, and the files that they recorded.
 
 use super::archive::Archive;
-use crate::base::{ArtifactName, Digest};
+use crate::base::{ArtifactName, Digest, TaskId};
 use crate::decide::{HistoryEntry, Kind, Recorded, State};
 use crate::record::LogEvent;
 use crate::scan::FileSet;
@@ -127,6 +127,20 @@ impl NewSteps<'_> {
         let befores = std::iter::once(&self.before).chain(self.befores);
         let mut settings = befores.map(|before| before.setting);
         settings.find_map(|setting| self.archive.workflow(setting, named.name.as_str(), named.digest))
+    }
+
+    /// The task under the id that it had at a step: a later step may have renamed it.
+    pub(super) fn task_then(&self, step: &NewStep) -> TaskRef {
+        let own = Some(self.task.id.as_str());
+        let is_renamed = |later: &NewStep| {
+            later.entry().kind == Kind::Rename
+                && later.entry().seq > step.entry().seq
+                && later.state.task.as_deref() == own
+        };
+        let recorded = step.state.task.as_deref().filter(|recorded| Some(*recorded) != own);
+        let former = recorded.filter(|_| self.steps.iter().any(is_renamed));
+        let Some(Ok(id)) = former.map(TaskId::new) else { return self.task.clone() };
+        self.task.with_id(id)
     }
 
     /// The new steps that lead to a step, and the step itself as the last.

@@ -7,7 +7,7 @@ use super::new_steps::NewSteps;
 use super::record::{StateCheck, TaskRecord, Unread, is_foreign, missing_end};
 use super::trailers::ToldStep;
 use crate::base::{Digest, command};
-use crate::decide::{Proof, Standing, State};
+use crate::decide::{Kind, Proof, Standing, State};
 use crate::record::LogEvent;
 use crate::survey::snapshot::{Snapshot, first};
 use crate::survey::{Error, TaskRef};
@@ -40,18 +40,24 @@ impl RecordChange<'_> {
             Err(Unread::NoFile(why)) => return Ok(Some(Proof::forged(why))),
             Err(Unread::Failed(error)) => return Err(error),
         };
+        let pool = self.archive.logs();
         let mut olds = Vec::new();
+        let mut former = None;
         for before in self.befores {
-            olds.push(match TaskRecord::of(self.task, before.source) {
-                // A record that is not a file contains no events.
-                Err(Unread::NoFile(_)) => TaskRecord::default(),
-                old => old?,
+            let old = record_in(before, self.task)?;
+            let renamed = if old.log.is_none() { self.former(before, &new)? } else { None };
+            olds.push(match renamed {
+                Some((task, record)) => {
+                    former = Some(task);
+                    record
+                }
+                None => old,
             });
         }
         if olds.iter().all(|old| *old == new) {
-            return Ok(None);
+            let renamed = |former: TaskRef| format!("renamed from {}", former.id);
+            return Ok(former.map(|former| Proof::bare(Standing::Restored, renamed(former))));
         }
-        let pool = self.archive.logs();
         let old_logs: Vec<_> = olds.iter().map(|old| old.read(pool, None)).collect();
         let log = new.read(pool, olds.first());
         let (lost, added) = self.growth(&olds, &old_logs, &new, &log)?;
@@ -60,6 +66,35 @@ impl RecordChange<'_> {
         let Some(why) = contradiction.filter(|_| !is_forged(proof.as_ref())) else { return Ok(proof) };
         let steps = proof.map(|proof| proof.steps).unwrap_or_default();
         Ok(Some(Proof { steps, ..Proof::forged(why) }))
+    }
+
+    /// The task with its record that a side holds under another id, if this change renames it: its directory
+    /// is no task any more, and the new log continues its log.
+    fn former(
+        &self,
+        before: &Snapshot<'_>,
+        new: &TaskRecord,
+    ) -> Result<Option<(TaskRef, TaskRecord)>, Error> {
+        let pool = self.archive.logs();
+        let log = new.read(pool, None);
+        let ids = pool.ids(&log);
+        // The first event of a task that was created here names it, and nothing renamed it since.
+        let events = pool.sorted(ids.iter().copied());
+        let begun = events.first().and_then(|first| pool.state_at(first).ok());
+        let is_rename = |id| pool.event(id).is_some_and(|event| event.entry.kind == Kind::Rename);
+        let is_own = |begun: State| begun.task.as_deref() == Some(self.task.id.as_str());
+        if begun.is_none_or(is_own) && !events.iter().any(is_rename) {
+            return Ok(None);
+        }
+        let is_it = |other: &TaskRef| -> Result<Option<(TaskRef, TaskRecord)>, Error> {
+            if self.after.task_at(&other.directory)?.is_some() {
+                return Ok(None);
+            }
+            let record = record_in(before, other)?;
+            let held = pool.ids(&record.read(pool, None));
+            Ok((!held.is_empty() && held.is_subset(&ids)).then(|| (other.clone(), record)))
+        };
+        first(before.tasks()?.iter(), is_it)
     }
 
     /// Why the trailers of the commit are not those of the events that it adds.
@@ -154,9 +189,6 @@ impl Proving<'_> {
     fn grown(&self) -> Result<Option<Proof>, Error> {
         if self.added.is_empty() {
             return Ok(self.united());
-        }
-        if let Some(renamed) = self.renamed()? {
-            return Ok(Some(renamed));
         }
         let pool = self.change.archive.logs();
         let heads: Vec<Digest> = self.old_logs.iter().flat_map(|log| pool.intact_heads(log)).collect();
@@ -299,21 +331,6 @@ impl Proving<'_> {
         Ok((proof.standing != Standing::Forged).then_some(Proof { why, ..proof }))
     }
 
-    /// The verdict about a record that a rename moved here from a directory that is no task any more.
-    fn renamed(&self) -> Result<Option<Proof>, Error> {
-        let RecordChange { befores, after, .. } = self.change;
-        if self.olds.iter().any(|old| old.log.is_some()) {
-            return Ok(None);
-        }
-        let was_it = |before: &Snapshot<'_>, other: &TaskRef| {
-            let same = TaskRecord::of(other, before.source).is_ok_and(|record| record == self.new);
-            Ok((same && after.task_at(&other.directory)?.is_none()).then(|| other.clone()))
-        };
-        let other =
-            first(befores.iter(), |before| first(before.tasks()?.iter(), |task| was_it(before, task)))?;
-        Ok(other.map(|other| Proof::bare(Standing::Restored, format!("renamed from {}", other.id))))
-    }
-
     /// The verdict about a commit whose log equals that of an ancestor, and whose state too if `state` is
     /// given. The record counts as restored only if all files equal those of an ancestor.
     fn put_back(&self, state: Option<Option<Digest>>) -> Result<Option<Proof>, Error> {
@@ -436,6 +453,14 @@ impl Proving<'_> {
         }
         let name = archive.logs().workflow_name(&self.added)?;
         old.foreign(&archive.phase_key(before.setting, name.as_str(), &old.value()?))
+    }
+}
+
+/// The record of a task on a side. One that is not a file contains no events.
+fn record_in(side: &Snapshot<'_>, task: &TaskRef) -> Result<TaskRecord, Error> {
+    match TaskRecord::of(task, side.source) {
+        Err(Unread::NoFile(_)) => Ok(TaskRecord::default()),
+        record => Ok(record?),
     }
 }
 

@@ -5,7 +5,7 @@ use super::new_steps::{NewStep, NewSteps};
 use crate::base::{ArtifactName, Digest, PhaseId};
 use crate::decide::{
     Approval, Disproof, HistoryEntry, Kind, Proof, ProvenStep, Replayed, Stamp, Standing, State, choose,
-    refute, replay,
+    refute, replay, replay_record,
 };
 use crate::scan::{Observed, Source};
 use crate::survey::code::{Told, code_out_of_reach, guesses, told};
@@ -56,7 +56,27 @@ impl NewSteps<'_> {
                 format!("it follows branches that only a person can join: {why}"),
             ));
         }
+        if matches!(entry.kind, Kind::Rename | Kind::Undo) {
+            return Ok(self.recorded(step, workflow));
+        }
         self.derived(index, &loaded, workflow)
+    }
+
+    /// The verdict about a step that follows from the log alone: a rename, or an order that was taken back.
+    fn recorded(&self, step: &NewStep, workflow: &Workflow) -> ProvenStep {
+        let (entry, pool) = (step.entry(), self.archive.logs());
+        let Some(before) = &step.before else {
+            return verdict(entry, Standing::Forged, Some("no step comes before it".to_owned()));
+        };
+        let taken = pool.last_order(workflow, &step.event.after);
+        match replay_record(workflow, before, entry, taken, &step.state) {
+            Err(why) => verdict(entry, Standing::Forged, Some(why)),
+            Ok(by_human) => {
+                let is_order = entry.kind == Kind::Undo || by_human;
+                let standing = if is_order { Standing::Overridden } else { Standing::Proven };
+                self.ordered(verdict(entry, standing, None), by_human)
+            }
+        }
     }
 
     /// The verdict about a step that the rules yield: whether its actor may have ordered it, as the settings
@@ -309,8 +329,9 @@ impl Attempts<'_> {
         let code = if is_own { at.own_code } else { at.after.code };
         let snapshot = Snapshot { source, code, ..at.after };
         let before = step.recorded();
+        let task = at.task_then(step);
         let (workflow, observed, untrue) =
-            snapshot.observe_step(is_own, at.task, self.loaded, &before, told)?;
+            snapshot.observe_step(is_own, &task, self.loaded, &before, told)?;
         if untrue.is_empty() && !told.is_empty() {
             return Ok(None);
         }

@@ -3,6 +3,7 @@
 use crate::base::{Digest, RepoPath};
 use crate::decide::HistoryEntry;
 use crate::record::{EventLog, LogPeek};
+use crate::store::durable;
 use crate::survey::{Error, TaskRef, Workspace};
 use std::collections::{BTreeMap, HashMap};
 
@@ -18,26 +19,40 @@ pub type Story = Vec<(HistoryEntry, Option<Digest>)>;
 ///
 /// git cannot read the history.
 pub fn stories(workspace: &Workspace, tasks: &[TaskRef]) -> Result<Vec<Story>, Error> {
-    let paths: Vec<RepoPath> = tasks.iter().map(TaskRef::transcript_path).collect();
-    let mut history = match &workspace.store {
-        Some(store) => store.history(&paths)?,
+    let logs: Vec<EventLog> = tasks.iter().map(|task| log_of(workspace, task)).collect();
+    let paths: Vec<Vec<RepoPath>> =
+        tasks.iter().zip(&logs).map(|(task, log)| places_of(workspace, task, log)).collect();
+    let history = match &workspace.store {
+        Some(store) => store.history(&paths.concat())?,
         None => BTreeMap::new(),
     };
-    let story = |(task, path): (&TaskRef, &RepoPath)| {
-        story(workspace, task, &history.remove(path).unwrap_or_default())
-    };
-    tasks.iter().zip(&paths).map(story).collect()
+    logs.iter().zip(&paths).map(|(log, paths)| story(workspace, log, paths, &history)).collect()
 }
 
-fn story(workspace: &Workspace, task: &TaskRef, commits: &[Digest]) -> Result<Story, Error> {
+fn log_of(workspace: &Workspace, task: &TaskRef) -> EventLog {
     let path = task.transcript_path().under(&workspace.root);
-    let text = crate::store::durable::read_regular(&path).unwrap_or_default();
-    let (log, _) = EventLog::parse(&text);
+    EventLog::parse(&durable::read_regular(&path).unwrap_or_default()).0
+}
+
+/// The paths of the log, now and under former ids of the task.
+fn places_of(workspace: &Workspace, task: &TaskRef, log: &EventLog) -> Vec<RepoPath> {
+    let steps = log.events().map(|event| &event.entry);
+    let places = workspace.snapshot(|snapshot| snapshot.places_of(task, steps));
+    places.iter().map(TaskRef::transcript_path).collect()
+}
+
+fn story(
+    workspace: &Workspace,
+    log: &EventLog,
+    paths: &[RepoPath],
+    history: &BTreeMap<RepoPath, Vec<Digest>>,
+) -> Result<Story, Error> {
     let mut recorded: HashMap<Digest, Digest> = HashMap::new();
-    if let Some(store) = &workspace.store {
-        for commit in commits {
+    for path in paths {
+        for commit in history.get(path).into_iter().flatten() {
             // History runs from new to old, so the oldest commit with an event wins.
-            let held = store.read_at(*commit, &task.transcript_path())?.unwrap_or_default();
+            let Some(store) = &workspace.store else { continue };
+            let held = store.read_at(*commit, path)?.unwrap_or_default();
             recorded.extend(LogPeek::new(0, &held).last.map(|last| (last, *commit)));
         }
     }

@@ -7,6 +7,7 @@ mod conflict;
 mod extent;
 mod fold;
 mod json_patch;
+mod last_order;
 mod log;
 mod log_event;
 mod reading;

@@ -373,6 +373,12 @@ impl RunFiles {
         }
     }
 
+    /// Keeps every process from driving the task while the returned value lives; `None` if one drives it.
+    /// Returns an error if the task's directory cannot be opened.
+    pub fn keep_idle(&self) -> Result<Option<Lock>, Error> {
+        self.try_lock()
+    }
+
     fn try_lock(&self) -> Result<Option<Lock>, Error> {
         let fail = |source| io_error(&self.task, source);
         let file = File::open(&self.task).map_err(fail)?;

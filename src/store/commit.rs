@@ -2,7 +2,7 @@
 
 use super::durable::Prepared;
 use super::index::{IndexChange, refuse_unmerged};
-use super::journal::{Journal, JournalFile, PlacedFile};
+use super::journal::{Journal, JournalFile, MovedDirectory, PlacedFile};
 use super::lock_wait::LockWait;
 use super::sign::Person;
 use super::tree::entry_at;
@@ -27,6 +27,8 @@ pub struct PlannedCommit {
     pub writes: Vec<Write>,
     /// The files it deletes.
     pub removes: Vec<RepoPath>,
+    /// The directory that it moves, before the files are written, if it moves one.
+    pub moves: Option<MovedDirectory>,
 }
 
 /// One file in a commit.
@@ -39,15 +41,27 @@ pub struct Write {
 }
 
 /// What a placed file replaces: the content that was evaluated, or no file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Replaces(Option<Digest>);
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Replaces {
+    judged: Option<Digest>,
+    /// The path in the work tree, before a directory is moved.
+    at: RepoPath,
+}
 
 impl Write {
     /// A file that `orch` writes, also to the work tree. `judged` is the digest of the content that was
     /// evaluated there. If the work tree has other content by then, nothing is committed.
     #[must_use]
     pub fn own(path: RepoPath, bytes: Vec<u8>, judged: Option<Digest>) -> Self {
-        let place = Some(Replaces(judged));
+        let place = Some(Replaces { judged, at: path.clone() });
+        Self { path, blob: bytes, executable: false, place }
+    }
+
+    /// Like [`Self::own`], for a file in a directory that the commit moves: in the work tree it is at `at`
+    /// until then.
+    #[must_use]
+    pub fn moved(path: RepoPath, at: RepoPath, bytes: Vec<u8>, judged: Option<Digest>) -> Self {
+        let place = Some(Replaces { judged, at });
         Self { path, blob: bytes, executable: false, place }
     }
 
@@ -266,6 +280,9 @@ impl<'s> Transaction<'s> {
         let mut places = durable::directories_of(changed.iter().map(PathBuf::as_path));
         places.push(reference);
         durable::sync(&places)?;
+        for moved in &journal.moves {
+            store.move_directory(moved)?;
+        }
         let paths = journal.files.iter().map(|file| file.path.clone());
         Ok(paths.zip(stamps).filter_map(|(path, stamp)| Some((path, stamp?))).collect())
     }
@@ -290,8 +307,9 @@ impl<'s> Transaction<'s> {
                 None => self.first_tree(one)?,
             };
             objects.push(tree.id());
-            for write in &one.writes {
-                let above = std::iter::successors(write.path.parent(), RepoPath::parent);
+            let changed = one.writes.iter().map(|write| &write.path);
+            for path in changed.chain(one.moves.iter().map(|moved| &moved.from)) {
+                let above = std::iter::successors(path.parent(), RepoPath::parent);
                 for directory in above.filter(|directory| !directory.as_str().is_empty()) {
                     objects.extend(entry_at(&tree, &directory)?.map(|entry| entry.id()));
                 }
@@ -315,6 +333,8 @@ impl<'s> Transaction<'s> {
     /// Applies the changes of one commit to a tree.
     fn edited(&self, base: &Tree<'_>, planned: &PlannedCommit) -> Result<Tree<'_>, Error> {
         let repo = &self.store.repo;
+        let moved = planned.moves.as_ref().map(|moved| self.with_moved(base, moved)).transpose()?;
+        let base = moved.as_ref().unwrap_or(base);
         let mut update = TreeUpdateBuilder::new();
         for write in &planned.writes {
             update.upsert(write.path.as_str(), self.blob_id(write)?, write.mode());
@@ -333,6 +353,15 @@ impl<'s> Transaction<'s> {
             error.into()
         })?;
         Ok(repo.find_tree(updated)?)
+    }
+
+    /// The tree with a directory at another path. Returns [`Error::moved`] if it has no such directory.
+    fn with_moved(&self, base: &Tree<'_>, moved: &MovedDirectory) -> Result<Tree<'_>, Error> {
+        let directory = entry_at(base, &moved.from)?.ok_or_else(Error::moved)?;
+        let mut update = TreeUpdateBuilder::new();
+        update.remove(moved.from.as_str());
+        update.upsert(moved.to.as_str(), directory.id(), FileMode::Tree);
+        Ok(self.store.repo.find_tree(update.create_updated(&self.store.repo, base)?)?)
     }
 
     /// The tree of a branch's first commit. Built from an index in memory, because editing needs an existing
@@ -380,9 +409,21 @@ impl<'s> Transaction<'s> {
         let last = built.last().copied().ok_or_else(Error::moved)?;
         let after = store.repo.find_commit(last)?.tree()?;
         let mut index: BTreeMap<RepoPath, IndexChange> = BTreeMap::new();
-        for path in
-            planned.iter().flat_map(|one| one.writes.iter().map(|write| &write.path).chain(&one.removes))
-        {
+        let mut paths: Vec<RepoPath> = planned
+            .iter()
+            .flat_map(|one| one.writes.iter().map(|write| &write.path).chain(&one.removes))
+            .cloned()
+            .collect();
+        let moves: Vec<MovedDirectory> = planned.iter().filter_map(|one| one.moves.clone()).collect();
+        let head = store.source_at(self.head.commit);
+        for moved in &moves {
+            for path in head.paths_below(&moved.from)? {
+                let below = path.below(&moved.from).and_then(|below| moved.to.join(below).ok());
+                paths.extend(below);
+                paths.push(path);
+            }
+        }
+        for path in &paths {
             let side = |tree: Option<&git2::Tree<'_>>| -> Result<Option<(Digest, i32)>, Error> {
                 let entry = tree.map(|tree| entry_at(tree, path)).transpose()?.flatten();
                 Ok(entry.map(|entry| (digest(entry.id()), entry.filemode())))
@@ -403,7 +444,7 @@ impl<'s> Transaction<'s> {
             })
             .collect();
         let reference = self.head.branch.clone().unwrap_or_else(|| "HEAD".to_owned());
-        Ok(Journal { reference, new: digest(last), files, index: index.into_values().collect() })
+        Ok(Journal { reference, new: digest(last), files, moves, index: index.into_values().collect() })
     }
 
     /// Locks the branch, which must still be at the commit that was evaluated. While it is locked, no other
@@ -474,6 +515,6 @@ fn entry(write: &Write, id: Oid) -> IndexEntry {
 /// The files to write to the work tree: for each path the last content, and the digest that was evaluated.
 fn placed(planned: &[PlannedCommit]) -> BTreeMap<&RepoPath, (&[u8], Option<Digest>)> {
     let writes = planned.iter().flat_map(|one| &one.writes);
-    let own = |write: &'_ Write| write.place.map(|Replaces(judged)| judged);
-    writes.filter_map(|write| Some((&write.path, (write.blob.as_slice(), own(write)?)))).collect()
+    let own = writes.filter_map(|write| Some((write.blob.as_slice(), write.place.as_ref()?)));
+    own.map(|(blob, place)| (&place.at, (blob, place.judged))).collect()
 }

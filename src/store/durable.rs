@@ -142,6 +142,17 @@ impl Drop for TemporaryFile {
     }
 }
 
+/// Moves a directory to a path where nothing is, and creates the directories above it, all below `base` and
+/// without following links. Returns an error if something is there, or a directory cannot be written.
+pub fn move_directory(base: &Path, from: &Path, to: &Path) -> Result<(), Error> {
+    let fail = |source| io_error(to, source);
+    let above = Directory::make(base, parent(to)).map_err(fail)?;
+    let below = Directory::open(base, parent(from)).map_err(fail)?;
+    let name = |path: &Path| path.file_name().unwrap_or_default().to_owned();
+    below.rename(name(from), &above, name(to)).map_err(fail)?;
+    sync(&directories_of([from, to].into_iter()))
+}
+
 /// The parent directories of these files, without duplicates.
 #[must_use]
 pub fn directories_of<'p>(files: impl Iterator<Item = &'p Path>) -> Vec<PathBuf> {

@@ -1,7 +1,7 @@
 //! The journal of a commit in progress, from which the next command completes or takes back a killed one.
 
 use super::index::IndexChange;
-use super::tree::blob_at;
+use super::tree::{blob_at, entry_at};
 use super::{Error, Store, durable};
 use crate::base::{Digest, RepoPath};
 use crate::scan::{Directory, FileStamp, io_error};
@@ -19,8 +19,20 @@ pub(super) struct Journal {
     pub reference: String,
     pub new: Digest,
     pub files: Vec<JournalFile>,
+    /// The directories to move after the files are written.
+    #[serde(default)]
+    pub moves: Vec<MovedDirectory>,
     /// The index entries that this batch changes.
     pub index: Vec<IndexChange>,
+}
+
+/// A directory that gets another path, with everything in it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MovedDirectory {
+    /// The path before.
+    pub from: RepoPath,
+    /// The path after, where nothing is yet.
+    pub to: RepoPath,
 }
 
 /// A file to write to the work tree.
@@ -36,6 +48,14 @@ pub(super) struct JournalFile {
 pub(super) type PlacedFile = (RepoPath, FileStamp);
 
 const FILE: &str = "journal.json";
+
+impl Journal {
+    /// The path that a file of the work tree has in the commit.
+    fn after_moves(&self, path: &RepoPath) -> RepoPath {
+        let moved = self.moves.iter().find_map(|moved| moved.to.join(path.below(&moved.from)?).ok());
+        moved.unwrap_or_else(|| path.clone())
+    }
+}
 
 impl Store {
     /// Writes the journal, and returns what must be synced before anything else is changed. Returns an error
@@ -117,13 +137,24 @@ impl Store {
         let head = self.head_tree()?;
         let mut files = Vec::new();
         for JournalFile { path, before, after } in &journal.files {
-            if self.blob_on_disk(path) == *before && blob_in(head.as_ref(), path)? == Some(*after) {
+            let committed = journal.after_moves(path);
+            if self.blob_on_disk(path) == *before && blob_in(head.as_ref(), &committed)? == Some(*after) {
                 let blob = self.repo.find_blob(self.oid(*after)?)?;
                 files.push((path.under(&self.root), blob));
             }
         }
         let files: Vec<_> = files.iter().map(|(path, blob)| (path.clone(), blob.content())).collect();
         durable::write_all(&self.root, &files)?;
+        for moved in &journal.moves {
+            let is_committed = match &head {
+                Some(tree) => entry_at(tree, &moved.to)?.is_some() && entry_at(tree, &moved.from)?.is_none(),
+                None => false,
+            };
+            if is_committed && let Err(error) = self.move_directory(moved) {
+                // Something else is there by now; git shows it.
+                tracing::warn!(error = error.logged(), "cannot move a directory");
+            }
+        }
         let mut changes = Vec::new();
         for change in &journal.index {
             if blob_in(head.as_ref(), &change.path)? == change.after.map(|(blob, _)| blob) {
@@ -131,6 +162,16 @@ impl Store {
             }
         }
         self.sync_index(&changes).map(drop)
+    }
+
+    /// Moves a directory in the work tree. One that is gone was moved already. Returns an error if something
+    /// is at the new path, or a directory cannot be written.
+    pub(super) fn move_directory(&self, moved: &MovedDirectory) -> Result<(), Error> {
+        let [from, to] = [&moved.from, &moved.to].map(|path| path.under(&self.root));
+        if from.symlink_metadata().is_err() {
+            return Ok(());
+        }
+        durable::move_directory(&self.root, &from, &to)
     }
 
     /// The digest of a regular file in the work tree, of the bytes as they are.

@@ -4,9 +4,9 @@
 
 use super::snapshot::{Snapshot, state_in};
 use super::{CodeAt, Error, Loaded, TaskRef};
-use crate::base::{ArtifactName, Code, Diagnostic, Digest, RepoPath};
+use crate::base::{ArtifactName, Code, Diagnostic, Digest, RepoPath, TaskId};
 use crate::config::Roots;
-use crate::decide::{Facts, FileFact, HistoryEntry, Recorded, State};
+use crate::decide::{Facts, FileFact, HistoryEntry, Recorded, State, former_id, is_just_renamed};
 use crate::scan::{Observed, ObservedLog};
 use crate::store::{CodePart, Since, Start, Store, TreeSource};
 use crate::workflow::{Artifact, TreePart, TreeScope, Workflow, tree_name};
@@ -44,9 +44,14 @@ impl Snapshot<'_> {
             if let Some((head, baselines)) = changed {
                 let record = task.transcript_path();
                 let is_committed = is_committed(store, head, &record, is_now.then_some(&observed.log))?;
-                let start = if is_committed { Start::Changed(record) } else { Start::Was(baselines) };
+                // A rename moved the log, so it does not show when the last step before it was.
+                let begins_at_record = is_committed && !state.is_some_and(is_just_renamed);
+                let start = if begins_at_record { Start::Changed(record) } else { Start::Was(baselines) };
                 match store.code_since(head, &start, &code, is_now && is_committed)? {
-                    Some(since) => fact.data = Some(Arc::new(value(&since, is_confirmed(state, artifact)))),
+                    Some(since) => {
+                        fact.data =
+                            Some(Arc::new(value(&renamed(since, task, state), is_confirmed(state, artifact))))
+                    }
                     None => unknown(&mut fact),
                 }
             }
@@ -211,12 +216,14 @@ impl Snapshot<'_> {
             };
             let entered = state.actor(&phase.id).and_then(|actor| *actor.entered_with.get(&one.artifact)?);
             let Some(entered) = entered else { continue };
+            let places = self.places_of(task, &state.history);
             let says_so = |commit| {
                 // A squash has no commit in which the phase was entered.
                 if is_own {
                     return true;
                 }
-                let state = state_in(store, commit, task, workflow).ok().flatten();
+                let state_at = |place| state_in(store, commit, place, workflow).ok().flatten();
+                let state = places.iter().find_map(state_at);
                 let actor = state.as_ref().and_then(|state| state.actor(&phase.id));
                 actor.and_then(|actor| *actor.entered_with.get(&one.artifact)?) == Some(entered)
             };
@@ -227,6 +234,21 @@ impl Snapshot<'_> {
             }
         }
         Ok(None)
+    }
+
+    /// The task, and where it was under the ids that these steps replaced.
+    pub(crate) fn places_of<'e>(
+        &self,
+        task: &TaskRef,
+        steps: impl IntoIterator<Item = &'e HistoryEntry>,
+    ) -> Vec<TaskRef> {
+        let roots = &self.setting.config.roots;
+        let former = steps.into_iter().filter_map(|step| {
+            let id = TaskId::new(former_id(step)?).ok()?;
+            let mut directories = (0..roots.iter().count()).filter_map(|root| roots.directory_of(root, &id));
+            TaskRef::new(id.clone(), directories.next()?, task.workflow.clone()).ok()
+        });
+        std::iter::once(task.clone()).chain(former).collect()
     }
 
     /// Whether a part of the tree had the digest `wanted` in `from` or an ancestor for which `is_meant` is
@@ -437,6 +459,19 @@ pub(super) fn facts_after<'f>(workflow: &Workflow, facts: &'f Facts, state: &Sta
         }
     }
     after
+}
+
+/// The changes with the present id of the task beside each former one that a commit names.
+fn renamed(mut since: Since, task: &TaskRef, state: Option<&State>) -> Since {
+    let former: Vec<&str> =
+        state.into_iter().flat_map(|state| &state.history).filter_map(former_id).collect();
+    for commit in &mut since.commits {
+        let names_former = commit.tasks.iter().any(|named| former.contains(&named.as_str()));
+        if names_former && !commit.tasks.iter().any(|named| named == task.id.as_str()) {
+            commit.tasks.push(task.id.to_string());
+        }
+    }
+    since
 }
 
 fn value(since: &Since, confirmed: bool) -> Value {

@@ -10,6 +10,7 @@ mod costs;
 pub(crate) mod evidence;
 mod glance;
 mod loaded;
+mod named;
 mod people;
 pub(crate) mod setting;
 mod setup;

@@ -134,8 +134,9 @@ impl Snapshot<'_> {
         directory: &RepoPath,
         children: &[Child],
     ) -> Result<bool, Error> {
+        let is_archive = self.setting.config.roots.is_archive(directory);
         Ok(children.iter().any(|child| is_record(&child.name))
-            || self.holds_artifact(workflow, directory, children)?)
+            || (!is_archive && self.holds_artifact(workflow, directory, children)?))
     }
 
     /// A finding if a directory in a place for tasks contains files of a task but has no valid name.

@@ -1,7 +1,7 @@
-//! Finds tasks: which directories are tasks, and which task a command means.
+//! Finds tasks: which directories are tasks, and which one a command means that names none.
 
 use super::{Error, Workspace};
-use crate::base::{Code, Diagnostic, Digest, InvalidPath, RepoPath, TaskId, WorkflowName, nearest};
+use crate::base::{Code, Diagnostic, Digest, InvalidPath, RepoPath, TaskId, WorkflowName};
 use crate::record::{STATE_FILE, SUGGESTION_FILE, TRANSCRIPT_FILE};
 use crate::store::Head;
 
@@ -23,6 +23,11 @@ impl TaskRef {
         let [state, transcript, suggestion] =
             [STATE_FILE, TRANSCRIPT_FILE, SUGGESTION_FILE].map(|name| directory.join(name));
         Ok(Self { record: [state?, transcript?, suggestion?], id, directory, workflow })
+    }
+
+    /// The same task under another id.
+    pub(crate) fn with_id(&self, id: TaskId) -> Self {
+        Self { id, ..self.clone() }
     }
 
     /// The path of `state.json`.
@@ -78,65 +83,34 @@ impl Workspace {
         paths
     }
 
-    /// The task with this id, or containing this path. Returns an error that suggests the nearest id if there
-    /// is none.
-    pub fn task(&self, name: &str) -> Result<TaskRef, Error> {
-        let trimmed = name.trim_end_matches('/');
-        if let Ok(id) = TaskId::new(trimmed)
-            && let Some(task) = self.snapshot(|snapshot| snapshot.task_named(&id))?
-        {
-            return Ok(task);
-        }
-        if let Ok(path) = RepoPath::new(trimmed)
-            && let Some(task) = self.task_of_path(&path)?
-        {
-            return Ok(task);
-        }
-        for place in [
-            TaskId::new(trimmed).ok().and_then(|id| Some(self.place_for(&id)?.directory)),
-            RepoPath::new(trimmed).ok(),
-        ] {
-            place.map_or(Ok(()), |place| self.refuse_elsewhere(&place))?;
-        }
-        let tasks = self.tasks()?;
-        let mut diagnostic = Diagnostic::error(Code::UnknownTask, format!("there is no task `{name}`"));
-        diagnostic.hint = Some(match nearest(name, tasks.iter().map(|task| task.id.as_str())) {
-            Some(near) => format!("did you mean `{near}`?"),
-            None if tasks.is_empty() => "there are no tasks yet: orch new ID".to_owned(),
-            None => "list them with `orch status`".to_owned(),
-        });
-        Err(diagnostic.into())
-    }
-
     /// The task meant without naming one: that of the current directory, or of the branch name, or else the
-    /// only open one. Returns an error if there is no open task or more than one.
+    /// only one of which `is_meant` is true. `kind` names those in words. Archived tasks are meant only by
+    /// their directory. Returns an error if there is no such task or more than one.
     pub fn task_meant(
         &self,
         here: Option<&RepoPath>,
-        is_open: impl Fn(&TaskRef) -> bool,
+        kind: &str,
+        is_meant: impl Fn(&TaskRef) -> bool,
     ) -> Result<TaskRef, Error> {
         if let Some(here) = here
             && let Some(task) = self.task_of_path(here)?
         {
             return Ok(task);
         }
-        let tasks = self.tasks()?;
-        let branch = self.branch();
-        let named = branch.as_deref().and_then(|branch| {
-            let whole = tasks.iter().find(|task| branch == task.id.as_str());
-            whole.or_else(|| tasks.iter().find(|task| branch.rsplit('/').next() == Some(task.id.as_str())))
-        });
-        if let Some(task) = named {
+        let mut tasks = self.tasks()?;
+        tasks.retain(|task| !task.id.is_archived());
+        if let Some(task) = self.branch().and_then(|branch| self.task_of_branch(&tasks, &branch)) {
             return Ok(task.clone());
         }
-        let mut open = tasks.into_iter().filter(is_open);
-        match (open.next(), open.next()) {
+        let mut meant = tasks.into_iter().filter(is_meant);
+        match (meant.next(), meant.next()) {
             (Some(only), None) => Ok(only),
             (None, _) => {
-                Err(Diagnostic::error(Code::UnknownTask, "there is no open task").hint("orch new ID").into())
+                let message = format!("there is no {kind} task");
+                Err(Diagnostic::error(Code::UnknownTask, message).hint("orch new ID").into())
             }
             (Some(_), Some(_)) => {
-                let message = "several tasks are open; name one";
+                let message = format!("several tasks are {kind}; name one");
                 Err(Diagnostic::error(Code::UnknownTask, message).hint("list them with `orch status`").into())
             }
         }
@@ -150,6 +124,13 @@ impl Workspace {
         let Some(task) = self.snapshot(|snapshot| snapshot.task_named(&id))? else { return Ok(None) };
         let is_open = !self.look(&task)?.decision.is_done();
         Ok(is_open.then_some(task))
+    }
+
+    /// The task that a branch name names: by `task_branch` of the settings, as a whole, or by its last part.
+    fn task_of_branch<'t>(&self, tasks: &'t [TaskRef], branch: &str) -> Option<&'t TaskRef> {
+        let by_pattern = self.setting.config.git.task_branch.task(branch);
+        let names = [by_pattern.as_ref().map(TaskId::as_str), Some(branch), branch.rsplit('/').next()];
+        names.into_iter().flatten().find_map(|name| tasks.iter().find(|task| task.id.as_str() == name))
     }
 
     /// The name of the current branch without `refs/heads/`.

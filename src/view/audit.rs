@@ -109,6 +109,13 @@ impl AuditReport {
         Self { repository, commits, counts, changes }
     }
 
+    /// The same report with only the changes of tasks for whose id `is_meant` is true.
+    #[must_use]
+    pub fn of_tasks(self, is_meant: impl Fn(&str) -> bool) -> Self {
+        let changes = self.changes.into_iter().filter(|change| is_meant(&change.task)).collect();
+        Self::new(self.repository, self.commits, changes)
+    }
+
     /// Whether any change has this verdict, apart from those that are acknowledged.
     #[must_use]
     pub fn has(&self, standing: Standing) -> bool {
@@ -283,6 +290,10 @@ impl AuditStep {
 
     /// Whether an actor made the step without a rule.
     fn is_order(&self) -> bool {
-        self.step.rule.is_none() && self.step.kind != Kind::Create
+        match self.step.kind {
+            Kind::Create => false,
+            Kind::Rename => self.approval.is_some(),
+            _ => self.step.rule.is_none(),
+        }
     }
 }

@@ -58,10 +58,10 @@ impl Log {
 /// The line of a step; it names the task only if the log covers several.
 fn row(step: &StepView, several: bool) -> Vec<Cell> {
     let style = match step.kind {
-        Kind::Create | Kind::Advance | Kind::Run | Kind::Start | Kind::Answer => Style::Good,
+        Kind::Create | Kind::Advance | Kind::Run | Kind::Start | Kind::Answer | Kind::Rename => Style::Good,
         Kind::End => Style::Dim,
         Kind::Regress | Kind::Override | Kind::Rollback | Kind::Reopen | Kind::Confirm => Style::Warn,
-        Kind::Skip | Kind::Signal | Kind::Merge => Style::Warn,
+        Kind::Skip | Kind::Signal | Kind::Merge | Kind::Undo => Style::Warn,
     };
     let mut row = vec![styled(step.at.as_deref().unwrap_or_default(), Style::Dim)];
     if several {

@@ -185,9 +185,9 @@ impl<'a> StepTrailers<'a> {
         let (workflow, digest) = self.workflow;
         trailers.push(("Orch-Workflow", format!("{workflow}@{digest}")));
         let is_order = match self.kind {
-            Kind::Override | Kind::Rollback | Kind::Reopen | Kind::Confirm => true,
+            Kind::Override | Kind::Rollback | Kind::Reopen | Kind::Confirm | Kind::Undo => true,
             Kind::Merge => self.is_by_person,
-            Kind::Create | Kind::Advance | Kind::Regress => false,
+            Kind::Create | Kind::Advance | Kind::Regress | Kind::Rename => false,
             Kind::Run | Kind::Skip | Kind::Answer | Kind::Signal | Kind::Start | Kind::End => false,
         };
         if is_order {
@@ -201,7 +201,7 @@ impl<'a> StepTrailers<'a> {
 pub(super) fn within(transition: &Transition) -> String {
     match (&transition.action, transition.kind) {
         (Some(action), kind) => format!("{} ({} {action})", transition.to, kind.as_str()),
-        (None, kind @ (Kind::Answer | Kind::Start | Kind::End)) => {
+        (None, kind @ (Kind::Answer | Kind::Start | Kind::End | Kind::Rename)) => {
             format!("{} ({})", transition.to, kind.as_str())
         }
         _ => transition.to.to_string(),

@@ -2,10 +2,13 @@
 
 mod adopt;
 mod json;
+mod names;
 mod next;
 mod orders;
 mod places;
 mod recover;
+mod relocate;
 mod setup;
 mod suggest;
+mod undo;
 mod walk;

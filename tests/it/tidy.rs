@@ -184,7 +184,14 @@ fn after_generics(head: &str) -> Option<&str> {
 fn declared(code: &str) -> BTreeSet<String> {
     let word = |rest: &str| rest.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect();
     let kinds = ["struct ", "enum ", "trait "].into_iter();
-    kinds.flat_map(|kind| code.split(kind).skip(1).map(word)).collect()
+    let named = kinds.flat_map(|kind| code.split(kind).skip(1).map(word));
+    // `name!` declares the type whose name follows its comments.
+    let first = |rest: &'_ str| {
+        let mut lines = rest.lines().map(str::trim_start).filter(|line| !line.starts_with("//"));
+        lines.next().map(word).unwrap_or_default()
+    };
+    let made = code.split("\nname!(\n").skip(1).map(first);
+    named.chain(made).collect()
 }
 
 /// The aliases that code declares, each with the words of the parameters that it gives to a type.

@@ -10,6 +10,10 @@ codes! {
         "The git alias already has another meaning.",
         "`orch init --log-alias` found the name in the git configuration, and overwrites nothing.",
         "Define the alias under another name, as the hint says.";
+    AmbiguousTask = "ambiguous-task", Usage,
+        "A name means several tasks, and the command takes one.",
+        "The name is a pattern, or the beginning of several ids.",
+        "Name one of the tasks that the hint lists.";
     ArtifactElsewhere = "artifact-elsewhere", Finding,
         "A file does not count, because another file of the same artifact has precedence.",
         "An artifact may name several paths; the first one that has a file is read.",
@@ -399,6 +403,10 @@ codes! {
         "There was nothing to record.",
         "The task changed between the decision and the write.",
         "Run `orch suggest TASK`, and decide again.";
+    NothingToUndo = "nothing-to-undo", NotNow,
+        "There is no order that can be taken back.",
+        "Nobody has ordered anything, or work was recorded or branches were joined since the last order.",
+        "Look at `orch log TASK`. `orch rollback` goes back and keeps the work; `git revert` undoes a commit.";
     NulByte = "nul-byte", Finding,
         "A file contains a NUL byte.",
         "It is binary, or a crash truncated it.",
@@ -531,6 +539,10 @@ codes! {
         "A value in a skill configuration is missing or of the wrong kind.",
         "A required list, object or text is absent or has another type.",
         "Correct the value at the place that the finding names.";
+    StagedInTask = "staged-in-task", NotNow,
+        "Something of the task is staged, so its directory cannot move.",
+        "`orch rename` and `orch archive` move what HEAD has, and leave what is staged alone.",
+        "Commit what is staged, or unstage it, as the hint says.";
     StagedOther = "staged-other", Finding,
         "Another version of a committed file is staged.",
         "You had staged other content than the transition recorded; it stays staged.",
@@ -579,6 +591,10 @@ codes! {
         "A workflow, a schema or agent instructions cannot be read.",
         "The file under the `system` directory is not a regular file, may not be read, or is not UTF-8.",
         "Correct its permissions or its encoding.";
+    TakenBack = "taken-back", Finding,
+        "An order was taken back.",
+        "`orch undo` recorded a step after which the task stands as before the order. The log keeps both.",
+        "Nothing. To give the order again, repeat it.";
     TaskBehindLink = "task-behind-link", NotNow,
         "The directory of the task has become a symbolic link.",
         "What is written there could end up anywhere, so nothing is written.",

@@ -2,6 +2,7 @@
 
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use super::report;
+use crate::base::{Code, Reason};
 use crate::drive::{self, Asked};
 
 /// Answer the question that a task waits for, or pick one of the offered actions.
@@ -13,11 +14,10 @@ use crate::drive::{self, Asked};
 /// the state schema does not accept.
 #[derive(Debug, Args)]
 pub struct AnswerArgs {
-    /// The task.
-    task: String,
-    /// The answer: one or more keys with their values.
-    #[arg(required = true, value_name = "KEY=VALUE", value_parser = Asked::parse)]
-    answers: Vec<Asked>,
+    /// The answer, after the task: one or more keys with their values. The task is optional if the current
+    /// directory, the branch name or a single open task identifies it.
+    #[arg(required = true, value_name = "[TASK] KEY=VALUE")]
+    words: Vec<String>,
     /// Write nothing; only validate the answer.
     #[arg(long)]
     dry_run: bool,
@@ -25,8 +25,27 @@ pub struct AnswerArgs {
 
 pub fn run(args: &AnswerArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
     let workspace = context.workspace(ui)?;
-    let task = workspace.task(&args.task)?;
-    let applied = drive::answer(&context.writer(&workspace), &task, &args.answers, args.dry_run)?;
+    let (task, answers) = args.parts()?;
+    let task = report::meant(&workspace, context, task)?;
+    let applied = drive::answer(&context.writer(&workspace), &task, &answers, args.dry_run)?;
     report::applied(&workspace, context, ui, &applied, args.dry_run)?;
     Ok(ExitCode::Fine)
+}
+
+impl AnswerArgs {
+    /// The task, if it is named, and the answers. Returns an error if there are none, or one has no key.
+    fn parts(&self) -> Result<(Option<&str>, Vec<Asked>), Failure> {
+        let (task, answers) = match self.words.split_first() {
+            Some((task, answers)) if !task.contains('=') => (Some(task.as_str()), answers),
+            _ => (None, self.words.as_slice()),
+        };
+        let parsed: Result<Vec<Asked>, Reason> = answers.iter().map(|text| Asked::parse(text)).collect();
+        match parsed {
+            Ok(parsed) if !parsed.is_empty() => Ok((task, parsed)),
+            Ok(_) => Err(Failure::new(Code::Usage, "the answer is missing").hint("write it as KEY=VALUE")),
+            Err(why) => {
+                Err(Failure::new(Code::Usage, why.to_string()).hint("write each answer as KEY=VALUE"))
+            }
+        }
+    }
 }

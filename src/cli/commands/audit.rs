@@ -2,6 +2,7 @@
 
 use super::check::{Form, form, print};
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
+use crate::base::{Code, Patterns};
 use crate::decide::Standing;
 use crate::history;
 use crate::history::{AuditScope, Checked};
@@ -30,6 +31,9 @@ pub struct AuditArgs {
     /// Prove steps by the history of REV too, for example a branch that was squashed.
     #[arg(long, value_name = "REV")]
     also: Vec<String>,
+    /// Show only the verdicts on TASK, an id or a pattern; repeatable. The whole range is audited anyway.
+    #[arg(long, value_name = "TASK")]
+    task: Vec<String>,
     /// Exit with 1 if anything is unverifiable.
     #[arg(long)]
     strict: bool,
@@ -41,7 +45,8 @@ pub struct AuditArgs {
 pub fn run(args: &AuditArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
     let workspace = context.bare_workspace()?;
     let scope = AuditScope { range: args.range.as_deref(), since: args.since.as_deref(), also: &args.also };
-    let report = report(&workspace, scope)?;
+    let patterns = patterns(&args.task)?;
+    let report = report(&workspace, scope)?.of_tasks(|id| patterns.is_empty() || patterns.matches(id));
     match form(args.format, context)? {
         Form::Json => ui.document(&report)?,
         Form::Text => {
@@ -52,6 +57,14 @@ pub fn run(args: &AuditArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fai
     }
     let is_wrong = report.has(Standing::Forged) || (args.strict && report.has(Standing::Unverifiable));
     Ok(if is_wrong { ExitCode::No } else { ExitCode::Fine })
+}
+
+/// The ids and patterns. Returns an error if one is no pattern.
+fn patterns(names: &[String]) -> Result<Patterns, Failure> {
+    Patterns::new(names).map_err(|error| {
+        let message = format!("invalid pattern: {error}");
+        Failure::new(Code::Usage, message).hint("for example: --task 'team/*'")
+    })
 }
 
 /// Audits these commits. Returns an error if a revision is unknown, or git cannot read the history.

@@ -19,7 +19,7 @@ use std::path::PathBuf;
 #[derive(Debug, Args)]
 #[command(group = clap::ArgGroup::new("what").multiple(false))]
 pub struct CheckArgs {
-    /// The tasks; default: all tasks.
+    /// The tasks or patterns; default: all tasks.
     #[arg(group = "what")]
     tasks: Vec<String>,
     /// Check what the next commit would contain: the index against HEAD.
@@ -90,7 +90,10 @@ fn check(args: &CheckArgs, context: &Context, ui: &Ui) -> Result<Checked, Failur
         return Ok(Checker::new(&context.bare_workspace()?, &context.caller).pushed(&lines)?);
     }
     let workspace = context.workspace_at(ui, args.at.as_deref())?;
-    let (tasks, misnamed) = report::named_or_all(&workspace, &args.tasks)?;
+    let (tasks, misnamed) = match args.tasks.as_slice() {
+        [] => workspace.survey()?,
+        names => (report::named(&workspace, names)?, Vec::new()),
+    };
     let mut checked = Checker::new(&workspace, &context.caller).tasks(&tasks)?;
     checked.findings.splice(0..0, report::duplicates(&tasks));
     checked.findings.extend(misnamed);

@@ -11,16 +11,20 @@ use crate::apply::Order;
 /// same bytes. The confirmation is one commit, which `orch audit` reports as claimed.
 #[derive(Debug, Args)]
 pub struct ConfirmArgs {
-    /// The task.
-    task: String,
-    /// The name of the artifact in the workflow.
-    artifact: String,
+    /// The name of the artifact in the workflow, after the task. The task is optional if the current
+    /// directory, the branch name or a single open task identifies it.
+    #[arg(required = true, num_args = 1..=2, value_name = "[TASK] ARTIFACT")]
+    names: Vec<String>,
     /// The reason. It is recorded in the history and the commit.
     #[arg(long, value_name = "WHY")]
     reason: String,
 }
 
 pub fn run(args: &ConfirmArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
-    let order = Order::Confirm { artifact: args.artifact.clone(), reason: args.reason.clone() };
-    report::carry_out(context, ui, &args.task, &order, false)
+    let (task, artifact) = match args.names.as_slice() {
+        [task, artifact] => (Some(task.as_str()), artifact.clone()),
+        names => (None, names.concat()),
+    };
+    let order = Order::Confirm { artifact, reason: args.reason.clone() };
+    report::carry_out(context, ui, task, &order, false)
 }

@@ -10,7 +10,8 @@ use crate::view::Explanations;
 /// value came from. Writes nothing.
 #[derive(Debug, Args)]
 pub struct ExplainArgs {
-    /// The tasks; optional if the current directory, the branch name or a single open task identifies one.
+    /// The tasks or patterns; optional if the current directory, the branch name or a single open task
+    /// identifies one.
     tasks: Vec<String>,
     /// Read the tasks and the settings from commit REV instead of the work tree.
     #[arg(long, value_name = "REV")]
@@ -22,7 +23,7 @@ pub fn run(args: &ExplainArgs, context: &Context, ui: &Ui) -> Result<ExitCode, F
     let tasks = if args.tasks.is_empty() {
         vec![report::meant(&workspace, context, None)?]
     } else {
-        args.tasks.iter().map(|name| workspace.task(name)).collect::<Result<_, _>>()?
+        report::named(&workspace, &args.tasks)?
     };
     let judged = tasks.iter().map(|task| workspace.look(task)).collect::<Result<Vec<_>, _>>()?;
     let subjects = report::subjects(&workspace, &judged)?;

@@ -1,6 +1,7 @@
 //! `orch log`: the timeline of tasks, from git and the log of each task.
 
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
+use super::report;
 use crate::survey::TaskRef;
 use crate::view::{Log, StepView};
 
@@ -9,17 +10,14 @@ use crate::view::{Log, StepView};
 /// Writes nothing.
 #[derive(Debug, Args)]
 pub struct LogArgs {
-    /// The tasks; default: all tasks.
+    /// The tasks or patterns; default: all tasks.
     tasks: Vec<String>,
 }
 
 pub fn run(args: &LogArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
     let workspace = context.workspace(ui)?;
-    let tasks: Vec<TaskRef> = if args.tasks.is_empty() {
-        workspace.tasks()?
-    } else {
-        args.tasks.iter().map(|name| workspace.task(name)).collect::<Result<_, _>>()?
-    };
+    let tasks: Vec<TaskRef> =
+        if args.tasks.is_empty() { workspace.tasks()? } else { report::named(&workspace, &args.tasks)? };
     let mut entries = Vec::new();
     for (task, timeline) in tasks.iter().zip(crate::history::stories(&workspace, &tasks)?) {
         for (entry, commit) in timeline {

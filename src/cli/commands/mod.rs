@@ -2,6 +2,7 @@
 
 pub mod answer;
 pub mod approve;
+pub mod archive;
 pub mod audit;
 pub mod check;
 mod codes;
@@ -22,6 +23,7 @@ pub mod prompt;
 pub mod recover;
 mod reference_text;
 pub mod reject;
+pub mod rename;
 pub mod reopen;
 mod report;
 pub mod resolve;
@@ -33,6 +35,7 @@ pub mod schema;
 pub mod status;
 pub mod stop;
 pub mod suggest;
+pub mod undo;
 pub mod watch;
 pub mod workflow;
 
@@ -64,6 +67,9 @@ pub(super) fn run(command: Option<Command>, context: &Context, ui: &Ui) -> Resul
         Some(Command::Confirm(args)) => confirm::run(&args, context, ui),
         Some(Command::Rollback(args)) => rollback::run(&args, context, ui),
         Some(Command::Reopen(args)) => reopen::run(&args, context, ui),
+        Some(Command::Undo(args)) => undo::run(&args, context, ui),
+        Some(Command::Rename(args)) => rename::run(&args, context, ui),
+        Some(Command::Archive(args)) => archive::run(&args, context, ui),
         Some(Command::Reject(args)) => reject::run(&args, context, ui),
         Some(Command::Recover(args)) => recover::run(&args, context, ui),
         Some(Command::Resolve(args)) => resolve::run(&args, context, ui),

@@ -16,7 +16,8 @@ use crate::survey::{Sight, TaskRef, Workspace};
 /// Exits with 0 if a transition was applied, 1 if it was refused, 3 if there is nothing to apply.
 #[derive(Debug, Args)]
 pub struct NextArgs {
-    /// The task; optional if the current directory, the branch name or a single open task identifies it.
+    /// The task, or a pattern of ids for several; optional if the current directory, the branch name or a
+    /// single open task identifies it.
     task: Option<String>,
     /// Override the rules for this reason. It is recorded in the history and the commit.
     #[arg(long = "override", value_name = "WHY")]
@@ -34,7 +35,13 @@ pub struct NextArgs {
 
 pub fn run(args: &NextArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
     let workspace = context.workspace(ui)?;
-    let task = report::meant(&workspace, context, args.task.as_deref())?;
+    let task = match args.task.as_deref().map(|name| workspace.tasks_meant(name)).transpose()? {
+        None => report::meant(&workspace, context, None)?,
+        Some(tasks) => match <[TaskRef; 1]>::try_from(tasks) {
+            Ok([task]) => task,
+            Err(tasks) => return several(&workspace, &tasks, args, context, ui),
+        },
+    };
     let judged = workspace.look(&task)?;
     let expected = args.expect.as_deref().map(|name| phase(&judged, name)).transpose()?;
     if let Some(expected) = expected.as_ref().filter(|expected| is_in(&judged, expected)) {
@@ -49,6 +56,34 @@ pub fn run(args: &NextArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fail
     }
     let wanted = args.to.as_deref().map(|name| phase(&judged, name)).transpose()?.or(expected);
     decided(&workspace, &task, args, wanted.as_ref(), context, ui)
+}
+
+/// Applies the first transition that is due for each of several tasks.
+fn several(
+    workspace: &Workspace,
+    tasks: &[TaskRef],
+    args: &NextArgs,
+    context: &Context,
+    ui: &Ui,
+) -> Result<ExitCode, Failure> {
+    if args.reason.is_some() || args.to.is_some() || args.expect.is_some() {
+        let message = "--override, --to and --expect take one task";
+        return Err(Failure::new(Code::AmbiguousTask, message).hint("name one task"));
+    }
+    let writer = context.writer(workspace);
+    let mut done = Vec::new();
+    for task in tasks {
+        let may = |transition: &Transition| !transition.by_human;
+        let plan =
+            AdvancePlan { may: &may, once: true, own: false, dry_run: args.dry_run, adopt: &|_| false };
+        for outcome in writer.advance(std::slice::from_ref(task), &plan)? {
+            if let TaskOutcome::Applied(applied) = outcome {
+                done.push(*applied);
+            }
+        }
+    }
+    report::applied_to_several(workspace, context, ui, &done, args.dry_run)?;
+    Ok(if done.is_empty() { ExitCode::Nothing } else { ExitCode::Fine })
 }
 
 /// The phase with this name or alias. Returns an error that lists the phases if there is none.

@@ -14,13 +14,13 @@ use crate::run::ControlRequest;
 /// with `on = "pause"`, if the workflow has one. Exits with 3 if there is nothing to pause.
 #[derive(Debug, Args)]
 pub struct PauseArgs {
-    /// The task.
-    task: String,
+    /// The task; optional if the current directory, the branch name or a single open task identifies it.
+    task: Option<String>,
 }
 
 pub fn run(args: &PauseArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
     let workspace = context.workspace(ui)?;
-    let task = workspace.task(&args.task)?;
+    let task = report::meant(&workspace, context, args.task.as_deref())?;
     let controlled = drive::control(&context.writer(&workspace), &task, ControlRequest::Pause)?;
     report::controlled(&workspace, context, ui, (&task, "pause"), &controlled)
 }

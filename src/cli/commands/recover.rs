@@ -1,6 +1,7 @@
 //! `orch recover`: restores a lost or broken record.
 
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
+use super::report;
 use crate::apply::Recovered;
 use crate::view::RecoveryAnswer;
 
@@ -14,13 +15,13 @@ use crate::view::RecoveryAnswer;
 /// Exits with 3 if the record is intact.
 #[derive(Debug, Args)]
 pub struct RecoverArgs {
-    /// The task.
-    task: String,
+    /// The task; optional if the current directory, the branch name or a single open task identifies it.
+    task: Option<String>,
 }
 
 pub fn run(args: &RecoverArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
     let workspace = context.workspace(ui)?;
-    let task = workspace.task(&args.task)?;
+    let task = report::meant(&workspace, context, args.task.as_deref())?;
     let (from, text, exit) = match context.writer(&workspace).recover(&task)? {
         Recovered::NotNeeded => {
             ("none", "the record is intact; nothing was changed".to_owned(), ExitCode::Nothing)

@@ -10,8 +10,8 @@ use crate::apply::Order;
 /// commit.
 #[derive(Debug, Args)]
 pub struct ReopenArgs {
-    /// The task.
-    task: String,
+    /// The task; optional if the current directory, the branch name or a single finished task identifies it.
+    task: Option<String>,
     /// The phase to reopen the task in; default: the phase it finished from.
     #[arg(long, value_name = "PHASE")]
     to: Option<String>,
@@ -22,5 +22,5 @@ pub struct ReopenArgs {
 
 pub fn run(args: &ReopenArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
     let order = Order::Reopen { to: args.to.clone(), reason: args.reason.clone() };
-    report::carry_out(context, ui, &args.task, &order, false)
+    report::carry_out(context, ui, args.task.as_deref(), &order, false)
 }

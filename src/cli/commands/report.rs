@@ -21,22 +21,49 @@ pub(super) fn meant(
         Some(name) => Ok(workspace.task(name)?),
         None => {
             let open = |task: &TaskRef| workspace.look(task).is_ok_and(|judged| !judged.decision.is_done());
-            Ok(workspace.task_meant(context.here(workspace).as_ref(), open)?)
+            Ok(workspace.task_meant(context.here(workspace).as_ref(), "open", open)?)
         }
     }
 }
 
-/// The named tasks and no findings; without names, every task, and findings about directories that only look
-/// like tasks. Returns an error if a name matches no task.
+/// Like [`meant`], but without a name the only *finished* task.
+pub(super) fn meant_finished(
+    workspace: &Workspace,
+    context: &Context,
+    name: Option<&str>,
+) -> Result<TaskRef, Failure> {
+    let done = |task: &TaskRef| workspace.look(task).is_ok_and(|judged| judged.decision.is_done());
+    match name {
+        Some(name) => Ok(workspace.task(name)?),
+        None => Ok(workspace.task_meant(context.here(workspace).as_ref(), "finished", done)?),
+    }
+}
+
+/// The tasks that these names and patterns mean, each once.
+pub(super) fn named(workspace: &Workspace, names: &[String]) -> Result<Vec<TaskRef>, Failure> {
+    let mut tasks: Vec<TaskRef> = Vec::new();
+    for name in names {
+        for task in workspace.tasks_meant(name)? {
+            if !tasks.contains(&task) {
+                tasks.push(task);
+            }
+        }
+    }
+    Ok(tasks)
+}
+
+/// The named tasks and no findings; without names, every task that is not archived, and findings about
+/// directories that only look like tasks. Returns an error if a name matches no task.
 pub(super) fn named_or_all(
     workspace: &Workspace,
     names: &[String],
 ) -> Result<(Vec<TaskRef>, Vec<Diagnostic>), Failure> {
     if names.is_empty() {
-        return Ok(workspace.survey()?);
+        let (mut tasks, misnamed) = workspace.survey()?;
+        tasks.retain(|task| !task.id.is_archived());
+        return Ok((tasks, misnamed));
     }
-    let named = names.iter().map(|name| workspace.task(name)).collect::<Result<_, _>>()?;
-    Ok((named, Vec::new()))
+    Ok((named(workspace, names)?, Vec::new()))
 }
 
 /// Evaluates tasks. A task that cannot be evaluated becomes a diagnostic.
@@ -98,11 +125,23 @@ pub(super) fn applied(
     applied: &Applied,
     dry_run: bool,
 ) -> Result<(), Failure> {
-    if !dry_run {
-        context.writer(workspace).renew_suggestion(&applied.judged)?;
+    applied_to_several(workspace, context, ui, std::slice::from_ref(applied), dry_run)
+}
+
+/// Like [`applied`], for several tasks in one answer.
+pub(super) fn applied_to_several(
+    workspace: &Workspace,
+    context: &Context,
+    ui: &Ui,
+    applied: &[Applied],
+    dry_run: bool,
+) -> Result<(), Failure> {
+    for one in applied.iter().filter(|_| !dry_run) {
+        context.writer(workspace).renew_suggestion(&one.judged)?;
     }
-    let lines = transition_lines(applied);
-    let notes: Vec<Diagnostic> = applied.notes.iter().cloned().chain(workspace.outside_git()).collect();
+    let lines: Vec<TransitionLine> = applied.iter().flat_map(transition_lines).collect();
+    let notes = applied.iter().flat_map(|one| one.notes.iter().cloned());
+    let notes: Vec<Diagnostic> = notes.chain(workspace.outside_git()).collect();
     for note in &notes {
         ui.problem(&format!("{note}"));
         if let Some(hint) = &note.hint {
@@ -118,10 +157,15 @@ pub(super) fn applied(
     }
     if dry_run {
         ui.status("nothing was written (--dry-run)");
-    } else {
-        let subject = workspace.subject(&applied.judged, None);
+        return Ok(());
+    }
+    for one in applied {
+        let subject = workspace.subject(&one.judged, None);
         let next = DutyView::of(&subject);
-        ui.status(&format!("{}: {}", applied.judged.task.id, next.reason));
+        ui.status(&format!("{}: {}", one.judged.task.id, next.reason));
+    }
+    if applied.is_empty() {
+        ui.status("nothing is due");
     }
     Ok(())
 }
@@ -222,12 +266,15 @@ pub(super) fn offered<'d>(context: &Context, decision: &'d Decision) -> impl Ite
 pub(super) fn carry_out(
     context: &Context,
     ui: &Ui,
-    task: &str,
+    task: Option<&str>,
     order: &Order,
     dry_run: bool,
 ) -> Result<ExitCode, Failure> {
     let workspace = context.workspace(ui)?;
-    let task = workspace.task(task)?;
+    let task = match order {
+        Order::Reopen { .. } => meant_finished(&workspace, context, task)?,
+        _ => meant(&workspace, context, task)?,
+    };
     let done = context.writer(&workspace).order(&task, order, dry_run)?;
     applied(&workspace, context, ui, &done, dry_run)?;
     Ok(ExitCode::Fine)

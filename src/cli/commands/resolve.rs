@@ -1,6 +1,7 @@
 //! `orch resolve`: resolves the records of tasks that two branches moved.
 
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
+use super::report;
 use crate::apply::{Chosen, Dispute, MergeSide, Resolved, ResolvedBy, Settlement, Writer};
 use crate::base::command;
 use crate::decide::HistoryEntry;
@@ -22,7 +23,7 @@ use crate::workflow::Owner;
 /// Exits with 1 if a task needs you to choose a side, and with 3 if there is nothing to resolve.
 #[derive(Debug, Args)]
 pub struct ResolveArgs {
-    /// The tasks; default: every task whose record is conflicted.
+    /// The tasks or patterns; default: every task whose record is conflicted.
     tasks: Vec<String>,
     /// If both sides finished on different evidence: keep the side in HEAD.
     #[arg(long, group = "side", requires = "reason", requires = "tasks")]
@@ -47,7 +48,7 @@ pub fn run(args: &ResolveArgs, context: &Context, ui: &Ui) -> Result<ExitCode, F
     let tasks: Vec<TaskRef> = if args.tasks.is_empty() {
         context.writer(&workspace).conflicted_tasks()?
     } else {
-        args.tasks.iter().map(|name| workspace.task(name)).collect::<Result<_, _>>()?
+        report::named(&workspace, &args.tasks)?
     };
     let chosen = args.chosen();
     let mut rows = Vec::new();

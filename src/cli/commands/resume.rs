@@ -11,8 +11,8 @@ use crate::drive::{self, Controlled, RunOptions};
 /// there is nothing to resume.
 #[derive(Debug, Args)]
 pub struct ResumeArgs {
-    /// The task.
-    task: String,
+    /// The task; optional if the current directory, the branch name or a single open task identifies it.
+    task: Option<String>,
     /// The executor for all work in this run: a program and its arguments, not passed through a shell.
     #[arg(last = true, value_name = "CMD")]
     command: Vec<String>,
@@ -20,7 +20,7 @@ pub struct ResumeArgs {
 
 pub fn run(args: &ResumeArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
     let workspace = context.workspace(ui)?;
-    let task = workspace.task(&args.task)?;
+    let task = report::meant(&workspace, context, args.task.as_deref())?;
     context.keep_log(&workspace);
     let controlled = drive::resume(&context.writer(&workspace), &task)?;
     if matches!(controlled, Controlled::Sent(_) | Controlled::Nothing) {

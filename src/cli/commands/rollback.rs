@@ -10,8 +10,8 @@ use crate::apply::Order;
 /// with `orch confirm`. No file is deleted. The rollback is one commit.
 #[derive(Debug, Args)]
 pub struct RollbackArgs {
-    /// The task.
-    task: String,
+    /// The task; optional if the current directory, the branch name or a single open task identifies it.
+    task: Option<String>,
     /// The target phase; default: the last consistent phase before the current one.
     #[arg(long, value_name = "PHASE")]
     to: Option<String>,
@@ -25,5 +25,5 @@ pub struct RollbackArgs {
 
 pub fn run(args: &RollbackArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
     let order = Order::Rollback { to: args.to.clone(), reason: args.reason.clone() };
-    report::carry_out(context, ui, &args.task, &order, args.dry_run)
+    report::carry_out(context, ui, args.task.as_deref(), &order, args.dry_run)
 }

@@ -14,6 +14,8 @@ use clap::builder::PossibleValuesParser;
 /// nothing.
 #[derive(Debug, Default, Args)]
 pub struct StatusArgs {
+    /// The tasks or patterns; default: every task that is not archived.
+    tasks: Vec<String>,
     /// Show only the tasks in PHASE; repeatable.
     #[arg(long, value_name = "PHASE")]
     phase: Vec<String>,
@@ -23,7 +25,7 @@ pub struct StatusArgs {
     /// Show only the tasks of WORKFLOW; repeatable.
     #[arg(long, value_name = "WORKFLOW")]
     workflow: Vec<String>,
-    /// List every task: the finished ones, and those that the terminal has no room for.
+    /// List every task: the finished and the archived ones, and those that the terminal has no room for.
     #[arg(long)]
     all: bool,
     /// Read the tasks and the settings from commit REV instead of the work tree.
@@ -33,7 +35,10 @@ pub struct StatusArgs {
 
 pub fn run(args: &StatusArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
     let workspace = context.workspace_at(ui, args.at.as_deref())?;
-    let (tasks, misnamed) = workspace.survey()?;
+    let (tasks, misnamed) = match args.all && args.tasks.is_empty() {
+        true => workspace.survey()?,
+        false => report::named_or_all(&workspace, &args.tasks)?,
+    };
     let (judged, mut problems) = report::judge_all(&workspace, &tasks);
     problems.extend(misnamed);
     let outside = workspace.outside_git();
@@ -45,7 +50,9 @@ pub fn run(args: &StatusArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fa
     if context.global.json {
         ui.document(&status)?;
     } else if tasks.is_empty() && problems.is_empty() {
-        ui.answer("There are no tasks yet.\n")?;
+        let has_archived = !workspace.survey()?.0.is_empty();
+        let none = if has_archived { "All tasks are archived." } else { "There are no tasks yet." };
+        ui.answer(&format!("{none}\n"))?;
         let ready = workspace.root().join(crate::config::FILE).is_file();
         ui.status(if ready { "next: orch new ID" } else { "next: orch init" });
         if let Some(note) = outside {
@@ -88,7 +95,10 @@ impl StatusArgs {
 
     /// The form of the text. Finished tasks are listed if a filter asks for them, too.
     fn form(&self, context: &Context, ui: &Ui) -> StatusForm {
-        let finished = self.all || !self.phase.is_empty() || self.owner.iter().any(|owner| owner == "none");
+        let finished = self.all
+            || !self.tasks.is_empty()
+            || !self.phase.is_empty()
+            || self.owner.iter().any(|owner| owner == "none");
         let height = if self.all { 0 } else { ui.height };
         StatusForm { width: ui.width, height, finished, now: context.caller.clock.now() }
     }

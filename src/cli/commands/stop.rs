@@ -14,13 +14,13 @@ use crate::run::ControlRequest;
 /// with `on = "stop"`, if the workflow has one. Exits with 3 if there is nothing to stop.
 #[derive(Debug, Args)]
 pub struct StopArgs {
-    /// The task.
-    task: String,
+    /// The task; optional if the current directory, the branch name or a single open task identifies it.
+    task: Option<String>,
 }
 
 pub fn run(args: &StopArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
     let workspace = context.workspace(ui)?;
-    let task = workspace.task(&args.task)?;
+    let task = report::meant(&workspace, context, args.task.as_deref())?;
     let controlled = drive::control(&context.writer(&workspace), &task, ControlRequest::Stop)?;
     report::controlled(&workspace, context, ui, (&task, "stop"), &controlled)
 }

@@ -23,7 +23,7 @@ const LIMIT: usize = 10;
 /// Exits with 1 if `--for` leaves nothing to do, or if `--timeout` expires.
 #[derive(Debug, Args)]
 pub struct SuggestArgs {
-    /// The tasks; default: every unfinished task.
+    /// The tasks or patterns; default: every unfinished task.
     tasks: Vec<String>,
     /// Print only what to do now, in a few lines per task; for agents.
     #[arg(long)]

@@ -1,0 +1,257 @@
+//! Renames and archives tasks: the directory with everything in it moves, and the record says so, in one
+//! commit.
+
+use super::Writer;
+use super::advance::{Applied, AppliedStep, TRIES};
+use super::commit_plan::refuse_unread;
+use super::new_id::{check_new_id, parse_task_id};
+use super::orders::usable_state;
+use super::people::OrderedStep;
+use super::record_files::RecordFiles;
+use crate::base::{ARCHIVE, Code, Digest, RepoPath, TaskId, command};
+use crate::decide::{self, Facts, Kind, Stamp, Step};
+use crate::run::RunFiles;
+use crate::store::{MovedDirectory, PlannedCommit, Store, Write, durable};
+use crate::survey::{Error, Sight, TaskRef};
+use crate::view::Message;
+
+/// What to do with the directory of a task.
+#[derive(Debug, Clone, Copy)]
+pub enum Relocation<'a> {
+    /// Give the task another id.
+    Rename(&'a str),
+    /// Move the task to the archive of its root. A task that is not finished needs a reason.
+    Archive(Option<&'a str>),
+}
+
+impl Relocation<'_> {
+    fn why(&self) -> Option<&str> {
+        match self {
+            Self::Rename(_) => None,
+            Self::Archive(why) => *why,
+        }
+    }
+}
+
+impl Writer<'_> {
+    /// Moves the directory of a task, with its record, and returns the task at its new place. With `dry_run`
+    /// nothing is written.
+    ///
+    /// Files that are not committed move too, and stay uncommitted. Returns an error if the new place is
+    /// taken or not possible, a process drives the task, something of it is staged, a task that is not
+    /// finished is archived without a reason or by someone who is no person, or git permits no commit now.
+    pub fn relocate(&self, task: &TaskRef, to: Relocation<'_>, dry_run: bool) -> Result<Applied, Error> {
+        let place = self.new_home(task, to)?;
+        let judged = self.workspace.look_at_all(task)?;
+        let step = self.relocation(&judged, &place, to, &self.stamp())?;
+        if dry_run {
+            let steps = vec![AppliedStep::new(step, None)];
+            return Ok(Applied { judged, steps, notes: Vec::new() });
+        }
+        let stamp = if step.transition.by_human {
+            let argv = ["orch", "archive", task.id.as_str(), "--force", to.why().unwrap_or_default()];
+            let argv = argv.map(str::to_owned).to_vec();
+            self.stamp_of(&OrderedStep { kind: Kind::Rename, by_human: true, argv })?
+        } else {
+            self.stamp()
+        };
+        // No run may begin while the directory moves.
+        let files = RunFiles::of(&self.workspace.root, &task.directory);
+        let Some(_idle) = files.keep_idle()? else {
+            let message = format!("a process drives `{}`, so its directory cannot move", task.id);
+            let hint = command(&["orch", "stop", task.id.as_str()]);
+            return Err(Error::new(Code::Busy, message).with_hint(hint));
+        };
+        if !self.workspace.commits() {
+            return self.relocate_without_git(task, &place, to, &stamp);
+        }
+        for attempt in 0..TRIES {
+            match self.relocate_once(task, &place, to, &stamp) {
+                Err(error) if error.is_moved() && attempt + 1 < TRIES => self.pause_before(attempt + 1),
+                other => return other,
+            }
+        }
+        Err(Error::moved())
+    }
+
+    /// The task at its new place. Returns an error if the id is not valid, no root permits it, or something
+    /// is there.
+    fn new_home(&self, task: &TaskRef, to: Relocation<'_>) -> Result<TaskRef, Error> {
+        let id = match to {
+            Relocation::Rename(name) => parse_task_id(name)?,
+            Relocation::Archive(_) if task.id.is_archived() => {
+                let message = format!("`{}` is archived already", task.id);
+                return Err(Error::new(Code::TaskExists, message));
+            }
+            Relocation::Archive(_) => parse_task_id(&format!("{ARCHIVE}/{}", task.id))?,
+        };
+        if matches!(to, Relocation::Rename(_)) {
+            check_new_id(&id, None)?;
+        }
+        let place = self.home_for(task, &id)?;
+        let other = self.workspace.snapshot(|snapshot| snapshot.task_named(&id))?;
+        let there = place.directory.under(&self.workspace.root);
+        if other.is_some() || there.symlink_metadata().is_ok() {
+            let message = format!("{} is there already", place.directory);
+            let hint = "choose another id: orch rename moves a task only to where nothing is";
+            return Err(Error::new(Code::TaskExists, message).with_hint(hint.to_owned()));
+        }
+        let parent = place.directory.parent().unwrap_or_else(RepoPath::root);
+        if let Some(above) = self.workspace.task_of_path(&parent)? {
+            let message = format!("`{id}` would be inside task `{}`; a task cannot contain a task", above.id);
+            return Err(Error::new(Code::TaskInsideTask, message));
+        }
+        if self.workspace.snapshot(|snapshot| snapshot.source.is_behind_link(&parent))? {
+            let message = format!("the path {} contains a symbolic link", place.directory);
+            return Err(Error::new(Code::Symlink, message));
+        }
+        self.workspace.refuse_elsewhere(&place.directory)?;
+        Ok(place)
+    }
+
+    /// The directory for an id in the root of a task, or else in the first root that permits it and has the
+    /// same workflow.
+    fn home_for(&self, task: &TaskRef, id: &TaskId) -> Result<TaskRef, Error> {
+        let roots = &self.workspace.setting.config.roots;
+        let own = roots.match_directory(&task.directory).map(|(root, _)| root);
+        let like_it = (0..roots.iter().count())
+            .filter(|root| roots.get(*root).is_some_and(|root| root.workflow == task.workflow));
+        let mut homes = own.into_iter().chain(like_it).filter_map(|root| roots.directory_of(root, id));
+        let directory = homes.next().ok_or_else(|| {
+            let message = format!("no root with the workflow of `{}` permits a task `{id}`", task.id);
+            let hint = "see `path` and `exclude` of [[root]] in orch.toml".to_owned();
+            Error::new(Code::NoRoot, message).with_hint(hint)
+        })?;
+        let bad = |error: crate::base::InvalidPath| Error::new(Code::BadPath, error.to_string());
+        TaskRef::new(id.clone(), directory, task.workflow.clone()).map_err(bad)
+    }
+
+    /// The step that records the move.
+    fn relocation(
+        &self,
+        judged: &Sight,
+        place: &TaskRef,
+        to: Relocation<'_>,
+        stamp: &Stamp,
+    ) -> Result<Step, Error> {
+        let state = usable_state(judged)?;
+        let transition = decide::rename(judged.workflow(), &state, &place.id, to.why())?;
+        let facts = Facts { task: place.id.clone(), ..judged.observed.facts.clone() };
+        let state = decide::apply(judged.workflow(), &state, &facts, &transition, stamp);
+        Ok(Step { transition, state })
+    }
+
+    fn relocate_once(
+        &self,
+        task: &TaskRef,
+        place: &TaskRef,
+        to: Relocation<'_>,
+        stamp: &Stamp,
+    ) -> Result<Applied, Error> {
+        let store = self.workspace.repository_or_refuse()?;
+        let mut transaction = store.begin()?;
+        let head = transaction.head().clone();
+        let judged = self.workspace.look_whole(task, Some(head))?;
+        self.refuse_link(&judged)?;
+        refuse_unread(&judged)?;
+        refuse_staged(store, task)?;
+        let step = self.relocation(&judged, place, to, stamp)?;
+        let steps = [step];
+        let Some(record) = self.record_files(&judged, &steps)?.pop() else { return Err(Error::moved()) };
+        let [step] = steps;
+        let planned = PlannedCommit {
+            message: self.relocation_message(store, &judged, place, &step)?,
+            writes: writes_of(store, &judged, place, record),
+            removes: Vec::new(),
+            moves: Some(MovedDirectory { from: task.directory.clone(), to: place.directory.clone() }),
+        };
+        let committed = transaction.commit(&[planned])?;
+        drop(transaction);
+        self.relocated(place, step, committed.commits.first().copied())
+    }
+
+    fn relocate_without_git(
+        &self,
+        task: &TaskRef,
+        place: &TaskRef,
+        to: Relocation<'_>,
+        stamp: &Stamp,
+    ) -> Result<Applied, Error> {
+        let _lock = self.lock_directory()?;
+        let judged = self.workspace.look_at_all(task)?;
+        self.refuse_link(&judged)?;
+        let steps = [self.relocation(&judged, place, to, stamp)?];
+        if let Some(record) = self.record_files(&judged, &steps)?.pop() {
+            self.write_record(task, &record)?;
+        }
+        let [from, to] = [task, place].map(|task| task.directory.under(&self.workspace.root));
+        durable::move_directory(&self.workspace.root, &from, &to)?;
+        let [step] = steps;
+        self.relocated(place, step, None)
+    }
+
+    /// What was applied, with a look at the task where it is now.
+    fn relocated(&self, place: &TaskRef, step: Step, commit: Option<Digest>) -> Result<Applied, Error> {
+        let judged = self.workspace.look(place)?;
+        Ok(Applied { judged, steps: vec![AppliedStep::new(step, commit)], notes: Vec::new() })
+    }
+
+    fn relocation_message(
+        &self,
+        store: &Store,
+        judged: &Sight,
+        place: &TaskRef,
+        step: &Step,
+    ) -> Result<String, Error> {
+        let git = &self.workspace.setting.config.git;
+        let sign_off = git.sign_off.then(|| store.identity_line()).transpose()?;
+        let message = Message {
+            task: &place.id,
+            transition: &step.transition,
+            workflow: &judged.workflow().name,
+            workflow_digest: judged.workflow().digest,
+            subject: &git.subject,
+            sign_off: sign_off.as_deref(),
+        };
+        Ok(message.text())
+    }
+}
+
+/// The record at its new place. In the work tree it is written before the directory moves.
+fn writes_of(store: &Store, judged: &Sight, place: &TaskRef, record: RecordFiles) -> Vec<Write> {
+    let RecordFiles { state, log, .. } = record;
+    let (task, observed) = (&judged.task, &judged.observed);
+    let state_before = observed.state.as_ref().map(|file| store.format().blob(&file.bytes));
+    let log_before = observed.log.whole().map(|log| store.format().blob(log));
+    vec![
+        Write::moved(place.state_path(), task.state_path(), state, state_before),
+        Write::moved(place.transcript_path(), task.transcript_path(), log, log_before),
+    ]
+}
+
+/// Refuses a task of which something is staged, not checked out, or not committed at all: its index entries
+/// must be those of HEAD to move with it.
+fn refuse_staged(store: &Store, task: &TaskRef) -> Result<(), Error> {
+    let (head, index) = (store.head_source()?, store.index_source()?);
+    if head.object(&task.transcript_path())?.is_none() {
+        let message = format!("the record of `{}` is not committed, so no commit can move it", task.id);
+        let hint = command(&["git", "add", task.directory.as_str()]);
+        return Err(Error::new(Code::Untracked, message).with_hint(format!("{hint}, and commit it")));
+    }
+    let below = |path: &&RepoPath| path.below(&task.directory).is_some();
+    if let Some(path) = index.unmerged().iter().find(below) {
+        return Err(Error::new(Code::Unmerged, format!("{path} is unmerged")));
+    }
+    if let Some(path) = store.staged_changes(&head, &index, &task.directory)?.first() {
+        let message = format!("{path} is staged, and the directory would move without it");
+        let hint = format!("commit it, or: {}", command(&["git", "restore", "--staged", path.as_str()]));
+        return Err(Error::new(Code::StagedInTask, message).with_hint(hint));
+    }
+    match store.left_out(std::slice::from_ref(&task.directory))?.first() {
+        None => Ok(()),
+        Some(file) => {
+            let message = format!("{} is not checked out, so the directory cannot move", file.path);
+            Err(Error::new(Code::EvidenceSparse, message))
+        }
+    }
+}

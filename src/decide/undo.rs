@@ -1,0 +1,55 @@
+//! Takes back an order: the task stands again as it stood before it. The log keeps both.
+
+use super::order::{current, given, order};
+use super::{Change, HistoryEntry, Kind, State, Transition};
+use crate::base::Error;
+use crate::workflow::Workflow;
+
+/// An order that can be taken back.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TakenBack {
+    /// The order.
+    pub order: HistoryEntry,
+    /// The steps that the rules took after it, oldest first; they are taken back too.
+    pub steps: Vec<HistoryEntry>,
+    /// The state before the order.
+    pub before: State,
+}
+
+/// Whether a recorded step is an order of a person.
+#[must_use]
+pub fn is_person_order(workflow: &Workflow, entry: &HistoryEntry) -> bool {
+    match entry.kind {
+        Kind::Override | Kind::Rollback | Kind::Reopen | Kind::Confirm | Kind::Merge => true,
+        Kind::Advance | Kind::Regress => {
+            let rule = workflow.rules.iter().find(|rule| Some(rule.id.as_str()) == entry.rule.as_deref());
+            rule.is_some_and(|rule| rule.by_human)
+        }
+        _ => false,
+    }
+}
+
+/// The step that takes an order back. Returns an error if the reason is empty or the phase is unknown.
+pub fn undo(
+    workflow: &Workflow,
+    state: &State,
+    taken: &TakenBack,
+    why: Option<&str>,
+) -> Result<Transition, Error> {
+    let phase = current(workflow, state)?;
+    let target = current(workflow, &taken.before)?;
+    let why = why.map(given).transpose()?;
+    let begun = beginning(&taken.order);
+    let reason = why.map_or_else(|| begun.clone(), |why| format!("{begun}: {why}"));
+    let transition = order(Some(phase.id.clone()), target.id.clone(), Kind::Undo, &reason);
+    Ok(Transition { change: Some(Change::Back(Box::new(taken.before.clone()))), ..transition })
+}
+
+/// The reason of a person in a recorded undo, if it has one.
+pub(super) fn why_undone<'e>(entry: &'e HistoryEntry, taken: &TakenBack) -> Option<&'e str> {
+    entry.reason.strip_prefix(&beginning(&taken.order))?.strip_prefix(": ")
+}
+
+fn beginning(order: &HistoryEntry) -> String {
+    format!("takes back step {} ({})", order.seq, order.kind.as_str())
+}

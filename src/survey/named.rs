@@ -1,0 +1,165 @@
+//! Which tasks a name on the command line means: an id, a path, a unique beginning of an id, or a pattern.
+
+use super::{Error, TaskRef, Workspace};
+use crate::base::{Code, Diagnostic, Patterns, RepoPath, TaskId, nearest};
+
+/// How many candidates an error lists.
+const MOST_LISTED: usize = 10;
+
+impl Workspace {
+    /// The task with this id, or containing this path, or else the only one whose id begins so. Archived
+    /// tasks are considered last, with and without `archive/`.
+    ///
+    /// # Errors
+    ///
+    /// No task or more than one is meant, or the name is a pattern; the hint lists the candidates.
+    pub fn task(&self, name: &str) -> Result<TaskRef, Error> {
+        if let Some(task) = self.task_exactly(name)? {
+            return Ok(task);
+        }
+        let tasks = self.tasks()?;
+        let meant = meant_by(&tasks, name);
+        match meant.as_slice() {
+            [] => Err(self.unknown(name, &tasks)),
+            [only] if !is_pattern(name) => Ok((*only).clone()),
+            several => {
+                let message = if is_pattern(name) {
+                    format!("`{name}` is a pattern, and this command takes one task")
+                } else {
+                    format!("`{name}` is the beginning of several ids")
+                };
+                let hint = format!("name one of them: {}", listed(several));
+                Err(Diagnostic::error(Code::AmbiguousTask, message).hint(hint).into())
+            }
+        }
+    }
+
+    /// Every task that a name means: as [`Workspace::task`] says, or those whose ids match a pattern with
+    /// `*`, `?`, `[…]` or `{…}`.
+    ///
+    /// # Errors
+    ///
+    /// No task is meant, or the name is the beginning of several ids.
+    pub fn tasks_meant(&self, name: &str) -> Result<Vec<TaskRef>, Error> {
+        if !is_pattern(name) {
+            return Ok(vec![self.task(name)?]);
+        }
+        if let Some(task) = self.task_exactly(name)? {
+            return Ok(vec![task]);
+        }
+        let tasks = self.tasks()?;
+        let meant = meant_by(&tasks, name);
+        if meant.is_empty() {
+            Err(self.unknown(name, &tasks))
+        } else {
+            Ok(meant.into_iter().cloned().collect())
+        }
+    }
+
+    /// The task with this id, or containing this path.
+    fn task_exactly(&self, name: &str) -> Result<Option<TaskRef>, Error> {
+        let trimmed = name.trim_end_matches('/');
+        let id = TaskId::new(trimmed).ok();
+        let by_id = id.map(|id| self.snapshot(|snapshot| snapshot.task_named(&id))).transpose()?.flatten();
+        if by_id.is_some() {
+            return Ok(by_id);
+        }
+        let by_path = RepoPath::new(trimmed).ok().map(|path| self.task_of_path(&path)).transpose()?.flatten();
+        if by_path.is_some() {
+            return Ok(by_path);
+        }
+        for place in [
+            TaskId::new(trimmed).ok().and_then(|id| Some(self.place_for(&id)?.directory)),
+            RepoPath::new(trimmed).ok(),
+        ] {
+            place.map_or(Ok(()), |place| self.refuse_elsewhere(&place))?;
+        }
+        Ok(None)
+    }
+
+    fn unknown(&self, name: &str, tasks: &[TaskRef]) -> Error {
+        let message = if is_pattern(name) { "no task matches" } else { "there is no task" };
+        let mut diagnostic = Diagnostic::error(Code::UnknownTask, format!("{message} `{name}`"));
+        diagnostic.hint = Some(match nearest(name, tasks.iter().map(|task| task.id.as_str())) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None if tasks.is_empty() => "there are no tasks yet: orch new ID".to_owned(),
+            None => "list them with `orch status --all`".to_owned(),
+        });
+        diagnostic.into()
+    }
+}
+
+/// Whether a name is a pattern.
+fn is_pattern(name: &str) -> bool {
+    name.contains(['*', '?', '[', '{'])
+}
+
+/// The tasks that a pattern or the beginning of an id means. Open tasks come before archived ones: those
+/// count only if no other is meant, or the name begins with `archive`.
+fn meant_by<'t>(tasks: &'t [TaskRef], name: &str) -> Vec<&'t TaskRef> {
+    let patterns = if is_pattern(name) { Patterns::new([name]).ok() } else { None };
+    let fits = |id: &str| match &patterns {
+        Some(patterns) => patterns.matches(id),
+        None => !name.is_empty() && id.starts_with(name),
+    };
+    let open: Vec<&TaskRef> =
+        tasks.iter().filter(|task| !task.id.is_archived() && fits(task.id.as_str())).collect();
+    if !open.is_empty() {
+        return open;
+    }
+    let archived = tasks.iter().filter(|task| task.id.is_archived());
+    let exactly = archived.clone().find(|task| task.id.unarchived() == Some(name));
+    if let Some(task) = exactly {
+        return vec![task];
+    }
+    archived.filter(|task| fits(task.id.as_str()) || task.id.unarchived().is_some_and(&fits)).collect()
+}
+
+fn listed(tasks: &[&TaskRef]) -> String {
+    let mut ids: Vec<&str> = tasks.iter().take(MOST_LISTED).map(|task| task.id.as_str()).collect();
+    if tasks.len() > MOST_LISTED {
+        ids.push("…");
+    }
+    ids.join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::base::WorkflowName;
+
+    #[test]
+    fn a_name_means_the_ids_that_begin_so_and_a_pattern_those_that_match() {
+        let ids =
+            ["fix-login", "fix-logout", "fix", "team/fix-x", "archive/old", "archive/fix-old", "old-news"];
+        let tasks: Vec<TaskRef> = ids
+            .iter()
+            .map(|id| {
+                let directory = RepoPath::new(format!("tasks/{id}")).expect("valid");
+                let workflow = WorkflowName::new("w").expect("valid");
+                TaskRef::new(TaskId::new(id).expect("valid"), directory, workflow).expect("valid")
+            })
+            .collect();
+        for (name, expected) in [
+            ("fix-logi", "fix-login"),
+            ("fix-lo", "fix-login fix-logout"),
+            ("team", "team/fix-x"),
+            ("login", ""),
+            ("", ""),
+            ("fix-*", "fix-login fix-logout"),
+            ("*", "fix-login fix-logout fix old-news"),
+            ("**", "fix-login fix-logout fix team/fix-x old-news"),
+            ("{fix,old-news}", "fix old-news"),
+            ("fix-?????", "fix-login"),
+            ("old", "old-news"),
+            ("archive/o", "archive/old"),
+            ("archive/*", "archive/old archive/fix-old"),
+            ("fix-old", "archive/fix-old"),
+            ("fix-o", "archive/fix-old"),
+            ("[", ""),
+        ] {
+            let meant: Vec<&str> = meant_by(&tasks, name).iter().map(|task| task.id.as_str()).collect();
+            assert_eq!(meant.join(" "), expected, "{name}");
+        }
+    }
+}

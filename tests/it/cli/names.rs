@@ -1,0 +1,55 @@
+//! Which tasks a command means: by a beginning, a pattern, the current directory or the branch.
+
+use crate::harness::World;
+
+fn world() -> World {
+    let world = World::ready();
+    for id in ["fix-login", "fix-logout", "news"] {
+        world.orch(&["new", id]).succeeds();
+    }
+    world
+}
+
+#[test]
+fn beginnings_and_patterns_name_tasks_in_every_command() {
+    let world = world();
+    world.orch(&["explain", "ne"]).succeeds().says("news");
+    world.orch(&["prompt", "fix"]).ends(2).reports("name one of them: fix-login, fix-logout");
+    world.orch(&["rollback", "fix-*", "--reason", "x"]).ends(2).reports("is a pattern");
+    world.orch(&["suggest", "x*"]).ends(2).reports("no task matches `x*`");
+    let status = world.orch_json(&["status", "fix-*"]);
+    assert_eq!(status["tasks"].as_array().map(Vec::len), Some(2));
+    for id in ["fix-login", "fix-logout"] {
+        world.plan(id, 1);
+    }
+    world.orch(&["next", "fix-*", "--to", "codegen"]).ends(2);
+    let done = world.orch_json(&["next", "fix-*"]);
+    assert_eq!(done["transitions"].as_array().map(Vec::len), Some(2), "{done:#}");
+    world.orch(&["next", "*"]).ends(3);
+    let audit = world.orch_json(&["audit", "--task", "fix-logi*"]);
+    assert_eq!(audit["changes"].as_array().map(Vec::len), Some(2), "{audit:#}");
+}
+
+#[test]
+fn the_directory_and_the_branch_name_the_task_of_every_command() {
+    let world = world();
+    world.walk_to("news", "codegen");
+    let here = world.path("tasks/news/planning");
+    let here = here.to_str().expect("text");
+    world.orch(&["-C", here, "rollback", "--to", "planning", "--reason", "here"]).succeeds().says("news");
+    world.orch(&["-C", here, "confirm", "plan", "--reason", "still right"]).succeeds().says("news");
+    for command in ["pause", "stop", "resume", "recover"] {
+        world.orch(&["-C", here, command]).ends(3);
+    }
+    world.orch(&["-C", here, "answer", "a=1"]).reports("news");
+    world.orch(&["-C", here, "answer"]).ends(2);
+    world.orch(&["rollback", "--reason", "which"]).ends(2).reports("several tasks are open");
+    world.git(&["switch", "-q", "-c", "task/news"]);
+    world.orch(&["next"]).succeeds().says("news: planning -> plan_review");
+    world.write(
+        "orch.toml",
+        world.read("orch.toml").replace("#task_branch = \"task/{task}\"", "task_branch = \"wip-{task}\""),
+    );
+    world.git(&["switch", "-q", "-c", "wip-fix-login"]);
+    world.orch(&["prompt"]).succeeds().says("tasks/fix-login/planning/plan.json");
+}
