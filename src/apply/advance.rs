@@ -6,7 +6,7 @@ use super::record_files::RecordFiles;
 use crate::base::{Code, Diagnostic, Digest, RepoPath, TaskId, shell_word};
 use crate::decide::{HistoryEntry, Recorded, Settled, Step, Transition, Verdict, settle, settle_from};
 use crate::scan::io_error;
-use crate::store::{Head, LockWait, Store};
+use crate::store::{Head, LockWait, PATIENCE, Store};
 use crate::survey::{Error, Sight, TaskRef};
 use std::collections::VecDeque;
 use std::fs::File;
@@ -317,7 +317,7 @@ impl Writer<'_> {
     pub(super) fn lock_directory(&self) -> Result<File, Error> {
         let refused = |source| io_error(&self.workspace.root, source);
         let directory = File::open(&self.workspace.root).map_err(refused)?;
-        let mut wait = LockWait::new();
+        let mut wait = LockWait::at_most(self.workspace.wait.unwrap_or(PATIENCE));
         while directory.try_lock().is_err() {
             if !wait.again() {
                 return Err(Error::busy("another orch process is writing in this directory".to_owned()));

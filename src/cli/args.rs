@@ -5,7 +5,9 @@ use super::commands::{
     merge_driver, new, next, pause, prompt, recover, reject, rename, reopen, resolve, resume, rollback, run,
     runs, schema, status, stop, suggest, undo, watch, workflow,
 };
+use super::lock_args::LockArgs;
 use super::ui::Colour;
+use crate::base::Period;
 use clap::{ArgAction, Args, Parser, Subcommand};
 use std::path::PathBuf;
 
@@ -88,4 +90,26 @@ pub enum Command {
     Demo(demo::DemoArgs),
     Completions(completions::CompletionsArgs),
     Help(super::commands::help::HelpArgs),
+}
+
+impl Command {
+    /// How long the command waits for locks, if its options say.
+    pub(super) fn wait(&self) -> Option<Period> {
+        let locks = match self {
+            Self::New(args) => args.locks,
+            Self::Next(args) => args.locks,
+            Self::Answer(args) => args.locks,
+            Self::Approve(args) => args.locks,
+            Self::Reject(args) => args.locks,
+            Self::Confirm(args) => args.locks,
+            Self::Rollback(args) => args.locks,
+            Self::Reopen(args) => args.locks,
+            Self::Undo(args) => args.locks,
+            Self::Rename(args) => args.locks,
+            Self::Archive(args) => args.locks,
+            Self::Resolve(args) => args.locks,
+            _ => LockArgs::default(),
+        };
+        locks.wait
+    }
 }

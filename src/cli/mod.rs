@@ -5,6 +5,7 @@ mod args;
 mod commands;
 mod failure;
 mod interrupt;
+mod lock_args;
 mod logging;
 mod manual;
 mod ui;
@@ -16,7 +17,7 @@ pub use interrupt::Interrupts;
 pub use ui::{Colour, Ui};
 
 use crate::apply::Writer;
-use crate::base::{Code, RepoPath};
+use crate::base::{Code, Period, RepoPath};
 use crate::survey::{Caller, Workspace};
 use crate::view::{self, Style};
 use clap::{FromArgMatches, Parser};
@@ -36,6 +37,8 @@ pub struct Context {
     pub start: PathBuf,
     /// What signals do in this process.
     pub interrupts: Interrupts,
+    /// How long to wait for the locks of other processes, if the command line says.
+    wait: Option<Period>,
     logging: Arc<Logging>,
 }
 
@@ -44,7 +47,8 @@ impl Context {
     /// error if there is no usable repository or if a finding is an error.
     pub fn workspace(&self, ui: &Ui) -> Result<Workspace, Failure> {
         self.interrupts.listen();
-        let workspace = Workspace::open(&self.start, self.caller.environment.clone())?;
+        let mut workspace = Workspace::open(&self.start, self.caller.environment.clone())?;
+        self.wait.into_iter().for_each(|wait| workspace.wait_for_locks(wait));
         for finding in workspace.findings() {
             ui.problem(&format!("{finding}"));
         }
@@ -113,7 +117,8 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>, variable: impl Fn(&str
     let (at_terminal, process) = (std::io::stdin().is_terminal(), Some(std::process::id()));
     let caller = Caller { at_terminal, process, ..Caller::from_environment(variable) };
     let interrupts = Interrupts::new(caller.environment.index_gate.clone());
-    let context = Context { caller, start, global: cli.global, interrupts, logging };
+    let wait = cli.command.as_ref().and_then(Command::wait);
+    let context = Context { caller, start, global: cli.global, interrupts, wait, logging };
     let result = commands::run(cli.command, &context, &ui);
     match &result {
         Ok(code) => tracing::info!(exit = *code as u8, "orch exits"),

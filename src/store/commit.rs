@@ -3,7 +3,7 @@
 use super::durable::Prepared;
 use super::index::{IndexChange, refuse_unmerged};
 use super::journal::{Journal, JournalFile, MovedDirectory, PlacedFile};
-use super::lock_wait::LockWait;
+use super::lock_wait::{LockWait, PATIENCE};
 use super::sign::Person;
 use super::tree::entry_at;
 use super::{Error, Head, Store, digest, durable};
@@ -15,7 +15,6 @@ use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io;
 use std::path::PathBuf;
-use std::thread::sleep;
 use std::time::Duration;
 
 /// A commit to create.
@@ -110,14 +109,25 @@ pub struct Transaction<'s> {
     _lock: File,
 }
 
-/// How often to try to take git's lock of the branch. The delay starts at 2 ms and doubles each time.
-const TRIES: u32 = 9;
+/// How long to try to take git's lock of the branch.
+const BRANCH_PATIENCE: Duration = Duration::from_secs(1);
 
 impl Store {
     /// Begins a transaction: takes the lock, checks that the repository allows a commit now, and completes
     /// what a killed process left. Evaluate only what is read after this. Returns an error if another process
     /// holds the lock, or the state of the repository, the branch or the identity does not permit a commit.
     pub fn begin(&self) -> Result<Transaction<'_>, Error> {
+        // With a time of the caller's, everything that another process holds is waited for together.
+        let mut wait = LockWait::at_most(self.options.wait.unwrap_or_default());
+        loop {
+            match self.begin_now() {
+                Err(error) if error.class() == Class::Busy && wait.again() => {}
+                begun => return begun,
+            }
+        }
+    }
+
+    fn begin_now(&self) -> Result<Transaction<'_>, Error> {
         let lock = self.lock()?;
         self.forget_attributes();
         self.costs.locks.set(self.costs.locks.get() + 1);
@@ -136,9 +146,9 @@ impl Store {
     }
 
     /// Takes the lock among `orch` processes: a kernel lock that its process releases even when it dies.
-    /// Waits up to half a minute.
+    /// Waits for it as long as the options say, by default up to half a minute.
     pub(super) fn lock(&self) -> Result<File, Error> {
-        let mut wait = LockWait::new();
+        let mut wait = self.patience(PATIENCE);
         loop {
             match self.try_lock()? {
                 Some(lock) => return Ok(lock),
@@ -146,6 +156,11 @@ impl Store {
                 None => return Err(Error::busy("another orch process is committing in this repository")),
             }
         }
+    }
+
+    /// Waits for one lock: the usual time, or not at all if the caller of a transaction waits.
+    pub(super) fn patience(&self, usual: Duration) -> LockWait {
+        LockWait::at_most(if self.options.wait.is_some() { Duration::ZERO } else { usual })
     }
 
     /// Takes the lock, or returns `None` if another process holds it.
@@ -453,14 +468,10 @@ impl<'s> Transaction<'s> {
         let repo = &self.store.repo;
         let name = self.head.branch.as_deref().unwrap_or("HEAD");
         let mut lock = repo.transaction()?;
-        let mut attempt = 0;
+        let mut wait = LockWait::at_most(self.store.options.wait.unwrap_or(BRANCH_PATIENCE));
         while let Err(error) = lock.lock_ref(name) {
-            attempt += 1;
             match error.code() {
-                ErrorCode::Locked if attempt < TRIES => {
-                    tracing::info!(attempt, "waiting: another git process holds the lock of the branch");
-                    sleep(Duration::from_millis(1 << attempt));
-                }
+                ErrorCode::Locked if wait.again() => {}
                 ErrorCode::Locked => {
                     return Err(Error::busy(format!("another git process holds the lock of {name}")));
                 }

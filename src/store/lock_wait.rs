@@ -4,30 +4,32 @@ use std::hash::{BuildHasher, RandomState};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-/// How long to wait: dozens of processes that commit one after another finish in this time.
-const LIMIT: Duration = Duration::from_secs(30);
+/// How long to wait unless the caller says: dozens of processes that commit one after another finish in this
+/// time.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Waits in short steps of random length. With equal or growing steps the same process would lose again and
 /// again.
 pub(crate) struct LockWait {
     begun: Instant,
+    limit: Duration,
     random: RandomState,
     steps: u64,
 }
 
 impl LockWait {
-    /// Begins to wait.
-    pub(crate) fn new() -> Self {
-        Self { begun: Instant::now(), random: RandomState::new(), steps: 0 }
+    /// Begins to wait, at most this long.
+    pub(crate) fn at_most(limit: Duration) -> Self {
+        Self { begun: Instant::now(), limit, random: RandomState::new(), steps: 0 }
     }
 
     /// Sleeps for the next step; `false` without sleeping if the time is over.
     pub(crate) fn again(&mut self) -> bool {
-        if self.begun.elapsed() >= LIMIT {
+        if self.begun.elapsed() >= self.limit {
             return false;
         }
         if self.steps == 0 {
-            tracing::info!("waiting: another orch process holds the lock");
+            tracing::info!("waiting for a lock of another process");
         }
         self.steps += 1;
         sleep(Duration::from_millis(2 + self.random.hash_one(self.steps) % 30));

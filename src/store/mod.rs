@@ -49,7 +49,7 @@ pub use hooks::{Hooks, HooksLocation};
 pub use index::resolving;
 pub use journal::MovedDirectory;
 pub use lock::IndexGate;
-pub(crate) use lock_wait::LockWait;
+pub(crate) use lock_wait::{LockWait, PATIENCE};
 pub use log_file::LogFile;
 pub use message::trailers;
 pub use sign::Signature;
@@ -63,6 +63,7 @@ use sign::Person;
 use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// A git repository, usually with a work tree.
 pub struct Store {
@@ -109,6 +110,9 @@ pub struct StoreOptions {
     pub detached_head: bool,
     /// The names of branches on which `orch` never commits.
     pub protected: Patterns,
+    /// How long a transaction waits for the locks of other processes and for an open `git commit`; by default
+    /// as long as suits each lock.
+    pub wait: Option<Duration>,
 }
 
 /// What HEAD points to.
@@ -212,6 +216,11 @@ impl Store {
     #[must_use]
     pub fn with_options(self, options: StoreOptions) -> Self {
         Self { options, ..self }
+    }
+
+    /// Waits this long for the locks of other processes.
+    pub fn wait_for_locks(&mut self, wait: Duration) {
+        self.options.wait = Some(wait);
     }
 
     /// The root of the work tree.

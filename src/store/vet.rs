@@ -6,7 +6,6 @@ use crate::base::{Code, command};
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
-use std::thread::sleep;
 use std::time::Duration;
 
 /// From which age a lock of the index may be one that a dead process left behind.
@@ -39,16 +38,17 @@ impl Store {
         }
     }
 
-    /// Waits half a second for another process, such as a checkout or a rebase, to release the index lock.
+    /// Waits, by default half a second, for another process, such as a checkout or a rebase, to release the index lock.
     pub(super) fn wait_for_index(&self) -> Result<(), Error> {
-        for _ in 0..25 {
+        let mut wait = self.patience(Duration::from_millis(500));
+        loop {
             if !self.index_is_locked() {
                 return Ok(());
             }
-            tracing::debug!("waiting: another git process holds the lock of the index");
-            sleep(Duration::from_millis(20));
+            if !wait.again() {
+                return Err(self.index_is_busy());
+            }
         }
-        Err(self.index_is_busy())
     }
 
     /// The lock of the index is taken. Says how to remove it if its process is evidently dead: it is old, and

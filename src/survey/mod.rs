@@ -29,7 +29,7 @@ pub use tasks::TaskRef;
 
 pub(crate) use sight::Placed;
 
-use crate::base::{Code, Diagnostic, Digest, WorkflowName};
+use crate::base::{Code, Diagnostic, Digest, Period, WorkflowName};
 use crate::config::{Commit as CommitMode, Config};
 use crate::scan::{Raw, Source, ValidationCache, WorkDir};
 use crate::store::{Environment, Store};
@@ -38,6 +38,7 @@ use costs::Costs;
 use setting::{InSource, Setting};
 use snapshot::Snapshot;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// A repository, or a plain directory, with everything needed to evaluate its tasks.
 pub struct Workspace {
@@ -48,6 +49,8 @@ pub struct Workspace {
     /// The environment variables of git.
     pub(crate) environment: Environment,
     pub(crate) costs: Costs,
+    /// How long to wait for the locks of other processes, if the caller says.
+    pub(crate) wait: Option<Duration>,
     at: At,
 }
 
@@ -120,6 +123,14 @@ impl Workspace {
     /// Whether the workspace reads the work tree, so that it may also write.
     pub(crate) fn reads_work_dir(&self) -> bool {
         matches!(self.at, At::WorkDir)
+    }
+
+    /// Waits this long for the locks of other processes when something is recorded, and for an open `git
+    /// commit`. By default each has its own, shorter time.
+    pub fn wait_for_locks(&mut self, wait: Period) {
+        let wait = Duration::from_millis(wait.milliseconds());
+        self.wait = Some(wait);
+        self.store.iter_mut().for_each(|store| store.wait_for_locks(wait));
     }
 
     /// The directory that every path is relative to.

@@ -58,20 +58,35 @@ impl Workspace {
             store.with_options(store::StoreOptions {
                 detached_head: setting.config.git.detached_head,
                 protected: setting.config.git.protected.clone(),
+                wait: None,
             })
         });
         let validations = store.as_ref().map_or_else(ValidationCache::default, |store| {
             let cache = ValidationCache::kept_in(store.git_directory(), store.own(KNOWN_VALID));
             if purpose == Purpose::Work { cache } else { cache.only_read() }
         });
-        Ok(Self { root, store, setting, validations, environment, costs: Costs::default(), at: At::WorkDir })
+        Ok(Self {
+            root,
+            store,
+            setting,
+            validations,
+            environment,
+            costs: Costs::default(),
+            wait: None,
+            at: At::WorkDir,
+        })
     }
 
     /// Reads the settings again after they have changed. Returns an error if the workspace cannot be opened.
     pub(crate) fn reload(&mut self) -> Result<(), Error> {
         let fresh = Self::open(&self.root, self.environment.clone())?;
         let validations = std::mem::take(&mut self.validations);
+        let wait = self.wait;
         *self = Self { validations, ..fresh };
+        if let Some(wait) = wait {
+            self.wait = Some(wait);
+            self.store.iter_mut().for_each(|store| store.wait_for_locks(wait));
+        }
         Ok(())
     }
 }

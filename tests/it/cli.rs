@@ -11,4 +11,5 @@ mod relocate;
 mod setup;
 mod suggest;
 mod undo;
+mod waiting;
 mod walk;

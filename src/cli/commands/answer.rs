@@ -1,6 +1,6 @@
 //! `orch answer`: answers the question of a task.
 
-use super::prelude::{Args, Context, ExitCode, Failure, Ui};
+use super::prelude::{Args, Context, ExitCode, Failure, LockArgs, Ui};
 use super::report;
 use crate::base::{Code, Reason};
 use crate::drive::{self, Asked};
@@ -21,6 +21,8 @@ pub struct AnswerArgs {
     /// Write nothing; only validate the answer.
     #[arg(long)]
     dry_run: bool,
+    #[command(flatten)]
+    pub locks: LockArgs,
 }
 
 pub fn run(args: &AnswerArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {

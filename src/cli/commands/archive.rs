@@ -1,6 +1,6 @@
 //! `orch archive`: moves a finished task out of the way.
 
-use super::prelude::{Args, Context, ExitCode, Failure, Ui};
+use super::prelude::{Args, Context, ExitCode, Failure, LockArgs, Ui};
 use super::report;
 use crate::apply::Relocation;
 
@@ -22,6 +22,8 @@ pub struct ArchiveArgs {
     /// Write nothing; print what would happen.
     #[arg(long)]
     dry_run: bool,
+    #[command(flatten)]
+    pub locks: LockArgs,
 }
 
 pub fn run(args: &ArchiveArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {

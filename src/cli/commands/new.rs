@@ -1,6 +1,6 @@
 //! `orch new`: creates a task, or adopts an existing directory as one.
 
-use super::prelude::{Args, Context, ExitCode, Failure, Ui};
+use super::prelude::{Args, Context, ExitCode, Failure, LockArgs, Ui};
 use super::report;
 use crate::apply::{NewTask, PlaceWish};
 use crate::base::{Code, command};
@@ -42,6 +42,8 @@ pub struct NewArgs {
     /// Write the brief in the editor that `VISUAL` or `EDITOR` names.
     #[arg(long, conflicts_with = "brief")]
     edit: bool,
+    #[command(flatten)]
+    pub locks: LockArgs,
 }
 
 pub fn run(args: &NewArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {

@@ -1,6 +1,6 @@
 //! `orch next`: applies the transition that the rules decide, or an override.
 
-use super::prelude::{Args, Context, ExitCode, Failure, Ui};
+use super::prelude::{Args, Context, ExitCode, Failure, LockArgs, Ui};
 use super::report;
 use crate::apply::{AdvancePlan, Order, TaskOutcome};
 use crate::base::{Code, PhaseId, command, nearest, shell_word};
@@ -31,6 +31,8 @@ pub struct NextArgs {
     /// Write nothing; print what would happen.
     #[arg(long)]
     dry_run: bool,
+    #[command(flatten)]
+    pub locks: LockArgs,
 }
 
 pub fn run(args: &NextArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {

@@ -1,6 +1,6 @@
 //! `orch reject`: a person sends a task back.
 
-use super::prelude::{Args, Context, ExitCode, Failure, Ui};
+use super::prelude::{Args, Context, ExitCode, Failure, LockArgs, Ui};
 use super::report;
 use crate::apply::Order;
 
@@ -24,6 +24,8 @@ pub struct RejectArgs {
     /// Write nothing; print what would happen.
     #[arg(long)]
     dry_run: bool,
+    #[command(flatten)]
+    pub locks: LockArgs,
 }
 
 pub fn run(args: &RejectArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {

@@ -1,6 +1,6 @@
 //! `orch rename`: gives a task another id.
 
-use super::prelude::{Args, Context, ExitCode, Failure, Ui};
+use super::prelude::{Args, Context, ExitCode, Failure, LockArgs, Ui};
 use super::report;
 use crate::apply::Relocation;
 
@@ -21,6 +21,8 @@ pub struct RenameArgs {
     /// Write nothing; print what would happen.
     #[arg(long)]
     dry_run: bool,
+    #[command(flatten)]
+    pub locks: LockArgs,
 }
 
 pub fn run(args: &RenameArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {

@@ -1,6 +1,6 @@
 //! `orch reopen`: reopens a finished task.
 
-use super::prelude::{Args, Context, ExitCode, Failure, Ui};
+use super::prelude::{Args, Context, ExitCode, Failure, LockArgs, Ui};
 use super::report;
 use crate::apply::Order;
 
@@ -18,6 +18,8 @@ pub struct ReopenArgs {
     /// The reason. It is recorded in the history and the commit.
     #[arg(long, value_name = "WHY")]
     reason: String,
+    #[command(flatten)]
+    pub locks: LockArgs,
 }
 
 pub fn run(args: &ReopenArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {

@@ -1,6 +1,6 @@
 //! `orch resolve`: resolves the records of tasks that two branches moved.
 
-use super::prelude::{Args, Context, ExitCode, Failure, Ui};
+use super::prelude::{Args, Context, ExitCode, Failure, LockArgs, Ui};
 use super::report;
 use crate::apply::{Chosen, Dispute, MergeSide, Resolved, ResolvedBy, Settlement, Writer};
 use crate::base::command;
@@ -34,6 +34,8 @@ pub struct ResolveArgs {
     /// The reason for choosing that side. It is recorded, and `orch audit` reports the choice as overridden.
     #[arg(long, value_name = "WHY", requires = "side")]
     reason: Option<String>,
+    #[command(flatten)]
+    pub locks: LockArgs,
 }
 
 impl ResolveArgs {

@@ -1,6 +1,6 @@
 //! `orch rollback`: sends a task back to an earlier phase.
 
-use super::prelude::{Args, Context, ExitCode, Failure, Ui};
+use super::prelude::{Args, Context, ExitCode, Failure, LockArgs, Ui};
 use super::report;
 use crate::apply::Order;
 
@@ -21,6 +21,8 @@ pub struct RollbackArgs {
     /// Write nothing; print what would happen.
     #[arg(long)]
     dry_run: bool,
+    #[command(flatten)]
+    pub locks: LockArgs,
 }
 
 pub fn run(args: &RollbackArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {

@@ -1,6 +1,6 @@
 //! `orch undo`: takes back the last order of a person.
 
-use super::prelude::{Args, Context, ExitCode, Failure, Ui};
+use super::prelude::{Args, Context, ExitCode, Failure, LockArgs, Ui};
 use super::report;
 use crate::apply::Order;
 
@@ -23,6 +23,8 @@ pub struct UndoArgs {
     /// Write nothing; print what would happen.
     #[arg(long)]
     dry_run: bool,
+    #[command(flatten)]
+    pub locks: LockArgs,
 }
 
 pub fn run(args: &UndoArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
