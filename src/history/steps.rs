@@ -294,50 +294,27 @@ struct Attempts<'t> {
 
 impl Attempts<'_> {
     /// Derives the step from some files, with the code of the parent commit, or else the code that it
-    /// recorded, or else code that it may have seen. A squash has the code in the commit of the step itself.
+    /// recorded, or else code that it may have seen.
     fn on(&mut self, files: &dyn Source) -> Result<Option<ProvenStep>, Error> {
-        let proven = self.with_code_of(files, false)?;
-        let is_certain = |proven: &ProvenStep| proven.standing < Standing::Unverifiable;
-        if proven.as_ref().is_some_and(is_certain) || !self.brings_code()? {
-            return Ok(proven);
-        }
-        let own = self.with_code_of(files, true)?.filter(is_certain);
-        Ok(own.or(proven))
-    }
-
-    /// Whether the step names code, and its commit changes code.
-    fn brings_code(&self) -> Result<bool, Error> {
-        if self.told.is_empty() && self.guesses.is_empty() {
-            return Ok(false);
-        }
-        let workflow = self.loaded.workflow();
-        workflow.map_or(Ok(false), |workflow| {
-            self.replaying.after.has_other_code(self.replaying.own_code, workflow)
-        })
-    }
-
-    fn with_code_of(&mut self, files: &dyn Source, is_own: bool) -> Result<Option<ProvenStep>, Error> {
-        if let Some(proven) = self.by(files, &[], is_own)? {
+        if let Some(proven) = self.by(files, &[])? {
             return Ok(Some(proven));
         }
         let possible = std::iter::once(self.told).chain(self.guesses.chunks(1));
-        first(possible.filter(|told| !told.is_empty()), |told| self.by(files, told, is_own))
+        first(possible.filter(|told| !told.is_empty()), |told| self.by(files, told))
     }
 
-    fn by(&mut self, source: &dyn Source, told: &[Told], is_own: bool) -> Result<Option<ProvenStep>, Error> {
+    fn by(&mut self, source: &dyn Source, told: &[Told]) -> Result<Option<ProvenStep>, Error> {
         let (at, step) = (self.replaying, self.step);
-        let code = if is_own { at.own_code } else { at.after.code };
-        let snapshot = Snapshot { source, code, ..at.after };
+        let snapshot = Snapshot { source, ..at.after };
         let before = step.recorded();
         let task = at.task_then(step);
-        let (workflow, observed, untrue) =
-            snapshot.observe_step(is_own, &task, self.loaded, &before, told)?;
+        let (workflow, observed, untrue) = snapshot.observe_step(&task, self.loaded, &before, told)?;
         if untrue.is_empty() && !told.is_empty() {
             return Ok(None);
         }
         let entry = step.entry();
         match replay(workflow, &before, &observed.facts, entry, Some(&step.state)) {
-            Ok(replayed) => self.proven(step, (&snapshot, is_own), workflow, &replayed, &untrue).map(Some),
+            Ok(replayed) => self.proven(step, &snapshot, workflow, &replayed, &untrue).map(Some),
             Err(disproof) => {
                 let other = at.other_evidence(entry, &observed);
                 self.refused.get_or_insert_with(|| other.unwrap_or(disproof.message));
@@ -356,7 +333,7 @@ impl Attempts<'_> {
     fn proven(
         &self,
         step: &NewStep,
-        (snapshot, is_own): (&Snapshot<'_>, bool),
+        snapshot: &Snapshot<'_>,
         workflow: &Workflow,
         replayed: &Replayed,
         untrue: &[Told],
@@ -366,12 +343,8 @@ impl Attempts<'_> {
         if let Some(why) = at.before.setting.refused_data(workflow, &step.state) {
             return Ok(verdict(entry, Standing::Forged, Some(why)));
         }
-        let code = match snapshot.code_unknown(workflow, at.parents, untrue, self.guesses)? {
-            None => {
-                // What was made here of earlier code is compared with that.
-                let told = self.told.iter().filter(|told| !untrue.contains(told));
-                snapshot.miscounted(at.task, workflow, &step.recorded(), told, is_own)?
-            }
+        let code = match snapshot.code_unknown(workflow, at.parents, untrue)? {
+            None => snapshot.miscounted(at.task, workflow, &step.recorded(), self.told)?,
             unknown => unknown,
         };
         if code.is_some() {

@@ -25,7 +25,6 @@ mod lock_wait;
 mod log_file;
 mod ls_files;
 mod message;
-mod rebuild;
 mod sign;
 mod sources;
 mod sparse;

@@ -8,7 +8,7 @@ use crate::base::{ArtifactName, Code, Diagnostic, Digest, RepoPath, TaskId};
 use crate::config::Roots;
 use crate::decide::{Facts, FileFact, HistoryEntry, Recorded, State, former_id, is_just_renamed};
 use crate::scan::{Observed, ObservedLog};
-use crate::store::{CodePart, Since, Start, Store, TreeSource};
+use crate::store::{CodePart, Since, Start, Store};
 use crate::workflow::{Artifact, TreePart, TreeScope, Workflow, tree_name};
 use serde_json::{Value, json};
 use std::borrow::Cow;
@@ -70,11 +70,9 @@ impl Snapshot<'_> {
 
     /// Observes what a task contained when a step was taken after `before`. Code is taken as committed,
     /// except where the step recorded another digest; those digests are returned too. Returns an error if the
-    /// source cannot be read. With `is_own`, the code is that of the commit with the step, which a squash
-    /// makes; as it contains steps of the task, it names the task.
+    /// source cannot be read.
     pub(crate) fn observe_step<'l>(
         &self,
-        is_own: bool,
         task: &TaskRef,
         loaded: &'l Loaded,
         before: &Recorded,
@@ -82,9 +80,6 @@ impl Snapshot<'_> {
     ) -> Result<(&'l Workflow, Observed, Vec<Told>), Error> {
         let (workflow, mut observed) = self.observe_by(task, loaded)?;
         self.look_at_code(task, workflow, before, &mut observed)?;
-        if let (true, CodeAt::Commit(_, Some(own))) = (is_own, self.code) {
-            name_task(&mut observed, own, task);
-        }
         let mut untrue = Vec::new();
         for one in told {
             let files = observed.facts.artifacts.get_mut(&one.artifact).into_iter().flatten();
@@ -101,50 +96,23 @@ impl Snapshot<'_> {
         Ok((workflow, observed, untrue))
     }
 
-    /// Whether some code of the workflow differs from that of another commit. Returns an error if git cannot be
-    /// read.
-    pub(crate) fn has_other_code(&self, other: CodeAt<'_>, workflow: &Workflow) -> Result<bool, Error> {
-        let (CodeAt::Commit(store, here), CodeAt::Commit(_, there)) = (self.code, other) else {
-            return Ok(false);
-        };
-        for (_, scope) in trees(workflow) {
-            let part =
-                |path: &_, is_directory| part_of(scope, &self.setting.config.roots, path, is_directory);
-            let code = CodePart { name: self.name_of(scope), part: &part };
-            if store.code_digest(here, &code)? != store.code_digest(there, &code)? {
-                return Ok(true);
-            }
-        }
-        Ok(false)
-    }
-
     /// Why recorded code that differs from the committed code may be honest and yet unverifiable here. `None`
-    /// if every such digest is that of earlier code with the changes that are committed here, or only the base
-    /// of a comparison and was committed earlier. `recorded` is the code that the record names. Returns an
-    /// error if git cannot be read.
+    /// if every such digest is only the base of a comparison and was committed earlier. Returns an error if
+    /// git cannot be read.
     pub(crate) fn code_unknown(
         &self,
         workflow: &Workflow,
         parents: &[Digest],
         untrue: &[Told],
-        recorded: &[Told],
     ) -> Result<Option<String>, Error> {
         for Told { artifact, digest, use_of } in untrue {
             let name = tree_name(artifact.as_str());
+            if *use_of != UseOf::Base {
+                let why = format!("{name}, {}, is not the code of the parent commit", digest.short());
+                return Ok(Some(why));
+            }
             let scope = workflow.artifact(artifact).and_then(|artifact| artifact.tree.as_ref());
             let Some(scope) = scope else { continue };
-            if *use_of != UseOf::Base {
-                let bases = recorded.iter().filter(|one| one.artifact == *artifact && one.digest != *digest);
-                let bases: BTreeSet<Digest> = bases.map(|one| one.digest).collect();
-                match self.rebuilt(scope, &bases, *digest)? {
-                    None => continue,
-                    Some(why) => {
-                        let code = digest.short();
-                        let why = format!("{name}, {code}, is not the code of the parent commit{why}");
-                        return Ok(Some(why));
-                    }
-                }
-            }
             if !self.stood(scope, parents, *digest, |_| true)? {
                 return Ok(Some(format!("{name} at that time, {}, is not in git", digest.short())));
             }
@@ -152,55 +120,15 @@ impl Snapshot<'_> {
         Ok(None)
     }
 
-    /// Whether the changes that lead to the code here make the code `wanted` of one of `bases`: a rebase or a
-    /// squash puts the same changes onto other code. `None` if they do, else what is missing. Returns an error
-    /// if git cannot be read.
-    fn rebuilt(
-        &self,
-        scope: &TreeScope,
-        bases: &BTreeSet<Digest>,
-        wanted: Digest,
-    ) -> Result<Option<String>, Error> {
-        let CodeAt::Commit(store, Some(to)) = self.code else { return Ok(Some(String::new())) };
-        let part = |path: &_, is_directory| part_of(scope, &self.setting.config.roots, path, is_directory);
-        let code = CodePart { name: self.name_of(scope), part: &part };
-        let own = store.code_digest(Some(to), &code)?;
-        let mut missing = None;
-        for base in bases {
-            let is_base = |source: &TreeSource<'_>| Ok(store.code_digest(source.commit(), &code)? == *base);
-            let Some(onto) = store.ancestor(&[to], None, is_base)? else {
-                missing.get_or_insert(*base);
-                continue;
-            };
-            let mut tried = BTreeSet::from([own]);
-            let mut is_rebuilt = false;
-            store.ancestor(&[to], None, |source| {
-                let Some(from) = source.commit() else { return Ok(false) };
-                if tried.insert(store.code_digest(Some(from), &code)?) {
-                    is_rebuilt = store.code_moved(onto, [from, to], &code)? == Some(wanted);
-                }
-                Ok(is_rebuilt || tried.len() > MOST_REBUILDS)
-            })?;
-            if is_rebuilt {
-                return Ok(None);
-            }
-        }
-        Ok(Some(match missing {
-            Some(base) => format!(", and the code that it was made from, {}, is not in git", base.short()),
-            None => ", nor do the changes up to it make it of earlier code".to_owned(),
-        }))
-    }
-
     /// Why a step that rests on code compares it with a base that is not in git: some commit must contain
     /// both that code and a record that says so. `None` if there is one. Returns an error if git cannot be
     /// read.
-    pub(crate) fn miscounted<'t>(
+    pub(crate) fn miscounted(
         &self,
         task: &TaskRef,
         workflow: &Workflow,
         before: &Recorded,
-        step: impl Iterator<Item = &'t Told>,
-        is_own: bool,
+        step: &[Told],
     ) -> Result<Option<String>, Error> {
         let (Recorded::Known(state), CodeAt::Commit(store, Some(head))) = (before, self.code) else {
             return Ok(None);
@@ -208,7 +136,8 @@ impl Snapshot<'_> {
         let Some(phase) = state.phase.as_deref().and_then(|name| workflow.phase_named(name)) else {
             return Ok(None);
         };
-        for one in step.filter(|one| one.use_of == UseOf::Evidence && phase.produces.contains(&one.artifact))
+        for one in
+            step.iter().filter(|one| one.use_of == UseOf::Evidence && phase.produces.contains(&one.artifact))
         {
             let Some(scope) = workflow.artifact(&one.artifact).and_then(|artifact| artifact.tree.as_ref())
             else {
@@ -218,10 +147,6 @@ impl Snapshot<'_> {
             let Some(entered) = entered else { continue };
             let places = self.places_of(task, &state.history);
             let says_so = |commit| {
-                // A squash has no commit in which the phase was entered.
-                if is_own {
-                    return true;
-                }
                 let state_at = |place| state_in(store, commit, place, workflow).ok().flatten();
                 let state = places.iter().find_map(state_at);
                 let actor = state.as_ref().and_then(|state| state.actor(&phase.id));
@@ -294,22 +219,6 @@ impl Told {
     /// Whether it names this digest of an artifact.
     pub(crate) fn is(&self, artifact: &ArtifactName, digest: Digest) -> bool {
         self.artifact == *artifact && self.digest == digest
-    }
-}
-
-/// How many states of the code are tried as the beginning of a change.
-const MOST_REBUILDS: usize = 50;
-
-/// Adds the task to those that a commit names.
-fn name_task(observed: &mut Observed, commit: Digest, task: &TaskRef) {
-    let commit = commit.to_string();
-    let files = observed.facts.artifacts.values_mut().flatten().filter(|file| file.is_tree);
-    for data in files.filter_map(|file| file.data.as_mut()) {
-        let commits = Arc::make_mut(data).get_mut("commits").and_then(Value::as_array_mut);
-        for known in commits.into_iter().flatten().filter(|known| known["id"] == commit.as_str()) {
-            let named = known.get_mut("tasks").and_then(Value::as_array_mut);
-            named.into_iter().for_each(|named| named.push(json!(task.id.as_str())));
-        }
     }
 }
 

@@ -309,7 +309,7 @@ fn a_brief_comes_from_stdin_too_and_is_never_overwritten() {
     world.orch(&["new", "u", "--brief", "blank.md"]).ends(2).reports("the brief is empty");
     world.orch(&["new", "u", "--brief", "none.md"]).ends(2).reports("cannot read the brief");
     world
-        .orch(&["new", "u", "--workflow", "ccw-loop", "--brief", "other.md"])
+        .orch(&["new", "u", "--workflow", "openspec", "--brief", "other.md"])
         .ends(2)
         .reports("no artifact `brief`");
     world.orch(&["new", "u", "--edit"]).ends(2).reports("not a terminal");
