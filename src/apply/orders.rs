@@ -6,7 +6,7 @@ use super::people::OrderedStep;
 use crate::base::{Code, Diagnostic, command};
 use crate::decide::{
     self, Facts, HistoryEntry, Kind, Recorded, Ruling, RulingOrder, Stamp, State, Step, TakenBack,
-    Transition, initial_state,
+    Transition, initial_state, other_format,
 };
 use crate::record::{EventLog, FoldCache};
 use crate::survey::{Error, Sight, TaskRef};
@@ -230,7 +230,14 @@ pub(super) fn usable_state(judged: &Sight) -> Result<Cow<'_, State>, Error> {
         return Err(Diagnostic::error(Code::Untracked, message).hint(command(&["orch", "new", task])).into());
     }
     match &judged.recorded {
-        Recorded::Known(state) => Ok(Cow::Borrowed(state)),
+        Recorded::Known(state) => {
+            // A finished task is done in any format, but no step can follow.
+            let format = judged.workflow().digest.format();
+            if state.is_of_another_format(format) {
+                return Err(other_format(&judged.observed.facts, format).into());
+            }
+            Ok(Cow::Borrowed(state))
+        }
         Recorded::New => Ok(Cow::Owned(initial_state(judged.workflow()))),
         Recorded::Lost | Recorded::Broken(_) => {
             let way_out = judged.decision.options.first().map(|choice| command(&choice.argv));

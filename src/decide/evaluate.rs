@@ -84,7 +84,8 @@ fn current_phase<'w>(
 
 /// The finding about a record whose digests another hash function made: none of them could equal that of a file,
 /// so evidence that is used up would count again.
-fn other_format(facts: &Facts, format: ObjectFormat) -> Diagnostic {
+#[must_use]
+pub fn other_format(facts: &Facts, format: ObjectFormat) -> Diagnostic {
     let message = format!(
         "the record names files by ids that are not {format}, the object format of this repository, so which \
          files are used up is unknown"

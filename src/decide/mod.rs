@@ -50,7 +50,7 @@ pub use decision::{
 };
 pub use derive::derive;
 pub use duty::{Direction, Do, Duty, DutyKind, RunTurn, Runner, Urgency, direction, duty, trouble};
-pub use evaluate::evaluate;
+pub use evaluate::{evaluate, other_format};
 pub use facts::{Facts, FileFact, STALE_STATE};
 pub use merge::{Conflict, choose, join, merging};
 pub use nearest_rule::nearest_rule;

@@ -227,7 +227,8 @@ impl State {
     }
 
     /// Whether the records of phases name an artifact by a digest of another format than this one.
-    pub(super) fn is_of_another_format(&self, format: ObjectFormat) -> bool {
+    #[must_use]
+    pub fn is_of_another_format(&self, format: ObjectFormat) -> bool {
         let digests = |actor: &'_ Actor| {
             let ends = actor.entered_with.values().chain(actor.left_with.values()).copied().flatten();
             ends.chain(actor.spent.values().flatten().copied()).any(|digest| digest.format() != format)

@@ -192,7 +192,8 @@ impl SkillReader {
             } else if is_taken || phases.iter().any(|other| is_same(&other.name, &phase.name)) {
                 self.error(&at, Code::SkillName, format!("another phase is called `{}`", phase.name));
             }
-            if let Some(other) = phases.iter().find(|other| other.output == phase.output) {
+            let is_same_file = |other: &&SkillPhase| !phase.output.is_empty() && other.output == phase.output;
+            if let Some(other) = phases.iter().find(is_same_file) {
                 let message = format!("`{}` writes this file, too", other.id);
                 self.error(&format!("{pointer}/output"), Code::SkillValue, message);
             }

@@ -192,6 +192,11 @@ fn a_record_of_another_object_format_is_named_and_its_files_start_anew() {
     world.orch(&["suggest", "t"]).succeeds().says(CODE);
     world.orch(&["check"]).ends(1).says(CODE);
     world.orch(&["next", "t"]).ends(1).reports("not SHA-256");
+    let head = world.git(&["rev-parse", "HEAD"]);
+    let ordered = world.orch(&["next", "t", "--override", "why", "--to", "done"]);
+    assert_ne!(ordered.code, 0);
+    ordered.reports("not SHA-256");
+    assert_eq!(world.git(&["rev-parse", "HEAD"]), head);
     world.orch(&["status"]).succeeds();
     world.orch(&["new", "u"]).succeeds();
     world.git(&["mv", "tasks/t/planning", "tasks/u/planning"]);

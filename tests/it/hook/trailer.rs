@@ -97,6 +97,13 @@ fn a_branch_that_names_no_open_task_and_a_message_of_another_commit_stay_as_they
     scene.git(&["merge", "-q", "--squash", "side"]).succeeds();
     edited(&scene, &["commit", "-q"]).succeeds();
     assert!(!message(&scene).contains("Orch-Task"), "a squash");
+    scene.world.git(&["switch", "-q", "-c", "elsewhere"]);
+    scene.world.write("picked.rs", "");
+    scene.world.git(&["add", "picked.rs"]);
+    scene.commit().succeeds();
+    scene.world.git(&["switch", "-q", "work-login"]);
+    scene.git(&["cherry-pick", "elsewhere"]).succeeds();
+    assert_eq!(message(&scene), "Something", "a picked commit");
 }
 
 #[test]

@@ -36,6 +36,38 @@ planning#2 waits for agent: planning/plan.json is stale: unchanged since attempt
   option orch confirm t-1 plan --reason WHY
   option orch next t-1 --override WHY
 
+## a reviewer who says no and accepts refuses
+//- shipped global-state-machine
+//- at plan_review
+//- review/plan-review.json
+{"reviewers": [{"id": "r1", "ok": false, "decision": "accept"}], "aggregate": {"ok": true}}
+//- settle
+plan_review -> planning (plan-refused) on plan_review
+planning#2 waits for agent: planning/plan.json is stale: unchanged since attempt 1 was sent back
+  issue review/plan-review.json: {"decision":"accept","id":"r1","ok":false}
+  remark: the plan states no requirement
+  remark: the plan names no file that it changes
+  remark: the plan has no acceptance criterion
+  remark: the plan does not say how the work is tested
+  expects planning/plan.json stale
+  option orch prompt t-1
+  option orch confirm t-1 plan --reason WHY
+  option orch next t-1 --override WHY
+
+## a code reviewer who says no and accepts refuses
+//- shipped global-state-machine
+//- at review
+//- review/code-review.json
+{"reviewers": [{"id": "r1", "ok": false, "decision": "accept"}], "aggregate": {"ok": true}}
+//- settle
+review -> codegen (code-refused) on plan, plan_review, code_review
+codegen#2 waits for agent: code/diff.patch is stale: unchanged since attempt 1 was sent back
+  issue review/code-review.json: {"decision":"accept","id":"r1","ok":false}
+  expects code/diff.patch stale
+  option orch prompt t-1
+  option orch confirm t-1 patch --reason WHY
+  option orch next t-1 --override WHY
+
 ## a reviewer who says no and defers leaves the verdict to the others
 //- shipped global-state-machine
 //- at plan_review
