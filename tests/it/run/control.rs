@@ -61,14 +61,14 @@ pub fn signal(child: &Child, name: &str) {
 
 #[test]
 fn a_pause_waits_for_the_action_and_a_resume_goes_on() {
-    let (task, mut child) = begun();
+    let (task, child) = begun();
     let runs = task.world.orch_json(&["runs"]);
     assert_eq!((&runs["runs"][0]["state"], &runs["runs"][0]["work"]), (&"running".into(), &"polish".into()));
     task.world.orch(&["run", "t"]).ends(4).reports("another process runs task `t`");
     assert_eq!(task.world.orch_json(&["suggest", "t"])["suggestions"][0]["owner"], "process");
     task.world.orch(&["pause", "t"]).succeeds().says("sent the pause request to process");
     may_end(&task.world);
-    assert_eq!(child.wait().expect("ends").code(), Some(3));
+    task.world.end(child.wait_with_output().expect("ends")).ends(3);
     // What was going on is recorded, and the rule that answers to a pause was applied.
     let story = task.story();
     assert!(story.contains(&"run polish".to_owned()), "{story:?}");
@@ -82,22 +82,22 @@ fn a_pause_waits_for_the_action_and_a_resume_goes_on() {
 
 #[test]
 fn a_pause_may_be_taken_back() {
-    let (task, mut child) = begun();
+    let (task, child) = begun();
     task.world.orch(&["pause", "t"]).succeeds();
     task.world.orch(&["resume", "t"]).succeeds().says("sent the resume request to process");
     may_end(&task.world);
-    assert_eq!(child.wait().expect("ends").code(), Some(0));
+    task.world.end(child.wait_with_output().expect("ends")).ends(0);
     assert_eq!(task.state()["status"], "done");
     task.is_clean();
 }
 
 #[test]
 fn a_stop_ends_the_action() {
-    let (task, mut child) = begun();
+    let (task, child) = begun();
     task.world.orch(&["stop", "t"]).succeeds();
     // A pause does not soften it.
     task.world.orch(&["pause", "t"]);
-    assert_eq!(child.wait().expect("ends").code(), Some(3));
+    task.world.end(child.wait_with_output().expect("ends")).ends(3);
     assert!(!task.story().contains(&"run polish".to_owned()));
     assert_eq!(task.state()["status"], "failed");
     task.is_clean();
@@ -118,9 +118,9 @@ fn orders_without_a_run_are_carried_out_at_once() {
 #[test]
 fn ctrl_c_ends_it_cleanly_and_it_goes_on_from_there() {
     for name in ["INT", "TERM"] {
-        let (task, mut child) = begun();
+        let (task, child) = begun();
         signal(&child, name);
-        assert_eq!(child.wait().expect("ends").code(), Some(130));
+        task.world.end(child.wait_with_output().expect("ends")).ends(130);
         assert!(!task.story().contains(&"run polish".to_owned()));
         assert_eq!(task.state()["status"], "running");
         task.is_clean();
@@ -139,12 +139,12 @@ fn twice_at_once_ends_now() {
     let toml = task.world.read("orch.toml").replace("300ms", "1h");
     task.world.write("orch.toml", toml);
     task.world.commit("ignore");
-    let mut child = task.world.orch_spawn(&["run", "t", "--auto"]);
+    let child = task.world.orch_spawn(&["run", "t", "--auto"]);
     eventually("polish has begun", || task.world.path("began").exists());
     signal(&child, "INT");
     std::thread::sleep(std::time::Duration::from_millis(100));
     signal(&child, "INT");
-    assert_eq!(child.wait().expect("ends").code(), Some(130));
+    task.world.end(child.wait_with_output().expect("ends")).ends(130);
     eventually("the executor is gone", || processes_in(&task.world.root()).is_empty());
     assert_eq!(task.world.orch_json(&["runs"])["runs"][0]["state"], "interrupted");
     may_end(&task.world);
@@ -209,16 +209,16 @@ fn a_run_waits_while_the_repository_does_not_allow_a_record() {
     std::thread::sleep(std::time::Duration::from_millis(300));
     assert!(child.try_wait().expect("asked").is_none());
     task.world.remove(".git/MERGE_HEAD");
-    assert_eq!(child.wait().expect("ends").code(), Some(0));
+    task.world.end(child.wait_with_output().expect("ends")).ends(0);
     assert_eq!(task.story().iter().filter(|step| *step == "run polish").count(), 1);
     task.is_clean();
 }
 
 #[test]
 fn a_terminal_that_goes_away_ends_it_cleanly_unless_that_is_to_be_ignored() {
-    let (task, mut child) = begun();
+    let (task, child) = begun();
     signal(&child, "HUP");
-    assert_eq!(child.wait().expect("ends").code(), Some(130));
+    task.world.end(child.wait_with_output().expect("ends")).ends(130);
     task.is_clean();
 
     let task = Loop::new(&slow());
@@ -227,11 +227,11 @@ fn a_terminal_that_goes_away_ends_it_cleanly_unless_that_is_to_be_ignored() {
     let mut shell = task.world.command("sh");
     shell.env_remove("ORCH_NOW").args(["-c", "trap '' HUP; exec \"$@\"", "sh"]);
     shell.args([env!("CARGO_BIN_EXE_orch"), "run", "t", "--auto"]);
-    let mut child = shell.spawn().expect("it starts");
+    let child = shell.spawn().expect("it starts");
     eventually("polish has begun", || task.world.path("began").exists());
     signal(&child, "HUP");
     may_end(&task.world);
-    assert_eq!(child.wait().expect("ends").code(), Some(0));
+    task.world.end(child.wait_with_output().expect("ends")).ends(0);
     assert_eq!(task.state()["status"], "done");
     task.is_clean();
 }
@@ -250,10 +250,10 @@ fn begun_by_command() -> (Loop, Child) {
 #[test]
 fn a_resumed_run_keeps_the_command_that_it_was_started_with() {
     for again in [&["resume", "t"][..], &["run", "t"]] {
-        let (task, mut child) = begun_by_command();
+        let (task, child) = begun_by_command();
         task.world.orch(&["pause", "t"]).succeeds();
         may_end(&task.world);
-        assert_eq!(child.wait().expect("ends").code(), Some(3));
+        task.world.end(child.wait_with_output().expect("ends")).ends(3);
         assert_eq!(task.world.orch_json(&["runs"])["runs"][0]["state"], "paused");
         task.world.orch(again).succeeds().says("completed");
         assert_eq!(task.state()["status"], "done", "{again:?}");
