@@ -56,6 +56,7 @@ fn refused(text: &str, message: &str, title: Option<&str>) -> Error {
 /// The fit id that is most like a text; `None` if nothing of the text can be part of an id.
 fn similar(text: &str) -> Option<TaskId> {
     let parts = text.split(['/', '\\']).map(similar_part).filter(|part| !part.is_empty());
+    let parts = parts.skip_while(|part| part == ARCHIVE);
     let id = TaskId::new(parts.collect::<Vec<_>>().join("/")).ok()?;
     id.as_str().split('/').all(|part| unfit(part).is_none()).then_some(id)
 }
@@ -90,6 +91,8 @@ mod tests {
             (".hidden", Some("orch new hidden")),
             ("Release 1.2 now", Some("orch new release-1.2-now --title 'Release 1.2 now'")),
             ("über uns/x", Some("orch new über-uns/x --title 'über uns/x'")),
+            ("archive/login", Some("orch new login")),
+            ("archive", None),
             ("*", None),
         ] {
             let error = check_new_id(&TaskId::new(bad).expect("an id"), None).expect_err(bad);
