@@ -109,7 +109,8 @@ impl Digest {
         format.blob(lines.as_bytes())
     }
 
-    /// Parses 40 or 64 hexadecimal digits; `None` for any other text.
+    /// Parses 40 or 64 hexadecimal digits in lower case, as [`Display`](fmt::Display) writes them; `None` for any
+    /// other text.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let hex = text.as_bytes();
@@ -161,9 +162,10 @@ impl Digest {
 /// The bytes that these hexadecimal digits name; there are twice as many.
 fn bytes_of<const N: usize>(hex: &[u8]) -> Option<[u8; N]> {
     let mut bytes = [0; N];
+    // If capitals were digits too, two texts would be the same id, and a log could be changed unnoticed.
+    let digit = |byte: u8| char::from(byte).to_digit(16).filter(|_| !byte.is_ascii_uppercase());
     for (byte, pair) in bytes.iter_mut().zip(hex.chunks_exact(2)) {
-        let high = char::from(pair[0]).to_digit(16)?;
-        let low = char::from(pair[1]).to_digit(16)?;
+        let (high, low) = (digit(pair[0])?, digit(pair[1])?);
         *byte = u8::try_from(high * 16 + low).ok()?;
     }
     Some(bytes)
@@ -225,6 +227,7 @@ mod tests {
         assert_eq!(Digest::parse("abc"), None);
         for length in [40, 64] {
             assert_eq!(Digest::parse(&"g".repeat(length)), None);
+            assert_eq!(Digest::parse(&"A".repeat(length)), None, "another text of the same id");
             assert_eq!(Digest::parse(&"a".repeat(length - 1)), None);
         }
         assert_eq!(Digest::from_bytes(&[0; 21]), None);
