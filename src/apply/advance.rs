@@ -207,20 +207,12 @@ impl Writer<'_> {
                     tracing::info!(attempt, "the branch moved: evaluating the tasks again");
                     // The stamps of files do not show what other processes have committed.
                     wanted.iter_mut().for_each(|one| one.seen = None);
-                    self.pause_before(attempt + 1);
+                    pause_before(attempt + 1);
                 }
                 other => return other,
             }
         }
         Err(Error::moved())
-    }
-
-    /// Waits before it decides again. The delays differ, so that two processes that collided do not collide
-    /// again.
-    #[expect(clippy::unused_self, reason = "only a writer waits")]
-    pub(super) fn pause_before(&self, attempt: u32) {
-        let uneven = (std::process::id() + 7 * attempt) % 11;
-        sleep(Duration::from_millis(u64::from((2 << attempt.min(5)) + uneven)));
     }
 
     /// Looks at a task, unless the earlier look is still current. `head` is HEAD now.
@@ -337,6 +329,13 @@ impl Wanted {
         let steps = steps.into_iter().map(|step| AppliedStep::new(step, None)).collect();
         Some(TaskOutcome::Applied(Box::new(Applied { judged, steps, notes: Vec::new() })))
     }
+}
+
+/// Waits before a writer decides again. The delays differ, so that two processes that collided do not collide
+/// again.
+pub(super) fn pause_before(attempt: u32) {
+    let uneven = (std::process::id() + 7 * attempt) % 11;
+    sleep(Duration::from_millis(u64::from((2 << attempt.min(5)) + uneven)));
 }
 
 fn left_staged(paths: &[RepoPath], directory: &RepoPath) -> Vec<Diagnostic> {

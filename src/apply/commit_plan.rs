@@ -7,7 +7,7 @@ use crate::decide::Step;
 use crate::scan::ObservedLog;
 use crate::store::{PlannedCommit, Store, Write};
 use crate::survey::evidence::{IGNORED_HINT, ignored};
-use crate::survey::{Error, Sight};
+use crate::survey::{Error, Sight, TaskRef};
 use crate::view::Message;
 use std::mem::take;
 
@@ -55,50 +55,73 @@ impl Writer<'_> {
         tasks: &mut [TaskCommit<'_>],
         is_one: bool,
     ) -> Result<Vec<PlannedCommit>, Error> {
-        let git = &self.workspace.setting.config.git;
-        let signed_off = git.sign_off.then(|| store.identity_line()).transpose()?;
-        let (mut messages, mut all) = (Vec::new(), Vec::new());
+        let sign_off = self.sign_off(store)?;
+        // With one commit for all, there are more messages than changes.
+        let (mut messages, mut changes) = (Vec::new(), Vec::new());
         for task in tasks {
-            let (judged, workflow) = (task.judged, task.judged.workflow());
+            let judged = task.judged;
             let (mut writes, mut removes) = (take(&mut task.writes), take(&mut task.removes));
             let records = task.earlier.iter().chain([&task.record]);
             for (index, (step, record)) in task.steps.iter().zip(records).enumerate() {
-                let message = Message {
-                    task: &judged.task.id,
-                    transition: &step.transition,
-                    workflow: &workflow.name,
-                    workflow_digest: workflow.digest,
-                    subject: &git.subject,
-                    sign_off: signed_off.as_deref(),
-                };
-                messages.push(message);
+                messages.push(self.message(judged, &judged.task, step, sign_off.as_deref()));
                 if is_one && index + 1 < task.steps.len() {
                     continue;
                 }
                 // The first commit of the task takes the evidence, and leaves none for the next.
                 let (mut writes, removes) = (take(&mut writes), take(&mut removes));
-                writes.extend(record_writes(store, judged, record));
-                all.push(PlannedCommit { message: message.text(), writes, removes, moves: None });
+                writes.extend(record_writes(store, judged, &judged.task, record));
+                changes.push((writes, removes));
             }
         }
-        if !is_one || all.is_empty() {
-            return Ok(all);
+        let planned = |message, (writes, removes)| PlannedCommit { message, writes, removes, moves: None };
+        if !is_one {
+            let each = messages.iter().zip(changes);
+            return Ok(each.map(|(message, change)| planned(message.text(), change)).collect());
         }
-        let message = Message::text_of_all(&messages);
-        let (writes, removes) = all.into_iter().map(|one| (one.writes, one.removes)).unzip();
-        let (writes, removes): (Vec<Vec<Write>>, Vec<Vec<RepoPath>>) = (writes, removes);
-        Ok(vec![PlannedCommit { message, writes: writes.concat(), removes: removes.concat(), moves: None }])
+        if changes.is_empty() {
+            return Ok(Vec::new());
+        }
+        let (writes, removes): (Vec<Vec<Write>>, Vec<Vec<RepoPath>>) = changes.into_iter().unzip();
+        Ok(vec![planned(Message::text_of_all(&messages), (writes.concat(), removes.concat()))])
+    }
+
+    /// Who signs a commit off, if the settings ask for it. Returns an error if git has no identity.
+    pub(super) fn sign_off(&self, store: &Store) -> Result<Option<String>, Error> {
+        self.workspace.setting.config.git.sign_off.then(|| store.identity_line()).transpose()
+    }
+
+    /// The message of the commit that records a step; `place` is the task after the step.
+    pub(super) fn message<'m>(
+        &'m self,
+        judged: &'m Sight,
+        place: &'m TaskRef,
+        step: &'m Step,
+        sign_off: Option<&'m str>,
+    ) -> Message<'m> {
+        Message {
+            task: &place.id,
+            transition: &step.transition,
+            workflow: &judged.workflow().name,
+            workflow_digest: judged.workflow().digest,
+            subject: &self.workspace.setting.config.git.subject,
+            sign_off,
+        }
     }
 }
 
-/// The two files of a record, as they are written.
-fn record_writes(store: &Store, judged: &Sight, record: &RecordFiles) -> [Write; 2] {
+/// The two files of a record, as they are written; `place` is the task after the commit.
+pub(super) fn record_writes(
+    store: &Store,
+    judged: &Sight,
+    place: &TaskRef,
+    record: &RecordFiles,
+) -> [Write; 2] {
     let (task, observed) = (&judged.task, &judged.observed);
     let state = observed.state.as_ref().map(|file| store.format().blob(&file.bytes));
     let log = observed.log.whole().map(|log| store.format().blob(log));
     [
-        Write::own(task.state_path(), record.state.clone(), state),
-        Write::own(task.transcript_path(), record.log.clone(), log),
+        Write::own(place.state_path(), task.state_path(), record.state.clone(), state),
+        Write::own(place.transcript_path(), task.transcript_path(), record.log.clone(), log),
     ]
 }
 

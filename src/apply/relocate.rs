@@ -2,18 +2,16 @@
 //! commit.
 
 use super::Writer;
-use super::advance::{Applied, AppliedStep, TRIES};
-use super::commit_plan::refuse_unread;
+use super::advance::{Applied, AppliedStep, TRIES, pause_before};
+use super::commit_plan::{record_writes, refuse_unread};
 use super::new_id::{check_new_id, parse_task_id};
 use super::orders::usable_state;
 use super::people::OrderedStep;
-use super::record_files::RecordFiles;
 use crate::base::{ARCHIVE, Code, Digest, RepoPath, TaskId, command};
 use crate::decide::{self, Facts, Kind, Stamp, Step};
 use crate::run::RunFiles;
-use crate::store::{MovedDirectory, PlannedCommit, Store, Write, durable};
+use crate::store::{MovedDirectory, PlannedCommit, Store, durable};
 use crate::survey::{Error, Sight, TaskRef};
-use crate::view::Message;
 
 /// What to do with the directory of a task.
 #[derive(Debug, Clone, Copy)]
@@ -67,7 +65,7 @@ impl Writer<'_> {
         }
         for attempt in 0..TRIES {
             match self.relocate_once(task, &place, to, &stamp) {
-                Err(error) if error.is_moved() && attempt + 1 < TRIES => self.pause_before(attempt + 1),
+                Err(error) if error.is_moved() && attempt + 1 < TRIES => pause_before(attempt + 1),
                 other => return other,
             }
         }
@@ -159,9 +157,11 @@ impl Writer<'_> {
         let steps = [step];
         let Some(record) = self.record_files(&judged, &steps)?.pop() else { return Err(Error::moved()) };
         let [step] = steps;
+        let sign_off = self.sign_off(store)?;
         let planned = PlannedCommit {
-            message: self.relocation_message(store, &judged, place, &step)?,
-            writes: writes_of(store, &judged, place, record),
+            message: self.message(&judged, place, &step, sign_off.as_deref()).text(),
+            // In the work tree the record is written before the directory moves.
+            writes: record_writes(store, &judged, place, &record).into(),
             removes: Vec::new(),
             moves: Some(MovedDirectory { from: task.directory.clone(), to: place.directory.clone() }),
         };
@@ -195,38 +195,6 @@ impl Writer<'_> {
         let judged = self.workspace.look(place)?;
         Ok(Applied { judged, steps: vec![AppliedStep::new(step, commit)], notes: Vec::new() })
     }
-
-    fn relocation_message(
-        &self,
-        store: &Store,
-        judged: &Sight,
-        place: &TaskRef,
-        step: &Step,
-    ) -> Result<String, Error> {
-        let git = &self.workspace.setting.config.git;
-        let sign_off = git.sign_off.then(|| store.identity_line()).transpose()?;
-        let message = Message {
-            task: &place.id,
-            transition: &step.transition,
-            workflow: &judged.workflow().name,
-            workflow_digest: judged.workflow().digest,
-            subject: &git.subject,
-            sign_off: sign_off.as_deref(),
-        };
-        Ok(message.text())
-    }
-}
-
-/// The record at its new place. In the work tree it is written before the directory moves.
-fn writes_of(store: &Store, judged: &Sight, place: &TaskRef, record: RecordFiles) -> Vec<Write> {
-    let RecordFiles { state, log, .. } = record;
-    let (task, observed) = (&judged.task, &judged.observed);
-    let state_before = observed.state.as_ref().map(|file| store.format().blob(&file.bytes));
-    let log_before = observed.log.whole().map(|log| store.format().blob(log));
-    vec![
-        Write::moved(place.state_path(), task.state_path(), state, state_before),
-        Write::moved(place.transcript_path(), task.transcript_path(), log, log_before),
-    ]
 }
 
 /// Refuses a task of which something is staged, not checked out, or not committed at all: its index entries

@@ -56,7 +56,8 @@ pub(super) fn result(
     Ok(transition)
 }
 
-/// The step for an action that failed too often, with the trace of its last try. Returns the reason if `rule` does not run the action here.
+/// The step for an action that failed too often, with the trace of its last try. Returns the reason if `rule`
+/// does not run the action here.
 pub fn give_up(
     workflow: &Workflow,
     state: &State,

@@ -81,10 +81,7 @@ pub fn judge(
         decision
     } else {
         let first = evaluate(workflow, recorded, facts);
-        match endless(workflow, recorded, facts, &first) {
-            Some(circle) => circle,
-            None => first,
-        }
+        endless(workflow, recorded, facts, &first).unwrap_or(first)
     };
     conclude(workflow, recorded, facts, decision, circumstances)
 }

@@ -173,6 +173,23 @@ pub(super) fn order(from: Option<PhaseId>, to: PhaseId, kind: Kind, reason: &str
     }
 }
 
+/// The reason of a step that says more than what a person gave: what it `says`, and the person's own reason if
+/// there is one. Returns an error if that one is empty.
+pub(super) fn with_why(says: String, why: Option<&str>) -> Result<String, Error> {
+    Ok(match why.map(given).transpose()? {
+        Some(why) => format!("{says}{WHY}{why}"),
+        None => says,
+    })
+}
+
+/// The person's own part of a recorded reason, after what the step `says`.
+pub(super) fn why_after<'r>(reason: &'r str, says: &str) -> Option<&'r str> {
+    reason.strip_prefix(says)?.strip_prefix(WHY)
+}
+
+/// What separates the two.
+pub(super) const WHY: &str = ": ";
+
 pub(super) fn given(reason: &str) -> Result<&str, Error> {
     let reason = reason.trim();
     if !reason.chars().any(is_visible) {

@@ -1,14 +1,12 @@
 //! Renames: a task gets another id and stays where it stands. Archiving a task is a rename too.
 
-use super::order::{current, given, order, refused};
+use super::order::{WHY, current, order, refused, why_after, with_why};
 use super::{HistoryEntry, Kind, State, Transition};
 use crate::base::{Code, Error, TaskId, shell_word};
 use crate::workflow::Workflow;
 
 /// What the reason of a rename begins with; the former id follows.
 const FROM: &str = "renamed from ";
-/// What separates the former id from the reason of a person.
-const WHY: &str = ": ";
 
 /// The step that gives a task the id `to`.
 ///
@@ -31,15 +29,14 @@ pub fn rename(
         let hint = format!("as a person: orch archive {} --force WHY", shell_word(former));
         return Err(refused(Code::NotTerminal, message, hint));
     }
-    let why = why.map(given).transpose()?;
-    let reason = why.map_or_else(|| format!("{FROM}{former}"), |why| format!("{FROM}{former}{WHY}{why}"));
+    let reason = with_why(format!("{FROM}{former}"), why)?;
     let transition = order(Some(phase.id.clone()), phase.id.clone(), Kind::Rename, &reason);
     Ok(Transition { by_human: is_early, ..transition })
 }
 
 /// The reason of a person in a recorded rename of a task with the id `former`, if it has one.
 pub(super) fn why_renamed<'e>(entry: &'e HistoryEntry, former: &str) -> Option<&'e str> {
-    entry.reason.strip_prefix(FROM)?.strip_prefix(former)?.strip_prefix(WHY)
+    why_after(&entry.reason, &format!("{FROM}{former}"))
 }
 
 /// Whether the last step of a task renamed it.

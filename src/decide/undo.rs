@@ -1,6 +1,6 @@
 //! Takes back an order: the task stands again as it stood before it. The log keeps both.
 
-use super::order::{current, given, order};
+use super::order::{current, order, why_after, with_why};
 use super::{Change, HistoryEntry, Kind, State, Transition};
 use crate::base::Error;
 use crate::workflow::Workflow;
@@ -38,16 +38,14 @@ pub fn undo(
 ) -> Result<Transition, Error> {
     let phase = current(workflow, state)?;
     let target = current(workflow, &taken.before)?;
-    let why = why.map(given).transpose()?;
-    let begun = beginning(&taken.order);
-    let reason = why.map_or_else(|| begun.clone(), |why| format!("{begun}: {why}"));
+    let reason = with_why(beginning(&taken.order), why)?;
     let transition = order(Some(phase.id.clone()), target.id.clone(), Kind::Undo, &reason);
     Ok(Transition { change: Some(Change::Back(Box::new(taken.before.clone()))), ..transition })
 }
 
 /// The reason of a person in a recorded undo, if it has one.
 pub(super) fn why_undone<'e>(entry: &'e HistoryEntry, taken: &TakenBack) -> Option<&'e str> {
-    entry.reason.strip_prefix(&beginning(&taken.order))?.strip_prefix(": ")
+    why_after(&entry.reason, &beginning(&taken.order))
 }
 
 fn beginning(order: &HistoryEntry) -> String {

@@ -50,7 +50,7 @@ impl ToldStep {
         for event in events {
             let recorded = StepTrailers::recorded(task, &event.entry, &event.workflow).list();
             let agreed = recorded.iter().filter(|(token, value)| self.tells(token, value)).count();
-            whys.push((agreed, self.differs(task, event)?));
+            whys.push((agreed, self.differs(task, event, &recorded)?));
         }
         let nearest = whys.into_iter().max_by_key(|(agreed, _)| *agreed);
         Some(nearest.map_or_else(|| self.tells_of_nothing(), |(_, why)| why))
@@ -91,11 +91,16 @@ impl ToldStep {
         }
     }
 
-    fn differs(&self, task: &TaskId, event: &LogEvent) -> Option<String> {
+    /// Why the trailers are not those of this event, whose own trailers are `recorded`; `None` if they are.
+    fn differs(
+        &self,
+        task: &TaskId,
+        event: &LogEvent,
+        recorded: &[(&'static str, String)],
+    ) -> Option<String> {
         if self.task.is_empty() {
             return Some(format!("the trailer {TASK} is missing; the record says {:?}", task.as_str()));
         }
-        let recorded = StepTrailers::recorded(task, &event.entry, &event.workflow).list();
         let mut wanted = recorded.iter().filter(|(token, _)| *token != TASK);
         if let Some((token, value)) = wanted.find(|(token, value)| !self.tells(token, value)) {
             return Some(match self.values(token).next() {

@@ -12,8 +12,8 @@ use std::fmt;
 /// One event of a task's log.
 ///
 /// A line begins with `"id"` and `"after"`. The id is the git blob id of the line without its `id` member and
-/// without the newline, in the format of the repository in which the event was recorded. The text contains the ids of the preceding events, so the id determines the whole
-/// past.
+/// without the newline, in the format of the repository in which the event was recorded. The text contains the
+/// ids of the preceding events, so the id determines the whole past.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LogEvent {
     /// The id of the event.

@@ -55,10 +55,10 @@ pub struct Performed {
 }
 
 impl Executor {
-    /// Starts the executor and waits for its end. `log` receives its output. `running` holds it meanwhile; `wants_stop` is polled; `hear`
-    /// receives what happens and must return quickly, because limits are not checked meanwhile. Returns an
-    /// error if the process cannot be waited for; a program
-    /// that cannot be started is an [`Ended::NotStarted`].
+    /// Starts the executor and waits for its end. `log` receives its output. `running` holds it meanwhile;
+    /// `wants_stop` is polled; `hear` receives what happens and must return quickly, because limits are not
+    /// checked meanwhile. Returns an error if the process cannot be waited for; a program that cannot be started
+    /// is an [`Ended::NotStarted`].
     pub fn perform(
         &self,
         log: File,

@@ -4,8 +4,7 @@
 use super::fault::SkillFault;
 use super::skill::{SPEC_REVIEW, Skill, SkillPhase};
 use super::words::{escaped, plain, toml};
-use super::{GeneratedFiles, prompt_name, prose, state_schema};
-use crate::workflow::{Document, System, check, compile, format};
+use super::{GeneratedFiles, checked, prompt_name, prose, state_schema};
 
 /// The files of the workflow: the document, a prompt for each phase, the review of the specification and a
 /// README. Returns the findings of the workflow check as faults.
@@ -19,14 +18,7 @@ pub(super) fn chain(name: &str, skill: &Skill) -> Result<GeneratedFiles, Vec<Ski
         let prompt = prompt_name(name, &phase.name);
         files.push((format!("agents/{prompt}.md"), instructions(name, &skill.phases[..nth], phase)));
     }
-    let system = files.iter().fold(System::empty(), |system, (path, text)| system.with(path, text));
-    let document = Document::new(name, format!("system/workflows/{name}.md"), document(name, skill));
-    let (workflow, mut problems) = compile(&document, &system);
-    let drawn = workflow.map(|workflow| {
-        let drawn = Document::new(name, &document.path, format(&document, &workflow));
-        problems.extend(check(&drawn, &workflow));
-        drawn.text
-    });
+    let (drawn, problems) = checked(name, document(name, skill), &files);
     match drawn.filter(|_| problems.is_empty()) {
         Some(text) => {
             files.push((format!("workflows/{name}.md"), text));

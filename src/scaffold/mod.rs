@@ -101,25 +101,34 @@ fn last_action() -> SkillAction {
 
 /// The document with its diagram. Returns the findings of the workflow check as faults.
 fn drawn(plan: &LoopPlan<'_>, mut text: String, files: &GeneratedFiles) -> Result<String, Vec<SkillFault>> {
-    let name = plan.name;
-    let path = format!("system/workflows/{name}.md");
-    let system = files.iter().fold(System::empty(), |system, (path, text)| system.with(path, text));
     loop {
-        let document = Document::new(name, &path, text);
-        let (workflow, mut problems) = compile(&document, &system);
-        let Some(workflow) = workflow else {
-            return Err(problems.into_iter().map(|problem| traced(plan, problem)).collect());
+        let (drawn, problems) = checked(plan.name, text, files);
+        let shorter = match (&drawn, problems.first()) {
+            (Some(drawn), None) => return Ok(drawn.clone()),
+            // A rule that is always generated, but that a condition of the configuration makes superfluous.
+            (Some(drawn), Some(problem)) => covered(problem)
+                .filter(|(late, _)| plan.source(late).is_none())
+                .and_then(|(late, _)| document::without(drawn, late)),
+            (None, _) => None,
         };
-        let document = Document::new(name, &path, format(&document, &workflow));
-        problems.extend(check(&document, &workflow));
-        let Some(problem) = problems.first() else { return Ok(document.text) };
-        // A rule that is always generated, but that a condition of the configuration makes superfluous.
-        let needless = covered(problem).filter(|(late, _)| plan.source(late).is_none());
-        match needless.and_then(|(late, _)| document::without(&document.text, late)) {
+        match shorter {
             Some(shorter) => text = shorter,
             None => return Err(problems.into_iter().map(|problem| traced(plan, problem)).collect()),
         }
     }
+}
+
+/// The document of the workflow with its diagram, if it compiles, and the findings of the workflow check.
+fn checked(name: &str, text: String, files: &[(String, String)]) -> (Option<String>, Vec<Diagnostic>) {
+    let system = files.iter().fold(System::empty(), |system, (path, text)| system.with(path, text));
+    let document = Document::new(name, format!("system/workflows/{name}.md"), text);
+    let (workflow, mut problems) = compile(&document, &system);
+    let drawn = workflow.map(|workflow| {
+        let drawn = Document::new(name, &document.path, format(&document, &workflow));
+        problems.extend(check(&drawn, &workflow));
+        drawn.text
+    });
+    (drawn, problems)
 }
 
 /// The ids of the rule that never fires and of the one that always precedes it, taken from the finding.

@@ -49,17 +49,10 @@ struct Replaces {
 
 impl Write {
     /// A file that `orch` writes, also to the work tree. `judged` is the digest of the content that was
-    /// evaluated there. If the work tree has other content by then, nothing is committed.
+    /// evaluated there, at the path `at`, which differs from `path` if the commit moves the directory. If the
+    /// work tree has other content by then, nothing is committed.
     #[must_use]
-    pub fn own(path: RepoPath, bytes: Vec<u8>, judged: Option<Digest>) -> Self {
-        let place = Some(Replaces { judged, at: path.clone() });
-        Self { path, blob: bytes, executable: false, place }
-    }
-
-    /// Like [`Self::own`], for a file in a directory that the commit moves: in the work tree it is at `at`
-    /// until then.
-    #[must_use]
-    pub fn moved(path: RepoPath, at: RepoPath, bytes: Vec<u8>, judged: Option<Digest>) -> Self {
+    pub fn own(path: RepoPath, at: RepoPath, bytes: Vec<u8>, judged: Option<Digest>) -> Self {
         let place = Some(Replaces { judged, at });
         Self { path, blob: bytes, executable: false, place }
     }

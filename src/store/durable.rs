@@ -7,7 +7,6 @@ use std::fs::File;
 use std::io::{self, Read, Write};
 use std::iter;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The prefix of temporary file names; git and the watch ignore them.
 pub const TEMPORARY: &str = ".orch-tmp";
@@ -88,20 +87,17 @@ struct TemporaryFile {
     is_placed: bool,
 }
 
-/// Distinguishes the temporary files of one process.
-static TEMPORARIES: AtomicU64 = AtomicU64::new(0);
-
 impl TemporaryFile {
     /// Writes the bytes to a temporary file beside `target`, without syncing it.
     fn write(base: &Path, target: &Path, bytes: &[u8]) -> Result<Self, Error> {
         let fail = |source| io_error(target, source);
         let directory = Directory::open(base, parent(target)).map_err(fail)?;
+        let mut number = 0;
         let (name, file) = loop {
-            // A killed process with the same id may have left a file.
-            let number = TEMPORARIES.fetch_add(1, Ordering::Relaxed);
             let name = format!("{TEMPORARY}-{}-{number}", std::process::id());
             match directory.create_new(&name) {
-                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                // Another write of this process, or of a killed one with the same id.
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => number += 1,
                 created => break (name, created.map_err(fail)?),
             }
         };

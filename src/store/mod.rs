@@ -319,13 +319,6 @@ impl Store {
 
 /// Converts a git object id to a digest.
 fn digest(id: Oid) -> Digest {
-    let mut format = match id.object_format() {
-        git2::ObjectFormat::Sha1 => Digest::Sha1([0; 20]),
-        git2::ObjectFormat::Sha256 => Digest::Sha256([0; 32]),
-    };
-    match &mut format {
-        Digest::Sha1(bytes) => bytes.copy_from_slice(id.as_bytes()),
-        Digest::Sha256(bytes) => bytes.copy_from_slice(id.as_bytes()),
-    }
-    format
+    // An id of git has the length of one of the two.
+    Digest::from_bytes(id.as_bytes()).unwrap_or(Digest::Sha1([0; 20]))
 }

@@ -38,7 +38,8 @@ impl Store {
         }
     }
 
-    /// Waits, by default half a second, for another process, such as a checkout or a rebase, to release the index lock.
+    /// Waits, by default half a second, for another process, such as a checkout or a rebase, to release the
+    /// index lock.
     pub(super) fn wait_for_index(&self) -> Result<(), Error> {
         let mut wait = self.patience(Duration::from_millis(500));
         loop {

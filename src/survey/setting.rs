@@ -40,7 +40,8 @@ pub(crate) trait Texts {
 }
 
 impl Setting {
-    /// Reads the settings for a repository with ids of this format. A faulty part falls back to its default and becomes a finding.
+    /// Reads the settings for a repository with ids of this format. A faulty part falls back to its default and
+    /// becomes a finding.
     pub(crate) fn read(texts: &dyn Texts, format: ObjectFormat) -> Self {
         let (text, unreadable) = match RepoPath::new(config::FILE).map(|path| texts.text(&path)) {
             Ok(Ok(text)) => (text.unwrap_or_default(), None),

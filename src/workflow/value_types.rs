@@ -3,6 +3,7 @@
 use super::guard::{ITEM, Names, Types};
 use super::place::source_offset;
 use super::{Artifact, Document, Format, Guard, SchemaText, Workflow, schema_field};
+use crate::base::pointer::child;
 use crate::base::{Code, Diagnostic, nearest};
 use serde_json::Value;
 
@@ -272,12 +273,8 @@ impl Names for FactNames<'_> {
 
 /// The types of a value, as far as a schema says.
 fn described(schema: &Value, path: &[&str]) -> Types {
-    let pointer: String = path.iter().map(|segment| format!("/{}", escaped(segment))).collect();
+    let pointer = path.iter().fold(String::new(), |pointer, segment| child(&pointer, segment));
     schema_field(schema, &pointer).map_or(ANY, types_of)
-}
-
-fn escaped(segment: &str) -> String {
-    segment.replace('~', "~0").replace('/', "~1")
 }
 
 /// The types that a part of a schema allows.

@@ -17,13 +17,7 @@ pub(super) fn meant(
     context: &Context,
     name: Option<&str>,
 ) -> Result<TaskRef, Failure> {
-    match name {
-        Some(name) => Ok(workspace.task(name)?),
-        None => {
-            let open = |task: &TaskRef| workspace.look(task).is_ok_and(|judged| !judged.decision.is_done());
-            Ok(workspace.task_meant(context.here(workspace).as_ref(), "open", open)?)
-        }
-    }
+    meant_of(workspace, context, name, ("open", false))
 }
 
 /// Like [`meant`], but without a name the only *finished* task.
@@ -32,11 +26,22 @@ pub(super) fn meant_finished(
     context: &Context,
     name: Option<&str>,
 ) -> Result<TaskRef, Failure> {
-    let done = |task: &TaskRef| workspace.look(task).is_ok_and(|judged| judged.decision.is_done());
-    match name {
-        Some(name) => Ok(workspace.task(name)?),
-        None => Ok(workspace.task_meant(context.here(workspace).as_ref(), "finished", done)?),
+    meant_of(workspace, context, name, ("finished", true))
+}
+
+/// The task that is meant, among those of a kind if nothing names one: whether these are done.
+fn meant_of(
+    workspace: &Workspace,
+    context: &Context,
+    name: Option<&str>,
+    (kind, done): (&str, bool),
+) -> Result<TaskRef, Failure> {
+    if let Some(name) = name {
+        return Ok(workspace.task(name)?);
     }
+    let is_meant =
+        |task: &TaskRef| workspace.look(task).is_ok_and(|judged| judged.decision.is_done() == done);
+    Ok(workspace.task_meant(context.here(workspace).as_ref(), kind, is_meant)?)
 }
 
 /// The tasks that these names and patterns mean, each once.

@@ -60,7 +60,7 @@ struct TypeChecker<'a> {
     /// The variables of the macros around this place, each with the path of its values if it is known.
     bound: Vec<(String, Option<Vec<String>>)>,
     /// How often each function was called up to this place.
-    called: BTreeMap<String, usize>,
+    called: BTreeMap<&'a str, usize>,
     patterns: BTreeMap<String, Regex>,
     faults: Vec<GuardError>,
 }
@@ -75,7 +75,7 @@ impl<'a> TypeChecker<'a> {
         self.faults.push(GuardError { code, offset, message, hint: Some(hint) });
     }
 
-    fn types(&mut self, expression: &IdedExpr) -> Types {
+    fn types(&mut self, expression: &'a IdedExpr) -> Types {
         match &expression.expr {
             Expr::Literal(literal) => literal_types(literal),
             Expr::Ident(_) | Expr::Select(_) => self.path_types(expression),
@@ -94,7 +94,7 @@ impl<'a> TypeChecker<'a> {
     }
 
     /// A name, a member of something, or `has(…)` of a member.
-    fn path_types(&mut self, expression: &IdedExpr) -> Types {
+    fn path_types(&mut self, expression: &'a IdedExpr) -> Types {
         let is_test = matches!(&expression.expr, Expr::Select(select) if select.test);
         let Some(path) = self.path(expression) else {
             if let Expr::Select(select) = &expression.expr {
@@ -131,7 +131,7 @@ impl<'a> TypeChecker<'a> {
         }
     }
 
-    fn comprehension(&mut self, inner: &ComprehensionExpr) -> Types {
+    fn comprehension(&mut self, inner: &'a ComprehensionExpr) -> Types {
         let range = match &inner.iter_range.expr {
             Expr::Call(call) if call.func_name == IN_ORDER => &call.args[0],
             _ => &inner.iter_range,
@@ -159,16 +159,21 @@ impl<'a> TypeChecker<'a> {
         }
     }
 
-    fn call(&mut self, call: &CallExpr) -> Types {
+    fn call(&mut self, call: &'a CallExpr) -> Types {
         let name = spoken_name(&call.func_name);
         let target = call.target.as_deref().map(|target| self.types(target));
-        let offset = self.offset(name);
+        let nth = self.nth(name);
         let args: Vec<Types> = call.args.iter().map(|arg| self.types(arg)).collect();
         match (name, args.as_slice()) {
             (operators::CONDITIONAL, [condition, yes, no]) => {
                 if !condition.meets(Types::BOOL) {
                     let message = format!("`?` asks for true or false, not {condition}");
-                    self.fault(Code::GuardType, offset, message, "compare the value first".to_owned());
+                    self.fault(
+                        Code::GuardType,
+                        self.offset(name, nth),
+                        message,
+                        "compare the value first".to_owned(),
+                    );
                 }
                 return yes.or(*no);
             }
@@ -176,7 +181,7 @@ impl<'a> TypeChecker<'a> {
                 let is_null = *left == Types::NULL || *right == Types::NULL;
                 if !is_null && !left.with_numbers().meets(right.with_numbers()) {
                     let message = format!("{left} is never equal to {right}");
-                    self.fault(Code::GuardType, offset, message, SAME_TYPE.to_owned());
+                    self.fault(Code::GuardType, self.offset(name, nth), message, SAME_TYPE.to_owned());
                 }
                 return Types::BOOL;
             }
@@ -185,7 +190,7 @@ impl<'a> TypeChecker<'a> {
         let known: Vec<&Overload> = OVERLOADS.iter().filter(|overload| overload.name == name).collect();
         if known.is_empty() {
             let (message, hint) = unknown(name);
-            self.fault(Code::GuardFunction, offset, message, hint);
+            self.fault(Code::GuardFunction, self.offset(name, nth), message, hint);
             return Types::ANY;
         }
         let callable: Vec<&&Overload> = known
@@ -196,11 +201,11 @@ impl<'a> TypeChecker<'a> {
             .collect();
         if callable.is_empty() {
             let message = format!("`{name}` is not called like this");
-            self.fault(Code::GuardFunction, offset, message, usage(&known));
+            self.fault(Code::GuardFunction, self.offset(name, nth), message, usage(&known));
             return Types::ANY;
         }
         if name == MATCHES {
-            self.pattern(offset, call.args.last());
+            self.pattern(self.offset(name, nth), call.args.last());
         }
         let fits = |overload: &&&&Overload| {
             let wanted = overload.target.iter().chain(overload.takes);
@@ -215,7 +220,7 @@ impl<'a> TypeChecker<'a> {
                 }
                 None => (format!("`{name}` does not go with {}", given.join(" and ")), usage(&known)),
             };
-            self.fault(Code::GuardType, offset, message, hint);
+            self.fault(Code::GuardType, self.offset(name, nth), message, hint);
             callable.iter().map(|overload| overload.yields).reduce(Types::or).unwrap_or(Types::ANY)
         })
     }
@@ -238,16 +243,20 @@ impl<'a> TypeChecker<'a> {
         }
     }
 
-    /// Where the next call of a function stands in the text: the walk visits calls in the order of the text. The
-    /// start of the text for an operator.
-    fn offset(&mut self, name: &str) -> usize {
+    /// Counts the calls of a function: the walk visits them in the order of the text.
+    fn nth(&mut self, name: &'a str) -> usize {
+        let count = self.called.entry(name.strip_prefix("math.").unwrap_or(name)).or_default();
+        *count += 1;
+        *count - 1
+    }
+
+    /// Where the nth call of a function stands in the text. The start of the text for an operator.
+    fn offset(&self, name: &str, nth: usize) -> usize {
         let name = name.strip_prefix("math.").unwrap_or(name);
         if symbol(name).is_some() {
             return 0;
         }
-        let count = self.called.entry(name.to_owned()).or_default();
-        *count += 1;
-        calls(self.text, name).nth(*count - 1).unwrap_or_default()
+        calls(self.text, name).nth(nth).unwrap_or_default()
     }
 }
 
