@@ -49,5 +49,7 @@ formats: ## The tests of git in SHA-256 repositories
 build:
 	$(CARGO) build --release
 
-install: ## Install the orch binary
+MAN ?= $(HOME)/.local/share/man/man1
+install: ## Install the orch binary, and its manual pages below MAN
 	$(CARGO) install --path . --locked
+	$(or $(CARGO_HOME),$(HOME)/.cargo)/bin/orch man --dir "$(MAN)"

@@ -1,7 +1,7 @@
 //! The command line, parsed by clap: the global options here, the options of each command in its own file.
 
 use super::commands::{
-    answer, approve, archive, audit, check, completions, confirm, demo, explain, hook, init, log,
+    answer, approve, archive, audit, check, completions, confirm, demo, explain, hook, init, log, man,
     merge_driver, new, next, pause, prompt, recover, reject, rename, reopen, resolve, resume, rollback, run,
     runs, schema, status, stop, suggest, undo, watch, workflow,
 };
@@ -89,6 +89,7 @@ pub enum Command {
     Hook(hook::HookCommand),
     Demo(demo::DemoArgs),
     Completions(completions::CompletionsArgs),
+    Man(man::ManArgs),
     Help(super::commands::help::HelpArgs),
 }
 

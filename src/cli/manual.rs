@@ -188,8 +188,15 @@ const GROUPS: [(&str, &[Examples]); 6] = [
             (
                 "completions",
                 [
-                    ("orch completions bash", "print the script"),
-                    ("orch completions zsh", "for another shell"),
+                    ("orch completions bash", "for `source <(…)` in ~/.bashrc"),
+                    ("orch completions fish | source", "in config.fish"),
+                ],
+            ),
+            (
+                "man",
+                [
+                    ("orch man next | man -l -", "read a page"),
+                    ("orch man --dir ~/.local/share/man/man1", "for `man orch-next`"),
                 ],
             ),
             (

@@ -3,6 +3,7 @@
 
 mod args;
 mod commands;
+mod complete;
 mod failure;
 mod interrupt;
 mod lock_args;
@@ -101,6 +102,9 @@ impl Context {
 #[must_use]
 pub fn run(arguments: impl IntoIterator<Item = OsString>, variable: impl Fn(&str) -> Option<String>) -> u8 {
     let arguments: Vec<OsString> = arguments.into_iter().collect();
+    if let Some(shell) = variable(complete::VARIABLE).filter(|shell| !shell.is_empty()) {
+        return complete::run(&shell, &arguments, variable);
+    }
     let no_color = variable("NO_COLOR").is_some_and(|value| !value.is_empty());
     // Only help and usage errors show the groups and the examples; no other command has to build them.
     let parsed = Cli::try_parse_from(&arguments).or_else(|_| {

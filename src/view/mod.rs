@@ -56,6 +56,7 @@ pub use message::{Message, StepTrailers, quoted};
 pub use order::sort;
 pub use paint::{Paint, Style};
 pub use prompt::{SchemaForm, prompt};
+pub use question::question;
 pub use resolution::{Resolution, Resolutions};
 pub use run::{ControlReport, RunLine, RunReport, Runs};
 pub use status::{PhaseCount, Status, StatusForm, TaskStatus};

@@ -9,7 +9,8 @@ use crate::workflow::{is_list, schema_field};
 use serde_json::Value;
 
 /// The question of a decision; `None` if it asks none.
-pub(super) fn question(subject: &Subject<'_>) -> Option<QuestionView> {
+#[must_use]
+pub fn question(subject: &Subject<'_>) -> Option<QuestionView> {
     let question = subject.decision.question.as_ref()?;
     let schema = subject.workflow.state.schema.as_ref();
     let schema: Value = schema.and_then(|schema| serde_json::from_str(&schema.text).ok()).unwrap_or_default();

@@ -258,12 +258,6 @@ impl Suggestions {
             diagnostics: diagnostics.iter().map(Finding::of).collect(),
         }
     }
-
-    /// Leaves out all but the first `limit` suggestions.
-    pub fn limit(&mut self, limit: usize) {
-        self.omitted += self.suggestions.len().saturating_sub(limit);
-        self.suggestions.truncate(limit);
-    }
 }
 
 impl Finding {

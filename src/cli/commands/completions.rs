@@ -1,21 +1,21 @@
-//! `orch completions`: completion scripts for shells, by clap_complete.
+//! `orch completions`: the scripts that complete in a shell.
 
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use super::report;
-use crate::cli::Cli;
-use clap::CommandFactory;
-use clap_complete::Shell;
+use crate::cli::complete;
 
 /// Print a completion script for a shell.
+///
+/// The script asks `orch` for what may stand at the cursor, so tasks, phases, artifacts, workflows, answers and
+/// codes complete too. It must come from the version of orch that it asks: let the shell run this command at its
+/// start instead of saving the output.
 #[derive(Debug, Args)]
 pub struct CompletionsArgs {
     /// The shell.
-    shell: Shell,
+    shell: complete::Shell,
 }
 
 pub fn run(args: &CompletionsArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
-    let mut script = Vec::new();
-    clap_complete::generate(args.shell, &mut Cli::command(), "orch", &mut script);
-    report::text(context, ui, &String::from_utf8_lossy(&script))?;
+    report::text(context, ui, &complete::script(args.shell)?)?;
     Ok(ExitCode::Fine)
 }

@@ -5,6 +5,9 @@ use super::{codes, report};
 use crate::base::{Code, nearest};
 use crate::cli::manual::command_line;
 
+/// The topic that shows the table of exit codes.
+pub const EXIT_CODES: &str = "exit-codes";
+
 /// Show the manual of a command, the exit codes, or the meaning of a code.
 #[derive(Debug, Args)]
 pub struct HelpArgs {
@@ -13,7 +16,7 @@ pub struct HelpArgs {
 }
 
 pub fn run(args: &HelpArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
-    if args.topic == ["exit-codes"] {
+    if args.topic == [EXIT_CODES] {
         report::text(context, ui, &exit_codes())?;
         return Ok(ExitCode::Fine);
     }
@@ -25,24 +28,34 @@ pub fn run(args: &HelpArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fail
     }
     let mut command = command_line();
     command.build();
-    let mut current = &mut command;
-    for word in &args.topic {
-        let names: Vec<String> = current.get_subcommands().map(|sub| sub.get_name().to_owned()).collect();
-        current = current.find_subcommand_mut(word).ok_or_else(|| {
-            let failure = Failure::new(Code::Usage, format!("there is no help on `{word}`"));
-            let codes = Code::ALL.iter().map(|code| code.as_str()).filter(|_| args.topic.len() == 1);
-            match nearest(word, names.iter().map(String::as_str).chain(["exit-codes"]).chain(codes)) {
-                Some(near) => failure.hint(format!("did you mean `{near}`?")),
-                None => failure.hint("orch help exit-codes, orch help CODE, or: orch --help"),
-            }
-        })?;
-    }
+    let current = command_named(&mut command, &args.topic)?;
     let mut manual = current.render_long_help().to_string();
     if args.topic.is_empty() {
         manual.push_str("\nExit codes: orch help exit-codes\nThe meaning of a code, for example of `error[json-syntax]`: orch help json-syntax\n");
     }
     report::text(context, ui, &manual)?;
     Ok(ExitCode::Fine)
+}
+
+/// The command with this name, which has two words for a subcommand. Returns an error with the nearest topic of
+/// `orch help` if there is none.
+pub fn command_named<'c>(
+    command: &'c mut clap::Command,
+    name: &[String],
+) -> Result<&'c mut clap::Command, Failure> {
+    let mut current = command;
+    for word in name {
+        let names: Vec<String> = current.get_subcommands().map(|sub| sub.get_name().to_owned()).collect();
+        current = current.find_subcommand_mut(word).ok_or_else(|| {
+            let failure = Failure::new(Code::Usage, format!("there is no help on `{word}`"));
+            let codes = Code::ALL.iter().map(|code| code.as_str()).filter(|_| name.len() == 1);
+            match nearest(word, names.iter().map(String::as_str).chain([EXIT_CODES]).chain(codes)) {
+                Some(near) => failure.hint(format!("did you mean `{near}`?")),
+                None => failure.hint("orch help exit-codes, orch help CODE, or: orch --help"),
+            }
+        })?;
+    }
+    Ok(current)
 }
 
 /// The table of exit codes, as plain text.

@@ -14,6 +14,7 @@ pub mod help;
 pub mod hook;
 pub mod init;
 pub mod log;
+pub mod man;
 pub mod merge_driver;
 pub mod new;
 pub mod next;
@@ -80,6 +81,7 @@ pub(super) fn run(command: Option<Command>, context: &Context, ui: &Ui) -> Resul
         Some(Command::Hook(command)) => hook::run(&command, context, ui),
         Some(Command::Demo(args)) => demo::run(&args, context, ui),
         Some(Command::Completions(args)) => completions::run(&args, context, ui),
+        Some(Command::Man(args)) => man::run(&args, context, ui),
         Some(Command::Help(args)) => help::run(&args, context, ui),
     }
 }

@@ -10,7 +10,8 @@ use crate::scan;
 #[derive(Debug, Args)]
 pub struct SchemaArgs {
     /// The name of a schema, such as `plan-review`, or of an artifact that uses one.
-    name: String,
+    #[arg(value_name = "NAME")]
+    schema_name: String,
     /// Print a document that the schema accepts instead of the schema.
     #[arg(long)]
     example: bool,
@@ -19,12 +20,12 @@ pub struct SchemaArgs {
 pub fn run(args: &SchemaArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
     let workspace = context.workspace(ui)?;
     let system = workspace.system();
-    let dashed = args.name.replace('_', "-");
-    let found = [&args.name, &dashed].into_iter().find_map(|name| system.schema(name));
+    let dashed = args.schema_name.replace('_', "-");
+    let found = [&args.schema_name, &dashed].into_iter().find_map(|name| system.schema(name));
     let Some(text) = found else {
-        let failure = Failure::new(Code::UnknownSchema, format!("there is no schema `{}`", args.name));
+        let failure = Failure::new(Code::UnknownSchema, format!("there is no schema `{}`", args.schema_name));
         let names: Vec<&str> = system.names("schemas", ".schema.json").collect();
-        return Err(match nearest(&args.name, names.iter().copied()) {
+        return Err(match nearest(&args.schema_name, names.iter().copied()) {
             Some(near) => failure.hint(format!("did you mean `{near}`?")),
             None => failure.hint(format!("the schemas are {}", names.join(", "))),
         });
@@ -34,7 +35,7 @@ pub fn run(args: &SchemaArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fa
         return Ok(ExitCode::Fine);
     }
     let Some(example) = scan::example(text) else {
-        let message = format!("cannot derive an example from schema `{}`", args.name);
+        let message = format!("cannot derive an example from schema `{}`", args.schema_name);
         return Err(Failure::new(Code::NoExample, message).hint("add one to the schema's `examples`"));
     };
     ui.answer(&format!("{example:#}\n"))?;

@@ -85,9 +85,6 @@ fn tell(answer: &Answer, args: &SuggestArgs, context: &Context, ui: &Ui) -> Resu
         let options = shown.suggestions.iter_mut().map(|suggestion| &mut suggestion.options);
         options.for_each(|options| options.retain(|option| !is_order(&option.id)));
     }
-    let limit = args.limit.and_then(|limit| usize::try_from(limit).ok());
-    let default = if args.tasks.is_empty() { LIMIT } else { usize::MAX };
-    shown.limit(limit.unwrap_or(default));
     match (args.brief, context.global.json) {
         (true, true) => ui.document(&Briefs::of(&shown))?,
         (true, false) => ui.answer(&Briefs::of(&shown).text(&answer.nothing))?,
@@ -118,7 +115,9 @@ fn answer(workspace: &Workspace, args: &SuggestArgs) -> Result<Answer, Failure> 
         Some(Whom::Human) => subject.duty().owner == Owner::Human,
     };
     let kept: Vec<view::Subject<'_>> = subjects.into_iter().filter(wanted).collect();
-    let envelope = Suggestions::new(workspace.repository(), &kept, None, &problems);
+    let default = (!named).then_some(LIMIT);
+    let limit = args.limit.and_then(|limit| usize::try_from(limit).ok()).or(default);
+    let envelope = Suggestions::new(workspace.repository(), &kept, limit, &problems);
     Ok(Answer { envelope, nothing, problems })
 }
 

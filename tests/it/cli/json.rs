@@ -59,6 +59,7 @@ fn every_command_answers_with_one_document() {
         (&["help", "exit-codes"], 0, "text"),
         (&["help", "json-syntax"], 0, "code"),
         (&["completions", "bash"], 0, "text"),
+        (&["man", "next"], 0, "text"),
         (&["demo", "../demo"], 0, "demo"),
         (&["nonsense"], 2, "error"),
         (&["suggest", "nope"], 2, "error"),

@@ -1,0 +1,55 @@
+//! `orch man`: the manual pages, by clap_mangen.
+
+use super::prelude::{Args, Context, ExitCode, Failure, Ui};
+use super::{help, report};
+use crate::base::Code;
+use crate::cli::manual::command_line;
+use crate::view::layout::counted;
+use clap_mangen::Man;
+use std::path::{Path, PathBuf};
+
+/// Print the manual page of a command, or write all pages to a directory.
+///
+/// The pages are for man(1), in section 1: `orch.1`, `orch-next.1`, `orch-workflow-check.1` and so on.
+#[derive(Debug, Args)]
+pub struct ManArgs {
+    /// The command, such as `next` or `workflow check`; default: `orch` itself.
+    page: Vec<String>,
+    /// Write all pages to this directory, which orch creates if needed.
+    #[arg(long, value_name = "DIR", conflicts_with = "page")]
+    dir: Option<PathBuf>,
+}
+
+pub fn run(args: &ManArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
+    let mut command = command_line().disable_help_subcommand(true);
+    command.build();
+    if let Some(directory) = &args.dir {
+        let written = write(&command, directory).map_err(|error| {
+            let message = format!("cannot write manual pages to {}: {error}", directory.display());
+            Failure::new(Code::Io, message)
+        })?;
+        report::text(
+            context,
+            ui,
+            &format!("wrote {} to {}\n", counted(written, "page"), directory.display()),
+        )?;
+        return Ok(ExitCode::Fine);
+    }
+    let command = help::command_named(&mut command, &args.page)?.clone();
+    let mut page = Vec::new();
+    man(command).render(&mut page)?;
+    report::text(context, ui, &String::from_utf8_lossy(&page))?;
+    Ok(ExitCode::Fine)
+}
+
+/// Writes the pages of a command and of its subcommands and returns their number.
+fn write(command: &clap::Command, directory: &Path) -> std::io::Result<usize> {
+    std::fs::create_dir_all(directory)?;
+    man(command.clone()).generate_to(directory)?;
+    let shown = command.get_subcommands().filter(|sub| !sub.is_hide_set());
+    shown.map(|sub| write(sub, directory)).sum::<std::io::Result<usize>>().map(|below| below + 1)
+}
+
+fn man(command: clap::Command) -> Man {
+    Man::new(command).source(concat!("orch ", env!("CARGO_PKG_VERSION"))).manual("orch")
+}
