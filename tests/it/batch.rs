@@ -42,6 +42,20 @@ fn last(world: &World) -> Vec<(String, String, usize)> {
 }
 
 #[test]
+fn next_of_several_tasks_is_one_commit() {
+    let world = due();
+    let before = commits(&world);
+    world
+        .orch(&["next", "*"])
+        .succeeds()
+        .says("a: planning -> plan_review")
+        .says("b: planning -> plan_review");
+    assert_eq!(commits(&world), before + 1);
+    assert_eq!(last(&world), [("a".into(), "proven".into(), 1), ("b".into(), "proven".into(), 1)]);
+    world.orch(&["audit", "--strict"]).succeeds();
+}
+
+#[test]
 fn what_is_due_together_is_one_commit_with_several_events_of_several_tasks() {
     let world = due();
     let before = commits(&world);

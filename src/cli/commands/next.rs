@@ -2,7 +2,7 @@
 
 use super::prelude::{Args, Context, ExitCode, Failure, LockArgs, Ui};
 use super::report;
-use crate::apply::{AdvancePlan, Order, TaskOutcome};
+use crate::apply::{AdvancePlan, Applied, Order, TaskOutcome};
 use crate::base::{Code, PhaseId, command, nearest, shell_word};
 use crate::decide::{ActorKind, Decision, Transition, Verdict};
 use crate::survey::{Sight, TaskRef, Workspace};
@@ -60,7 +60,7 @@ pub fn run(args: &NextArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fail
     decided(&workspace, &task, args, wanted.as_ref(), context, ui)
 }
 
-/// Applies the first transition that is due for each of several tasks.
+/// Applies the first transition that is due for each of several tasks, as one batch.
 fn several(
     workspace: &Workspace,
     tasks: &[TaskRef],
@@ -72,18 +72,15 @@ fn several(
         let message = "--override, --to and --expect take one task";
         return Err(Failure::new(Code::AmbiguousTask, message).hint("name one task"));
     }
-    let writer = context.writer(workspace);
-    let mut done = Vec::new();
-    for task in tasks {
-        let may = |transition: &Transition| !transition.by_human;
-        let plan =
-            AdvancePlan { may: &may, once: true, own: false, dry_run: args.dry_run, adopt: &|_| false };
-        for outcome in writer.advance(std::slice::from_ref(task), &plan)? {
-            if let TaskOutcome::Applied(applied) = outcome {
-                done.push(*applied);
-            }
-        }
-    }
+    let may = |transition: &Transition| !transition.by_human;
+    let plan = AdvancePlan { may: &may, once: true, own: false, dry_run: args.dry_run, adopt: &|_| false };
+    let outcomes = context.writer(workspace).advance(tasks, &plan)?.into_iter();
+    let done: Vec<Applied> = outcomes
+        .filter_map(|outcome| match outcome {
+            TaskOutcome::Applied(applied) => Some(*applied),
+            TaskOutcome::Nothing(_) => None,
+        })
+        .collect();
     report::applied_to_several(workspace, context, ui, &done, args.dry_run)?;
     Ok(if done.is_empty() { ExitCode::Nothing } else { ExitCode::Fine })
 }
