@@ -3,8 +3,9 @@
 use super::{Error, IndexGate};
 use crate::scan::io_error;
 use git2::{ErrorCode, Repository, RepositoryOpenFlags};
+use rustix::fs::{Access, access};
+use rustix::io::Errno;
 use std::ffi::OsStr;
-use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -97,18 +98,12 @@ impl Environment {
     }
 }
 
-/// The nearest `.git` around a directory, or what git reads in it, if it is there and permissions forbid to read
-/// it.
+/// The nearest `.git` around a directory, if permissions forbid to read it. Opens nothing, because it may be a FIFO.
 fn unreadable(start: &Path) -> Option<(PathBuf, io::Error)> {
     let git = start.ancestors().map(|above| above.join(".git")).find(|git| git.symlink_metadata().is_ok())?;
-    let head = git.join("HEAD");
-    let found = if git.is_dir() {
-        [(git.clone(), git.read_dir().map(drop)), (head.clone(), head.symlink_metadata().map(drop))]
-    } else {
-        [(git.clone(), File::open(&git).map(drop)), (git, Ok(()))]
-    };
-    let denied = |error: &io::Error| error.kind() == io::ErrorKind::PermissionDenied;
-    found.into_iter().find_map(|(place, read)| read.err().filter(denied).map(|error| (place, error)))
+    let wanted = if git.is_dir() { Access::READ_OK | Access::EXEC_OK } else { Access::READ_OK };
+    let denied = access(&git, wanted).err().filter(|error| *error == Errno::ACCESS)?;
+    Some((git, denied.into()))
 }
 
 /// Refuses a start directory outside the work tree, as git does.
