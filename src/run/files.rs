@@ -328,7 +328,10 @@ impl RunFiles {
     /// Replaces a file atomically. The directory is not synced: after a power cut it holds the old file or
     /// the new one. Creates the directory again if someone has deleted it.
     fn replace(&self, within: Within, name: &str, value: &impl Serialize, sync: bool) -> Result<(), Error> {
-        let path = self.directory.join(name);
+        let path = match within {
+            Within::Own => self.directory.join(name),
+            Within::Logs => self.logs().join(name),
+        };
         let beside = format!("{}-{name}", durable::TEMPORARY);
         let text = serde_json::to_string_pretty(value).map(|text| format!("{text}\n"));
         let text = text.map_err(|error| io_error(&path, error.into()))?;
