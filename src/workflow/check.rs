@@ -3,6 +3,7 @@
 //! These are warnings: the workflow runs, but hardly as its author intended.
 
 use super::diagram::block;
+use super::guard::spelled;
 use super::place::{advised, find_word, source_offset};
 use super::value_types::check_types;
 use super::{Artifact, Document, Outcome, Rule, Workflow};
@@ -95,11 +96,11 @@ fn unasked(document: &Document, workflow: &Workflow, rule: &Rule, findings: &mut
             let message = format!(
                 "rule `{}` reads `{}` without checking `{}.ready` or `.valid` first",
                 rule.id,
-                chain.join("."),
+                spelled(chain),
                 artifact.name
             );
             let hint = "the key is missing unless the artifact is valid, and then the guard is an error";
-            let place = in_guard(document, rule, &chain.join("."));
+            let place = in_guard(document, rule, &spelled(chain));
             findings.push(Diagnostic::warning(Code::GuardUnasked, message).at(place).hint(hint));
             return;
         }

@@ -1,6 +1,6 @@
 //! The types of the names in guards: what the formats, the schemas and the expressions of a workflow say of them.
 
-use super::guard::{ITEM, Names, Types};
+use super::guard::{ITEM, Names, Types, spelled};
 use super::place::source_offset;
 use super::{Artifact, Document, Format, Guard, SchemaText, Workflow, schema_field};
 use crate::base::pointer::child;
@@ -15,7 +15,7 @@ const MAP: Types = Types::MAP;
 const NULL: Types = Types::NULL;
 const ANY: Types = Types::ANY;
 
-/// The paths in `data` and their types.
+/// The paths in `data` and their types. A segment `*` stands for every key of a map.
 type Members = &'static [(&'static str, Types)];
 
 /// What committed code has; see `survey::code`.
@@ -33,7 +33,36 @@ const MARKDOWN: Members = &[
     ("boxes.total", NUMBER),
     ("boxes.done", NUMBER),
     ("boxes.open", NUMBER),
+    ("boxes.items", LIST),
+    ("boxes.items.[]", MAP),
+    ("boxes.items.[].text", TEXT),
+    ("boxes.items.[].done", BOOL),
+    ("boxes.items.[].line", NUMBER),
     ("words", NUMBER),
+    ("fields", MAP),
+    ("fields.*", TEXT),
+    ("placeholders", LIST),
+    ("placeholders.[]", MAP),
+    ("placeholders.[].kind", TEXT),
+    ("placeholders.[].text", TEXT),
+    ("placeholders.[].line", NUMBER),
+    ("sections", MAP),
+    ("sections.*", MAP),
+    ("sections.*.level", NUMBER),
+    ("sections.*.line", NUMBER),
+    ("sections.*.text", TEXT),
+    ("sections.*.words", NUMBER),
+    ("sections.*.boxes", MAP),
+    ("sections.*.boxes.total", NUMBER),
+    ("sections.*.boxes.done", NUMBER),
+    ("sections.*.boxes.open", NUMBER),
+    ("sections.*.boxes.items", LIST),
+    ("sections.*.boxes.items.[]", MAP),
+    ("sections.*.boxes.items.[].text", TEXT),
+    ("sections.*.boxes.items.[].done", BOOL),
+    ("sections.*.boxes.items.[].line", NUMBER),
+    ("sections.*.fields", MAP),
+    ("sections.*.fields.*", TEXT),
 ];
 const JUNIT: Members = &[
     ("tests", NUMBER),
@@ -209,19 +238,41 @@ impl GuardNames<'_> {
         }
         let of_tree = if artifact.tree.is_some() { TREE } else { &[] };
         let known = || of_format.iter().chain(of_tree);
-        let name = path.join(".");
-        if let Some((_, types)) = known().find(|(known, _)| *known == name) {
+        if let Some((_, types)) = known().find(|(known, _)| stands_above(known, path) == Some(0)) {
             return Ok(*types);
         }
         // What lies below a member that is described no further.
-        let above = |known: &str| name.strip_prefix(known).is_some_and(|rest| rest.starts_with('.'));
-        let open =
-            known().any(|(known, types)| types.meets(MAP) && above(known) && is_open(known, of_format));
-        if open || known().any(|(known, types)| *types == LIST && above(known)) || path.contains(&ITEM) {
+        let open = known().any(|(known, types)| {
+            stands_above(known, path).is_some()
+                && (*types == LIST || types.meets(MAP) && is_open(known, of_format))
+        });
+        if open || path.contains(&ITEM) {
             return Ok(by_schema());
         }
-        Err(missing(artifact, path[0], known().map(|(known, _)| *known).filter(|known| !known.contains('.'))))
+        // The first segment that is not known, below those that are.
+        let depth = (1..path.len())
+            .rev()
+            .find(|depth| known().any(|(known, _)| stands_above(known, &path[..*depth]) == Some(0)));
+        let (above, member) = (&path[..depth.unwrap_or_default()], path[depth.unwrap_or_default()]);
+        let siblings = known().filter_map(|(known, _)| {
+            let (of, member) = known.rsplit_once('.').unwrap_or(("", known));
+            let is_sibling =
+                if of.is_empty() { above.is_empty() } else { stands_above(of, above) == Some(0) };
+            is_sibling.then_some(member)
+        });
+        Err(missing(artifact, above, member, siblings))
     }
+}
+
+/// How many segments of a path follow a known path above it; `None` if that is not above it.
+fn stands_above(known: &str, path: &[&str]) -> Option<usize> {
+    let mut rest = path.iter();
+    for segment in known.split('.') {
+        if !rest.next().is_some_and(|name| *name == segment || segment == "*" && *name != ITEM) {
+            return None;
+        }
+    }
+    Some(rest.len())
 }
 
 /// Whether the members of a map are not listed.
@@ -230,7 +281,12 @@ fn is_open(map: &str, members: Members) -> bool {
 }
 
 /// Why the data of an artifact never has a member.
-fn missing(artifact: &Artifact, member: &str, known: impl Iterator<Item = &'static str>) -> (String, String) {
+fn missing(
+    artifact: &Artifact,
+    above: &[&str],
+    member: &str,
+    known: impl Iterator<Item = &'static str>,
+) -> (String, String) {
     let known: Vec<&str> = known.filter(|name| *name != ITEM).collect();
     let path = artifact.paths.first().map_or("", String::as_str);
     let extension =
@@ -254,7 +310,14 @@ fn missing(artifact: &Artifact, member: &str, known: impl Iterator<Item = &'stat
         None if known.is_empty() => "its data is a list".to_owned(),
         None => format!("its data has {}", known.join(", ")),
     };
-    (format!("the data of `{name}`, which is {}, has no `{member}`", format.as_str()), hint)
+    let of = match above {
+        [] => format!("the data of `{name}`"),
+        _ => format!(
+            "`{}` in the data of `{name}`",
+            spelled(&above.iter().map(ToString::to_string).collect::<Vec<_>>())
+        ),
+    };
+    (format!("{of}, which is {}, has no `{member}`", format.as_str()), hint)
 }
 
 /// What the named facts of an artifact see: its own data and files.

@@ -295,10 +295,10 @@ codes! {
         "A line of the log is not an event.",
         "The line was written by hand, or a crash truncated it.",
         "Restore the log: `git restore -- PATH`, or `orch recover TASK`.";
-    MarkdownHeadings = "markdown-headings", Finding,
-        "A Markdown file has too many headings.",
-        "The number of headings is limited.",
-        "Split the file; the headings after the limit do not count.";
+    MarkdownLimit = "markdown-limit", Finding,
+        "A Markdown file has too many headings, check boxes, fields or placeholders.",
+        "The number of each of them is limited to 10,000.",
+        "Split the file; what comes after the limit is not listed. Check boxes are still counted.";
     MessageUnreadable = "message-unreadable", Usage,
         "The file with the commit message cannot be read.",
         "`orch check --staged --message FILE` names a file that does not exist or may not be read.",

@@ -79,6 +79,7 @@ impl<'a> TypeChecker<'a> {
         match &expression.expr {
             Expr::Literal(literal) => literal_types(literal),
             Expr::Ident(_) | Expr::Select(_) => self.path_types(expression),
+            Expr::Call(_) if super::walk::chain(expression).is_some() => self.path_types(expression),
             Expr::Call(call) => self.call(call),
             Expr::Comprehension(inner) => self.comprehension(inner),
             Expr::List(list) => {
@@ -109,7 +110,7 @@ impl<'a> TypeChecker<'a> {
         let types = match self.names.types(&path) {
             Ok(types) => types,
             Err((message, hint)) => {
-                let words = super::walk::chain(expression).unwrap_or_default().join(".");
+                let words = super::walk::spelled(&super::walk::chain(expression).unwrap_or_default());
                 let offset = self.text.find(&words).unwrap_or_default();
                 self.fault(Code::GuardType, offset, message, hint);
                 Types::ANY

@@ -2,7 +2,7 @@
 
 use super::functions::{ENVIRONMENT, MATCHES};
 use super::value::{in_order, to_cel, to_json};
-use super::walk::IN_ORDER;
+use super::walk::{IN_ORDER, spelled};
 use super::{Guard, ParsedPart};
 use crate::base::Reason;
 use cel::extractors::This;
@@ -118,7 +118,7 @@ impl Guard {
                 _ => None,
             };
             largest = largest.max(shown.as_ref().map_or(0, most_elements));
-            saw.push((chain.join("."), shown));
+            saw.push((spelled(chain), shown));
             match found {
                 Lookup::Found(value) => graft(&mut roots, chain, Some(value.into_owned())),
                 Lookup::Missing { depth } => {
@@ -126,7 +126,7 @@ impl Guard {
                 }
                 Lookup::Ends { depth, value } => graft(&mut roots, &chain[..depth], Some(value.into_owned())),
                 Lookup::Failed(message) => {
-                    failure = failure.or(Some(format!("{}: {message}", chain.join("."))))
+                    failure = failure.or(Some(format!("{}: {message}", spelled(chain))))
                 }
             }
         }
@@ -168,7 +168,7 @@ fn plainly(part: &ParsedPart, scope: &dyn Scope) -> Option<(Result<Value, Reason
     let (denied, [chain]) = (part.denies?, part.chains.as_slice()) else { return None };
     let Lookup::Found(found) = scope.look_up(chain) else { return None };
     let truth = found.as_bool()?;
-    Some((Ok(Value::Bool(truth != denied)), vec![(chain.join("."), Some(Value::Bool(truth)))]))
+    Some((Ok(Value::Bool(truth != denied)), vec![(spelled(chain), Some(Value::Bool(truth)))]))
 }
 
 /// Follows the segments of `path` from index `start` inside a JSON value.

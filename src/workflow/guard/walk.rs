@@ -2,7 +2,7 @@
 
 use super::functions::variadic;
 use cel::IdedExpr;
-use cel::common::ast::{CallExpr, EntryExpr, Expr, ListExpr};
+use cel::common::ast::{CallExpr, EntryExpr, Expr, ListExpr, LiteralValue, operators};
 
 /// The names and member paths that an expression reads, in source order, without duplicates.
 pub(super) fn chains(expression: &IdedExpr) -> Vec<Vec<String>> {
@@ -80,9 +80,16 @@ fn collect(expression: &IdedExpr, bound: &mut Vec<String>, found: &mut Vec<Vec<S
     }
 }
 
-/// `a.b.c`, or `has(a.b.c)`, as its segments.
+/// `a.b.c`, `a.b['c']` or `has(a.b.c)`, as its segments.
 pub(super) fn chain(expression: &IdedExpr) -> Option<Vec<String>> {
     match &expression.expr {
+        Expr::Call(call) if call.func_name == operators::INDEX => {
+            let [of, key] = call.args.as_slice() else { return None };
+            let Expr::Literal(LiteralValue::String(key)) = &key.expr else { return None };
+            let mut segments = chain(of)?;
+            segments.push(key.inner().to_owned());
+            Some(segments)
+        }
         Expr::Ident(name) => Some(vec![name.clone()]),
         Expr::Select(select) => {
             let mut segments = chain(&select.operand)?;
@@ -91,6 +98,22 @@ pub(super) fn chain(expression: &IdedExpr) -> Option<Vec<String>> {
         }
         _ => None,
     }
+}
+
+/// A path as CEL spells it: `a.b['c d']`.
+#[must_use]
+pub fn spelled(path: &[String]) -> String {
+    let mut text = String::new();
+    for segment in path {
+        let is_name = segment.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+            && segment.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+        match (is_name, text.is_empty()) {
+            (true, true) => text.push_str(segment),
+            (true, false) => text.extend([".", segment]),
+            (false, _) => text.extend(["['", &segment.replace('\\', "\\\\").replace('\'', "\\'"), "']"]),
+        }
+    }
+    text
 }
 
 /// The expressions directly below an expression.
@@ -152,7 +175,16 @@ mod tests {
     fn finds_what_is_read_and_leaves_bound_names_out() {
         let guard =
             Guard::parse("has(plan.data.x) && plan.all.exists(p, p.valid && state.n > 1)").expect("parses");
-        let chains: Vec<String> = guard.chains().map(|chain| chain.join(".")).collect();
+        let chains: Vec<String> = guard.chains().map(super::spelled).collect();
         assert_eq!(chains, ["plan.data.x", "plan.all", "state.n"]);
+    }
+
+    #[test]
+    fn an_index_with_a_literal_is_a_member() {
+        let guard =
+            Guard::parse("plan.data.sections['Why \\'now\\''].words > 0 && plan.data[task] == state['n'][0]");
+        let guard = guard.expect("parses");
+        let chains: Vec<String> = guard.chains().map(super::spelled).collect();
+        assert_eq!(chains, ["plan.data.sections['Why \\'now\\''].words", "plan.data", "task", "state.n"]);
     }
 }

@@ -1,0 +1,284 @@
+//! The body of a document: headings and their sections, check boxes, fields and placeholders.
+//!
+//! The text of all sections is kept once; a section is a range in it. So reading takes linear time, and the
+//! memory that it takes is limited by the size of the file and by [`MAX_ITEMS`].
+
+use super::block::{Block, plain};
+use super::placeholder;
+use pulldown_cmark::{Event, HeadingLevel, Options, Parser, Tag, TagEnd};
+
+/// How many headings, check boxes, fields and placeholders of one document are kept, of each.
+pub(super) const MAX_ITEMS: usize = 10_000;
+
+/// What a body contains. All lines count from the beginning of the file.
+#[derive(Default)]
+pub(super) struct Body {
+    pub headings: Vec<Heading>,
+    pub sections: Vec<HeadedPart>,
+    pub boxes: Vec<CheckBox>,
+    pub fields: Vec<FieldLine>,
+    pub placeholders: Vec<FoundPlaceholder>,
+    /// The text of the sections, without markup, comments and front matter.
+    pub text: String,
+    /// What was counted up to the end.
+    pub end: Mark,
+    /// What exceeds the limit first, and its line.
+    pub cut_at: Option<(&'static str, usize)>,
+}
+
+pub(super) struct Heading {
+    pub level: HeadingLevel,
+    pub text: String,
+    pub line: usize,
+}
+
+/// What a heading heads, up to the next heading of its level or above.
+pub(super) struct HeadedPart {
+    /// The index of its heading.
+    pub heading: usize,
+    pub part: Part,
+}
+
+/// From one place of a document to another.
+#[derive(Clone, Copy)]
+pub(super) struct Part {
+    pub start: Mark,
+    pub end: Mark,
+}
+
+/// What was read up to some place: the lengths of the lists and of the text, and the numbers.
+#[derive(Default, Clone, Copy)]
+pub(super) struct Mark {
+    pub text: usize,
+    pub words: usize,
+    pub total: usize,
+    pub done: usize,
+    pub boxes: usize,
+    pub fields: usize,
+}
+
+/// `**name**: value`.
+pub(super) struct FieldLine {
+    pub name: String,
+    pub value: String,
+    pub line: usize,
+}
+
+pub(super) struct CheckBox {
+    pub text: String,
+    pub is_done: bool,
+    pub line: usize,
+}
+
+pub(super) struct FoundPlaceholder {
+    pub kind: &'static str,
+    pub text: String,
+    pub line: usize,
+}
+
+/// Reads a body that begins after `lines_before` lines.
+pub(super) fn body(text: &str, lines_before: usize) -> Body {
+    let lines = text.match_indices('\n').map(|(at, _)| at).collect();
+    let mut reader = Reader { text, lines, lines_before, ..Reader::default() };
+    let options = Options::ENABLE_TASKLISTS | Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH;
+    for (event, range) in Parser::new_ext(text, options).into_offset_iter() {
+        reader.take(event, range);
+    }
+    reader.end_block();
+    reader.end_box();
+    reader.close_sections(0);
+    reader.body.end = reader.mark();
+    reader.body
+}
+
+#[derive(Default)]
+struct Reader<'t> {
+    text: &'t str,
+    /// Where the lines end.
+    lines: Vec<usize>,
+    lines_before: usize,
+    body: Body,
+    /// What was counted so far. The lengths are those of the lists.
+    counted: Mark,
+    /// The indexes of the open sections, with their levels.
+    open: Vec<(usize, usize)>,
+    heading: Option<(HeadingLevel, usize)>,
+    check_box: Option<CheckBox>,
+    in_code: bool,
+    /// How many quotes and lists there are around this place.
+    depth: usize,
+    block: Block,
+    /// Where the last piece of text ended.
+    read_to: usize,
+}
+
+impl Reader<'_> {
+    fn take(&mut self, event: Event<'_>, range: std::ops::Range<usize>) {
+        match event {
+            Event::Start(Tag::Strong) => self.block.begin_strong(),
+            Event::End(TagEnd::Strong) => self.block.end_strong(),
+            Event::Start(Tag::Emphasis | Tag::Strikethrough | Tag::Link { .. } | Tag::Image { .. }) => {
+                self.block.begin_markup()
+            }
+            Event::End(TagEnd::Emphasis | TagEnd::Strikethrough | TagEnd::Link | TagEnd::Image) => {}
+            Event::Start(tag) => self.start(&tag, range.start),
+            Event::End(tag) => self.end(tag),
+            Event::Text(text) if self.in_code => {
+                self.counted.words += text.split_whitespace().count();
+                self.body.text.push_str(&text);
+            }
+            Event::Text(text) => {
+                let source = &self.text[range.clone()];
+                let is_escaped = range.start > self.read_to && self.text[..range.start].ends_with('\\');
+                // Only the character after the backslash is escaped.
+                let length = if *source != *text {
+                    text.len()
+                } else if is_escaped {
+                    text.chars().next().map_or(0, char::len_utf8)
+                } else {
+                    0
+                };
+                if length > 0 {
+                    self.block.push(&text[..length], range.start, true);
+                }
+                if length < text.len() {
+                    self.block.push(&text[length..], range.start + length, false);
+                }
+                self.read_to = range.end;
+            }
+            Event::Code(text) => {
+                self.block.push(&text, range.start, true);
+                self.read_to = range.end;
+            }
+            Event::SoftBreak => self.block.end_line(range.start, false),
+            Event::HardBreak => self.block.end_line(range.start, true),
+            Event::TaskListMarker(is_done) => {
+                self.end_box();
+                self.counted.total += 1;
+                self.counted.done += usize::from(is_done);
+                let line = self.line(range.start);
+                self.check_box = Some(CheckBox { text: String::new(), is_done, line });
+                self.read_to = range.end;
+            }
+            _ => {}
+        }
+    }
+
+    fn start(&mut self, tag: &Tag<'_>, offset: usize) {
+        self.end_block();
+        match tag {
+            Tag::Heading { level, .. } => self.heading = Some((*level, self.line(offset))),
+            Tag::CodeBlock(_) => self.in_code = true,
+            Tag::BlockQuote(_) | Tag::List(_) => self.depth += 1,
+            Tag::Item => self.end_box(),
+            Tag::TableCell if !self.body.text.ends_with('\n') && !self.body.text.is_empty() => {
+                self.body.text.push_str(" | ");
+            }
+            _ => {}
+        }
+        self.read_to = offset;
+    }
+
+    fn end(&mut self, tag: TagEnd) {
+        self.end_block();
+        match tag {
+            TagEnd::Heading(_) => self.heading = None,
+            TagEnd::BlockQuote(_) | TagEnd::List(_) => self.depth = self.depth.saturating_sub(1),
+            TagEnd::Item => self.end_box(),
+            _ => {}
+        }
+        self.in_code = false;
+        if tag != TagEnd::TableCell && !self.body.text.is_empty() && !self.body.text.ends_with('\n') {
+            self.body.text.push('\n');
+        }
+    }
+
+    /// Adds the block that was read: its text, its fields and its placeholders.
+    fn end_block(&mut self) {
+        let mut block = std::mem::take(&mut self.block);
+        if block.text.is_empty() && self.heading.is_none() {
+            return;
+        }
+        block.end();
+        if let Some((level, line)) = self.heading.take() {
+            self.add_heading(level, block.line(), line);
+            block.fields.clear();
+        } else {
+            if let Some(check_box) = self.check_box.as_mut().filter(|check_box| check_box.text.is_empty()) {
+                check_box.text = block.line();
+            }
+            self.counted.words += block.text.split_whitespace().count();
+            self.body.text.push_str(block.text.trim());
+        }
+        for field in &block.fields {
+            let line = self.line(block.place(field.start));
+            if self.has_room("fields", self.body.fields.len(), line) {
+                let value = plain(&block.text[field.value.clone()]);
+                self.body.fields.push(FieldLine { name: field.name.clone(), value, line });
+            }
+        }
+        let values: Vec<_> = block.fields.iter().map(|field| field.value.clone()).collect();
+        for (kind, range) in placeholder::find(&block.masked, &values) {
+            let line = self.line(block.place(range.start));
+            if self.has_room("placeholders", self.body.placeholders.len(), line) {
+                let text = plain(&block.text[range]);
+                self.body.placeholders.push(FoundPlaceholder { kind: kind.as_str(), text, line });
+            }
+        }
+    }
+
+    fn end_box(&mut self) {
+        let Some(check_box) = self.check_box.take() else { return };
+        if self.has_room("check boxes", self.body.boxes.len(), check_box.line) {
+            self.body.boxes.push(check_box);
+        }
+    }
+
+    /// Adds a heading. Outside quotes and lists it closes the sections of its level and below, and opens one,
+    /// unless a section around it has the same heading: that one contains it already.
+    fn add_heading(&mut self, level: HeadingLevel, text: String, line: usize) {
+        if !self.has_room("headings", self.body.headings.len(), line) {
+            return;
+        }
+        let number = level as usize;
+        if self.depth == 0 {
+            self.close_sections(number);
+        }
+        self.body.text.push_str(&text);
+        self.body.text.push('\n');
+        let heading = self.body.headings.len();
+        let is_within =
+            |(index, _): &(usize, usize)| self.body.headings[self.body.sections[*index].heading].text == text;
+        let is_section = self.depth == 0 && !self.open.iter().any(is_within);
+        self.body.headings.push(Heading { level, text, line });
+        if is_section {
+            let start = self.mark();
+            self.open.push((self.body.sections.len(), number));
+            self.body.sections.push(HeadedPart { heading, part: Part { start, end: start } });
+        }
+    }
+
+    fn close_sections(&mut self, level: usize) {
+        let end = self.mark();
+        while let Some((index, _)) = self.open.pop_if(|(_, open)| *open >= level) {
+            self.body.sections[index].part.end = end;
+        }
+    }
+
+    fn mark(&self) -> Mark {
+        let (text, boxes) = (self.body.text.len(), self.body.boxes.len());
+        Mark { text, boxes, fields: self.body.fields.len(), ..self.counted }
+    }
+
+    /// Whether another item is kept. Notes the first that is not.
+    fn has_room(&mut self, what: &'static str, count: usize, line: usize) -> bool {
+        if count >= MAX_ITEMS {
+            self.body.cut_at.get_or_insert((what, line));
+        }
+        count < MAX_ITEMS
+    }
+
+    fn line(&self, offset: usize) -> usize {
+        self.lines_before + 1 + self.lines.partition_point(|end| *end < offset)
+    }
+}

@@ -1,0 +1,453 @@
+//! What a Markdown document contains: front matter, headings, sections, check boxes, fields, placeholders, words.
+
+mod block;
+mod body;
+mod placeholder;
+
+use super::{ReadResult, yaml};
+use crate::base::pointer::unescape;
+use crate::base::{Code, Diagnostic, Place, RepoPath};
+use body::{Body, Heading, MAX_ITEMS, Mark, Part};
+use pulldown_cmark::HeadingLevel;
+use serde_json::{Map, Value, json};
+use std::collections::BTreeMap;
+
+/// Reads a document. `words` counts the words outside front matter and headings.
+pub(super) fn read(path: &RepoPath, text: &str) -> ReadResult {
+    let (front, body_start) = front_matter(text);
+    let mut problems = Vec::new();
+    let front_matter = match front.map(members) {
+        None => Value::Null,
+        Some(Ok(members)) => Value::Object(members),
+        Some(Err((line, column, message))) => {
+            // The opening `---` is line 1.
+            let place = Place { line: Some(line + 1), column: Some(column), ..Place::file(path) };
+            problems.push(
+                Diagnostic::error(Code::FrontMatter, format!("the front matter cannot be read: {message}"))
+                    .at(place)
+                    .hint(
+                        "write `key: value` in YAML between the two `---` lines, or begin with an empty line",
+                    ),
+            );
+            return ReadResult { data: None, problems };
+        }
+    };
+    let body = body_of(text, body_start);
+    if let Some((what, line)) = body.cut_at {
+        let place = Place { line: u32::try_from(line).ok(), column: Some(1), ..Place::file(path) };
+        let message =
+            format!("the document has more than {MAX_ITEMS} {what}; the rest is ignored from here on");
+        problems.push(
+            Diagnostic::warning(Code::MarkdownLimit, message)
+                .at(place)
+                .hint("split the file into several documents"),
+        );
+    }
+    let title = body.headings.iter().find(|heading| heading.level == HeadingLevel::H1);
+    let headings = body
+        .headings
+        .iter()
+        .map(|heading| json!({"level": heading.level as usize, "text": heading.text, "line": heading.line}));
+    let placeholders = body
+        .placeholders
+        .iter()
+        .map(|found| json!({"kind": found.kind, "text": found.text, "line": found.line}));
+    let whole = [Part { start: Mark::default(), end: body.end }];
+    let data = json!({
+        "front_matter": front_matter,
+        "title": title.map(|title| title.text.as_str()),
+        "headings": headings.collect::<Vec<_>>(),
+        "boxes": boxes(&body, &whole),
+        "words": body.end.words,
+        "fields": fields(&body, &whole),
+        "placeholders": placeholders.collect::<Vec<_>>(),
+        "sections": sections(&body),
+    });
+    ReadResult { data: Some(data), problems }
+}
+
+fn body_of(text: &str, start: usize) -> Body {
+    body::body(&text[start..], text[..start].matches('\n').count())
+}
+
+/// The check boxes of some parts of a document.
+fn boxes(body: &Body, parts: &[Part]) -> Value {
+    let total: usize = parts.iter().map(|part| part.end.total - part.start.total).sum();
+    let done: usize = parts.iter().map(|part| part.end.done - part.start.done).sum();
+    let items = parts
+        .iter()
+        .flat_map(|part| &body.boxes[part.start.boxes..part.end.boxes])
+        .map(|item| json!({"text": item.text, "done": item.is_done, "line": item.line}));
+    json!({"total": total, "done": done, "open": total - done, "items": items.collect::<Vec<_>>()})
+}
+
+/// The fields of some parts. Of several with one name, the first counts.
+fn fields(body: &Body, parts: &[Part]) -> Map<String, Value> {
+    let mut members = Map::new();
+    for field in parts.iter().flat_map(|part| &body.fields[part.start.fields..part.end.fields]) {
+        members.entry(field.name.as_str()).or_insert_with(|| field.value.as_str().into());
+    }
+    members
+}
+
+/// The sections by their headings. Sections with the same heading are one, in several parts.
+fn sections(body: &Body) -> Map<String, Value> {
+    let mut found: BTreeMap<&str, (&Heading, Vec<Part>)> = BTreeMap::new();
+    for section in &body.sections {
+        let heading = &body.headings[section.heading];
+        found.entry(&heading.text).or_insert((heading, Vec::new())).1.push(section.part);
+    }
+    let section = |(name, (heading, parts)): (&str, (&Heading, Vec<Part>))| {
+        let texts: Vec<&str> =
+            parts.iter().map(|part| body.text[part.start.text..part.end.text].trim()).collect();
+        let words: usize = parts.iter().map(|part| part.end.words - part.start.words).sum();
+        let value = json!({
+            "level": heading.level as usize,
+            "line": heading.line,
+            "text": texts.join("\n"),
+            "words": words,
+            "boxes": boxes(body, &parts),
+            "fields": fields(body, &parts),
+        });
+        (name.to_owned(), value)
+    };
+    found.into_iter().map(section).collect()
+}
+
+/// The front matter between two `---` lines at the very start, and the offset of the body.
+fn front_matter(text: &str) -> (Option<&str>, usize) {
+    let Some(rest) = text.strip_prefix("---\n").or_else(|| text.strip_prefix("---\r\n")) else {
+        return (None, 0);
+    };
+    let start = text.len() - rest.len();
+    let mut offset = start;
+    for line in rest.split_inclusive('\n') {
+        if line.trim_end() == "---" {
+            return (Some(&text[start..offset]), offset + line.len());
+        }
+        offset += line.len();
+    }
+    (None, 0)
+}
+
+/// The members of front matter, or the line, the column and the kind of the fault.
+fn members(front: &str) -> Result<Map<String, Value>, (u32, u32, String)> {
+    match yaml::parse(front) {
+        Ok(Value::Object(members)) => Ok(members),
+        Ok(Value::Null) => Ok(Map::new()),
+        Ok(_) => Err((1, 1, "it is not a mapping".to_owned())),
+        Err(fault) => Err((fault.line, fault.column, fault.message)),
+    }
+}
+
+/// Returns the line and the column of a value, or of its member `key`.
+pub(super) fn locate(text: &str, pointer: &str, key: Option<&str>) -> Option<(u32, u32)> {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let (front, body_start) = front_matter(text);
+    if let Some(inner) = pointer.strip_prefix("/front_matter") {
+        let (line, column) = yaml::locate(front?, inner, key)?;
+        return Some((line + 1, column));
+    }
+    let mut path: Vec<String> = pointer.split('/').skip(1).map(unescape).collect();
+    path.extend(key.map(str::to_owned));
+    let words: Vec<&str> = path.iter().map(String::as_str).collect();
+    let line = line(&body_of(text, body_start), &words)?;
+    Some((u32::try_from(line).ok()?, 1))
+}
+
+/// The line of a value of the body. Within a section it is that of the value, or of the heading.
+fn line(body: &Body, path: &[&str]) -> Option<usize> {
+    let whole = Part { start: Mark::default(), end: body.end };
+    let [list, item, rest @ ..] = path else { return None };
+    match *list {
+        "headings" => body.headings.get(item.parse::<usize>().ok()?).map(|heading| heading.line),
+        "placeholders" => body.placeholders.get(item.parse::<usize>().ok()?).map(|found| found.line),
+        "sections" => {
+            let is_named = |heading: &Heading| heading.text == *item;
+            let mut parts = body.sections.iter().filter(|section| is_named(&body.headings[section.heading]));
+            let first = parts.next()?;
+            let inner = std::iter::once(first).chain(parts).find_map(|part| line_in(body, part.part, rest));
+            Some(inner.unwrap_or(body.headings[first.heading].line))
+        }
+        _ => line_in(body, whole, path),
+    }
+}
+
+/// The line of a field or a check box of a part.
+fn line_in(body: &Body, part: Part, path: &[&str]) -> Option<usize> {
+    match path {
+        ["fields", name, ..] => {
+            let mut fields = body.fields[part.start.fields..part.end.fields].iter();
+            fields.find(|field| field.name == *name).map(|field| field.line)
+        }
+        ["boxes", "items", index, ..] => {
+            let items = &body.boxes[part.start.boxes..part.end.boxes];
+            items.get(index.parse::<usize>().ok()?).map(|item| item.line)
+        }
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn data(text: &str) -> Value {
+        read(&RepoPath::new("f.md").expect("valid"), text).data.expect("data")
+    }
+
+    #[test]
+    fn reads_what_a_document_says() {
+        let data = data(
+            "---\nstatus: final\ntags: [a, b]\nof:\n  plan: abc\nlist:\n- 1\n- x\n---\n# Title `code`\n\nTwo words.\n\n\
+             ## Tasks\n\n- [x] 1.1 done\n- [ ] open\n  - [X] nested\n\n```\n- [ ] not a box\n```\n",
+        );
+        assert_eq!(
+            data["front_matter"],
+            json!({"status": "final", "tags": ["a", "b"], "of": {"plan": "abc"}, "list": [1, "x"]})
+        );
+        assert_eq!(data["title"], "Title code");
+        let counts = ["total", "done", "open"].map(|name| data["boxes"][name].as_u64().expect("a number"));
+        assert_eq!(counts, [3, 2, 1]);
+        let item = |text: &str, done: bool, line: usize| json!({"text": text, "done": done, "line": line});
+        let items = json!([item("1.1 done", true, 16), item("open", false, 17), item("nested", true, 18)]);
+        assert_eq!(data["boxes"]["items"], items);
+        assert_eq!(data["headings"][1], json!({"level": 2, "text": "Tasks", "line": 14}));
+    }
+
+    #[test]
+    fn words_do_not_count_headings() {
+        assert_eq!(data("# Plan\n")["words"], 0);
+        assert_eq!(data("# Plan\n\none two\n")["words"], 2);
+    }
+
+    #[test]
+    fn front_matter_is_yaml() {
+        let data = data("---\na: |\n  two\n  lines\nb: {c: [1]}\n---\nx\n");
+        assert_eq!(data["front_matter"], json!({"a": "two\nlines\n", "b": {"c": [1]}}));
+        let deep = format!("a: {}{}", "[".repeat(20_000), "]".repeat(20_000));
+        for (front, line) in [("a: 1\nwhat is this", 3), ("a: 1\na: 2", 3), ("just words", 2), (&deep, 2)] {
+            let text = format!("---\n{front}\n---\nx\n");
+            let verdict = read(&RepoPath::new("f.md").expect("valid"), &text);
+            assert_eq!(verdict.problems[0].place.as_ref().and_then(|place| place.line), Some(line));
+            assert!(verdict.data.is_none() && verdict.problems[0].is_error());
+        }
+        assert_eq!(locate("---\na:\n  b: 1\n---\n", "/front_matter/a/b", None), Some((3, 6)));
+    }
+
+    #[test]
+    fn headings_are_kept_up_to_a_number() {
+        let path = RepoPath::new("f.md").expect("valid");
+        let of = |count: usize| read(&path, &format!("---\na: 1\n---\n{}", "# Title\n".repeat(count)));
+        let most = of(MAX_ITEMS);
+        assert_eq!(most.problems, []);
+        let verdict = of(MAX_ITEMS + 2);
+        let headings = |verdict: &ReadResult| verdict.data.as_ref().expect("data")["headings"].clone();
+        assert_eq!(headings(&verdict), headings(&most));
+        assert_eq!(headings(&most)[MAX_ITEMS - 1]["line"], MAX_ITEMS + 3);
+        let [problem] = &verdict.problems[..] else { panic!("{:?}", verdict.problems) };
+        assert_eq!((problem.code, problem.is_error()), (Code::MarkdownLimit, false));
+        assert_eq!(problem.place.as_ref().and_then(|place| place.line), Some(10_004));
+    }
+
+    const TASK: &str = "\u{feff}---
+title: Fix login
+---
+# task-12 - Fix login
+
+**Status**: To Do | **Owner**: *Ann* `B.` | no field
+**Since:** 2026-01-02
+and still
+
+## Description
+
+A first
+line with <!-- no --> `code`.
+
+<!--
+- [ ] in a comment
+**Comment**: no
+-->
+
+## Acceptance Criteria
+
+- [x] #1 It works
+- [ ] #2 **Given** x: it fails
+  - **Why**: because
+
+```sh
+- [ ] in a block
+**Block**: no
+# No heading
+```
+
+### Acceptance Criteria
+
+- [ ] #3 is inside
+
+> ## Quoted
+>
+> - [ ] #4 in a quote
+
+## Notes
+
+## Acceptance Criteria
+
+- [x] #5 comes later
+";
+
+    #[test]
+    fn sections_have_text_boxes_and_fields() {
+        let verdict = super::super::read(
+            crate::workflow::Format::Markdown,
+            &RepoPath::new("f.md").expect("valid"),
+            TASK.as_bytes(),
+        );
+        let data = verdict.data.expect("data");
+        let sections = &data["sections"];
+        let criteria = &sections["Acceptance Criteria"];
+        let numbers = |value: &Value| ["total", "done", "open"].map(|name| value["boxes"][name].as_u64());
+        assert_eq!(numbers(&data), [Some(5), Some(2), Some(3)]);
+        assert_eq!(numbers(criteria), [Some(5), Some(2), Some(3)]);
+        assert_eq!(numbers(&sections["Description"]), [Some(0); 3]);
+        assert_eq!(numbers(&sections["task-12 - Fix login"]), [Some(5), Some(2), Some(3)]);
+        let texts = criteria["boxes"]["items"].as_array().expect("a list").iter();
+        let texts: Vec<&str> = texts.map(|item| item["text"].as_str().expect("a text")).collect();
+        assert_eq!(
+            texts,
+            ["#1 It works", "#2 Given x: it fails", "#3 is inside", "#4 in a quote", "#5 comes later"]
+        );
+        assert_eq!(criteria["boxes"]["items"][1]["line"], 23);
+        assert_eq!((&criteria["level"], &criteria["line"]), (&json!(2), &json!(20)));
+        assert_eq!(sections["Description"]["text"], "A first\nline with  code.");
+        assert_eq!(sections["Description"]["words"], 5);
+        assert_eq!((&sections["Notes"]["text"], &sections["Notes"]["words"]), (&json!(""), &json!(0)));
+        assert_eq!(sections.get("Quoted"), None);
+        assert_eq!(sections.as_object().map(Map::len), Some(4));
+        let fields = json!({
+            "Status": "To Do", "Owner": "Ann B. | no field", "Since": "2026-01-02 and still", "Why": "because",
+        });
+        assert_eq!(data["fields"], fields);
+        assert_eq!(criteria["fields"], json!({"Why": "because"}));
+    }
+
+    #[test]
+    fn values_of_the_body_have_places() {
+        for (pointer, key, line) in [
+            ("/sections/Notes/words", None, 40),
+            ("/sections/Acceptance Criteria/boxes/items/1/done", None, 23),
+            ("/sections/Acceptance Criteria/boxes/open", None, 20),
+            ("/sections/Acceptance Criteria/fields/Why", None, 24),
+            ("/fields", Some("Since"), 7),
+            ("/boxes/items/0", None, 22),
+            ("/headings/1/text", None, 10),
+        ] {
+            assert_eq!(locate(TASK, pointer, key), Some((line, 1)), "{pointer}");
+        }
+        for (pointer, key) in [("/boxes/open", None), ("/fields/None", None), ("", Some("words")), ("", None)]
+        {
+            assert_eq!(locate(TASK, pointer, key), None, "{pointer}");
+        }
+        assert_eq!(locate("x\n\n[FEATURE NAME]\n", "/placeholders/0/kind", None), Some((3, 1)));
+    }
+
+    /// Every text with what counts in it, each with its kind and its line.
+    #[test]
+    fn placeholders_are_what_is_left_to_fill_in() {
+        type Expected = (&'static str, &'static str, usize);
+        let cases: [(&str, &[Expected]); 12] = [
+            (
+                "# Spec: [FEATURE NAME]\n\n**Created**: [DATE]\n",
+                &[("template", "[FEATURE NAME]", 1), ("template", "[DATE]", 3)],
+            ),
+            (
+                "- MUST log in with [NEEDS CLARIFICATION: which\n  provider?] and [NEEDS CLARIFICATION - how?]\n",
+                &[
+                    ("clarification", "[NEEDS CLARIFICATION: which provider?]", 1),
+                    ("clarification", "[NEEDS CLARIFICATION - how?]", 2),
+                ],
+            ),
+            (
+                "**Storage**: NEEDS CLARIFICATION (files?)\n**Testing**: [NEEDS CLARIFICATION]\n",
+                &[
+                    ("clarification", "NEEDS CLARIFICATION (files?)", 1),
+                    ("clarification", "NEEDS CLARIFICATION", 2),
+                ],
+            ),
+            ("No [NEEDS CLARIFICATION] markers remain; every NEEDS CLARIFICATION is resolved.\n", &[]),
+            (
+                "### Story 1 - [Brief Title]\n\n[Describe how `it` works, for [all users]]\n",
+                &[
+                    ("template", "[Brief Title]", 1),
+                    ("template", "[Describe how it works, for [all users]]", 3),
+                ],
+            ),
+            (
+                "**Language**: [e.g., Rust 1.75 or NEEDS CLARIFICATION]\n\n| a | [PROJECT_NAME] |\n|---|---|\n| [e.g. b] | c |\n",
+                &[
+                    ("template", "[e.g., Rust 1.75 or NEEDS CLARIFICATION]", 1),
+                    ("template", "[PROJECT_NAME]", 3),
+                    ("template", "[e.g. b]", 5),
+                ],
+            ),
+            (
+                "- [ ] T001 [P] [US1] Use [API] v[0, 1) of [RFC 2119] and [1], see [depends on T004] [Spec §FR-1]\n",
+                &[],
+            ),
+            (
+                "A [plain link](x.md), [another one][ref], [a broken one][none], an ![image here](x.png), list[of texts],\n\
+                 \\[FEATURE NAME\\], `[FEATURE NAME]`, [word], [^1] and <!-- [FEATURE NAME] --> an end.\n\n[ref]: x.md\n",
+                &[],
+            ),
+            ("```\n[FEATURE NAME] TODO: x\n```\n\n    TODO: y\n\n<!--\n\n[FEATURE NAME]\n\n-->\n", &[]),
+            (
+                "TODO\n\n- TBD.\n- then TODO: write\n- TODO(ann) x\n- [TODO] and [TBD: when]\n\n**Owner**: TBD\n",
+                &[
+                    ("todo", "TODO", 1),
+                    ("todo", "TBD.", 3),
+                    ("todo", "TODO: write", 4),
+                    ("todo", "TODO(ann) x", 5),
+                    ("todo", "[TODO]", 6),
+                    ("todo", "[TBD: when]", 6),
+                    ("todo", "TBD", 8),
+                ],
+            ),
+            ("# TODO app\n\nA TODO list, MYTODO: x, TODO-2: x, `TODO: x` and TODOs.\n", &[]),
+            ("\\\\[FEATURE NAME] &#91;DATE]\n", &[("template", "[FEATURE NAME]", 1)]),
+        ];
+        for (text, expected) in cases {
+            let found = data(text)["placeholders"].clone();
+            let expected: Vec<Value> = expected
+                .iter()
+                .map(|(kind, text, line)| json!({"kind": kind, "text": text, "line": line}))
+                .collect();
+            assert_eq!(found, Value::from(expected), "{text}");
+        }
+    }
+
+    /// Reading takes time in proportion to the size: what would be quadratic would take minutes here.
+    #[test]
+    fn hostile_bodies_are_read_in_linear_time() {
+        let size = 100_000;
+        for piece in [
+            "[",
+            "[a b ",
+            "TODO:",
+            "**a** ",
+            "**a**: ",
+            "# a\n",
+            "- [ ] a\n",
+            "[[a b]] ",
+            "\\[",
+            "| a ",
+            "> ",
+        ] {
+            let text = piece.repeat(size / piece.len());
+            let read = data(&text);
+            for list in ["headings", "placeholders"] {
+                assert!(read[list].as_array().expect("a list").len() <= MAX_ITEMS, "{piece}");
+            }
+            assert!(read["fields"].as_object().expect("a map").len() <= MAX_ITEMS, "{piece}");
+        }
+    }
+}
