@@ -179,7 +179,7 @@ fn t17_what_was_skipped_is_not_called_done() {
         assert_eq!(moved.rule.as_deref(), Some(rule), "{broken}");
     }
     // So is an area whose diagnosis failed; and where every area was skipped, nothing was diagnosed.
-    for status in ["skipped", "failed"] {
+    for (status, rule) in [("skipped", "ended-all-skipped"), ("failed", "ended-undiagnosed")] {
         let mut task = begun(&json!({"focus_areas": ["memory"]}));
         run(&mut task, Mode::Auto, |job| {
             let diagnosis = json!({"status": status, "severity": "none", "issues": []});
@@ -187,6 +187,7 @@ fn t17_what_was_skipped_is_not_called_done() {
                 .then(|| json!({"stateUpdates": {"diagnosis.memory": diagnosis}}))
         });
         assert_eq!((task.phase().as_str(), task.at("/quality_gate")), ("failed", json!("pass")), "{status}");
+        assert_eq!(last_rule(&task), rule, "{status}");
     }
 }
 
@@ -200,8 +201,36 @@ fn a_skipped_diagnosis_does_not_fail_the_tuning() {
             .then(|| json!({"stateUpdates": {"diagnosis.docs": diagnosis}}))
     });
     assert_eq!(task.phase(), "completed");
+    assert_eq!(last_rule(&task), "completed-passed-partly");
+}
+
+/// The rule of the last move to another phase.
+fn last_rule(task: &super::Simulation<'_>) -> String {
     let moved = task.told.iter().rfind(|entry| entry.from.as_ref() != Some(&entry.to)).expect("it moved");
-    assert_eq!(moved.rule.as_deref(), Some("completed-passed-partly"));
+    moved.rule.clone().unwrap_or_default()
+}
+
+#[test]
+fn an_end_without_a_passed_gate_says_that_an_area_was_skipped() {
+    let skips = |job: &super::Job<'_>| {
+        let diagnosis = json!({"status": "skipped", "severity": "none", "issues": []});
+        let skipped = json!({"stateUpdates": {"diagnosis.docs": diagnosis}});
+        (job.action.as_str() == "diagnose_docs").then_some(skipped)
+    };
+    // Four urgent issues without a remedy: nothing is left to do. With a fix that fails: a person stops.
+    for (fixes, rule) in [(false, "completed-unpassed-partly"), (true, "completed-enough-partly")] {
+        let mut task = begun(&json!({}));
+        task.run(Mode::Auto, &mut |job| {
+            let work = match job.action.as_str() {
+                "diagnose_context" => found("context", &["high"; 4]),
+                "propose_fixes" if !fixes => json!({"stateUpdates": {"proposed_fixes": []}}),
+                "verify" => super::verified(job, |_| "fail"),
+                _ => skips(job).unwrap_or_else(|| plain(job)),
+            };
+            reply(job, &work)
+        });
+        assert_eq!((task.phase().as_str(), last_rule(&task).as_str()), ("completed", rule));
+    }
 }
 
 /// A report that is empty, or whose bytes are those of the iteration before, is no report.
