@@ -243,13 +243,13 @@ impl Writer<'_> {
         let tasks = due.map(|(judged, to)| self.task_commit(store, judged, &to.steps));
         let mut tasks = tasks.collect::<Result<Vec<_>, _>>()?;
         let is_one = self.workspace.batches();
-        let planned = self.planned(store, &mut tasks, is_one)?;
+        let (planned, has_kept) = self.planned(store, &mut tasks, is_one)?;
         let number_of_steps: usize = tasks.iter().map(|task| task.steps.len()).sum();
         let mut records: VecDeque<RecordFiles> = tasks.into_iter().map(|task| task.record).collect();
         let committed = transaction.commit(&planned)?;
         let head = transaction.head().clone();
         drop(transaction);
-        let mut ids = committed.commits.iter().copied();
+        let mut ids = committed.commits.iter().copied().skip(usize::from(has_kept));
         let mut next = || if is_one { ids.clone().next() } else { ids.next() };
         let has_several = is_one && number_of_steps > 1;
         let mut outcomes = Vec::new();
@@ -294,6 +294,10 @@ impl Writer<'_> {
             };
             let workflow = judged.workflow();
             self.refuse_data(workflow, &steps)?;
+            if judged.state().is_some_and(|state| state.original.is_some()) {
+                // No commit keeps the file that the record replaces.
+                self.keep_copy(&judged.task.state_path(), "original")?;
+            }
             let stamps = self.write_record(&judged.task, &last)?;
             let (commit, head) = (None, head.clone());
             let judged = self.workspace.sight_after(judged, last.placed(decision, commit, head, &stamps));

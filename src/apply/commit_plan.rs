@@ -8,7 +8,7 @@ use crate::scan::ObservedLog;
 use crate::store::{PlannedCommit, Store, Write};
 use crate::survey::evidence::{IGNORED_HINT, ignored};
 use crate::survey::{Error, Sight, TaskRef};
-use crate::view::Message;
+use crate::view::{Message, kept_message};
 use std::mem::take;
 
 /// The steps of one task, and what records them.
@@ -48,14 +48,16 @@ impl Writer<'_> {
     }
 
     /// The commits that record all these steps: a single one if `is_one`, else one for each step, of which the
-    /// first of a task contains its evidence. Returns an error if git has no identity for the sign-off.
+    /// first of a task contains its evidence. The files that are imported are committed first, in one commit;
+    /// also returns whether there is one. Returns an error if git has no identity for the sign-off.
     pub(super) fn planned(
         &self,
         store: &Store,
         tasks: &mut [TaskCommit<'_>],
         is_one: bool,
-    ) -> Result<Vec<PlannedCommit>, Error> {
+    ) -> Result<(Vec<PlannedCommit>, bool), Error> {
         let sign_off = self.sign_off(store)?;
+        let originals = originals(store, tasks, sign_off.as_deref())?;
         // With one commit for all, there are more messages than changes.
         let (mut messages, mut changes) = (Vec::new(), Vec::new());
         for task in tasks {
@@ -74,15 +76,17 @@ impl Writer<'_> {
             }
         }
         let planned = |message, (writes, removes)| PlannedCommit { message, writes, removes, moves: None };
+        let kept = originals.map(|(message, writes)| planned(message, (writes, Vec::new())));
+        let has_kept = kept.is_some();
+        let mut all: Vec<PlannedCommit> = kept.into_iter().collect();
         if !is_one {
             let each = messages.iter().zip(changes);
-            return Ok(each.map(|(message, change)| planned(message.text(), change)).collect());
+            all.extend(each.map(|(message, change)| planned(message.text(), change)));
+        } else if !changes.is_empty() {
+            let (writes, removes): (Vec<Vec<Write>>, Vec<Vec<RepoPath>>) = changes.into_iter().unzip();
+            all.push(planned(Message::text_of_all(&messages), (writes.concat(), removes.concat())));
         }
-        if changes.is_empty() {
-            return Ok(Vec::new());
-        }
-        let (writes, removes): (Vec<Vec<Write>>, Vec<Vec<RepoPath>>) = changes.into_iter().unzip();
-        Ok(vec![planned(Message::text_of_all(&messages), (writes.concat(), removes.concat()))])
+        Ok((all, has_kept))
     }
 
     /// Who signs a commit off, if the settings ask for it. Returns an error if git has no identity.
@@ -123,6 +127,25 @@ pub(super) fn record_writes(
         Write::own(place.state_path(), task.state_path(), record.state.clone(), state),
         Write::own(place.transcript_path(), task.transcript_path(), record.log.clone(), log),
     ]
+}
+
+/// The message and the files of the commit that keeps the files to be imported; `None` if HEAD has them all.
+fn originals(
+    store: &Store,
+    tasks: &[TaskCommit<'_>],
+    sign_off: Option<&str>,
+) -> Result<Option<(String, Vec<Write>)>, Error> {
+    let (mut writes, mut ids) = (Vec::new(), Vec::new());
+    for TaskCommit { judged, .. } in tasks {
+        let Some(original) = judged.state().and_then(|state| state.original.as_ref()) else { continue };
+        let (path, file) = (judged.task.state_path(), judged.observed.state.as_ref());
+        let is_held = store.source_at(judged.head_commit()).holds(&path, original.digest, false)?;
+        if let Some(file) = file.filter(|_| !is_held) {
+            writes.push(Write::evidence(path, file.bytes.clone(), false));
+            ids.push(&judged.task.id);
+        }
+    }
+    Ok((!writes.is_empty()).then(|| (kept_message(&ids, sign_off), writes)))
 }
 
 /// Every declared file of the task as evaluated, and the deletion of those that no longer exist.

@@ -5,11 +5,12 @@ use super::advance::Applied;
 use super::new_id::check_new_id;
 use super::new_place::PlaceWish;
 use super::orders::first_applied;
-use crate::base::{Code, Diagnostic, command, shell_word};
+use crate::base::{Code, Diagnostic, Place, command, shell_word};
 use crate::decide::{self, Recorded, Stamp, Step, initial_state};
 use crate::scan::{Directory, io_error};
 use crate::store::durable;
 use crate::survey::{Error, Sight, TaskRef};
+use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 
 /// A task that was created or adopted.
@@ -67,12 +68,17 @@ impl Writer<'_> {
         let root = &self.workspace.root;
         Directory::make(root, &directory).map_err(|source| io_error(&directory, source))?;
         let written = brief.map(|(path, text)| write_brief(root, &path, text)).transpose()?.flatten();
+        let note = RefCell::new(None);
         let outcomes = self.apply(std::slice::from_ref(&task), false, &|judged| {
             refuse_existing(judged)?;
+            note.replace(imported(judged));
             Ok(self.workspace.after(judged, vec![self.creation(judged, adopted, new.title, &self.stamp())?]))
         });
         match outcomes.and_then(first_applied) {
-            Ok(applied) => Ok(Created { task, adopted, applied }),
+            Ok(mut applied) => {
+                applied.notes.extend(note.into_inner());
+                Ok(Created { task, adopted, applied })
+            }
             Err(error) => {
                 // A brief without its task would be left behind as an untracked task.
                 if let Some(path) = written {
@@ -115,6 +121,11 @@ impl Writer<'_> {
         let mut state = match &judged.recorded {
             Recorded::Known(foreign) => (**foreign).clone(),
             Recorded::New => initial_state(workflow),
+            Recorded::Broken(faults)
+                if let Some(fault) = faults.iter().find(|fault| is_of_original(fault)) =>
+            {
+                return Err(fault.clone().into());
+            }
             Recorded::Lost | Recorded::Broken(_) => {
                 let hint = command(&["orch", "recover", judged.task.id.as_str()]);
                 let message = judged.decision.reason.clone();
@@ -124,15 +135,32 @@ impl Writer<'_> {
         if let Some(title) = title {
             state.title = Some(title.to_owned());
         }
-        let mut transition =
-            decide::create(workflow, if adopted { "the task was adopted" } else { "the task was created" });
-        if let Some(name) = state.phase.as_deref() {
-            let phase = workflow.phase_named(name).ok_or_else(|| unknown_phase(judged, name))?;
-            transition.to = phase.id.clone();
+        if let Some(name) = state.phase.as_deref().filter(|name| workflow.phase_named(name).is_none()) {
+            return Err(unknown_phase(judged, name));
         }
+        let reason = match (&state.original, adopted) {
+            (Some(_), _) => "the state of an older tool was imported",
+            (None, true) => "the task was adopted",
+            (None, false) => "the task was created",
+        };
+        let transition = decide::adopt(workflow, &state, reason);
         let state = decide::apply(workflow, &state, &judged.observed.facts, &transition, stamp);
         Ok(Step { transition, state })
     }
+}
+
+/// The note about the file that the first step imports, if it imports one.
+fn imported(judged: &Sight) -> Option<Diagnostic> {
+    let original = judged.state()?.original.as_ref()?;
+    let message = format!("imported the state of an older tool; left out: {}", original.left_out());
+    let hint = format!("the file as it was: git cat-file blob {}", original.digest.short());
+    let note = Diagnostic::note(Code::StateImported, message).at(Place::file(&judged.task.state_path()));
+    Some(note.hint(hint))
+}
+
+/// Whether a fault is one of a file that is to be imported, so there is nothing to recover.
+fn is_of_original(fault: &Diagnostic) -> bool {
+    matches!(fault.code, Code::ImportInvalid | Code::UnknownPhase)
 }
 
 /// Returns an error if the task has a record on this branch.

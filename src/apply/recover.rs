@@ -85,13 +85,18 @@ impl Writer<'_> {
         Ok((log, from))
     }
 
-    /// Keeps a copy of a file under another name, if it exists.
     fn keep_broken(&self, path: &RepoPath) -> Result<(), Error> {
+        self.keep_copy(path, "broken")
+    }
+
+    /// Keeps a copy of a file beside it, with `suffix` after its name, if it exists. Returns an error if the
+    /// copy cannot be written.
+    pub(super) fn keep_copy(&self, path: &RepoPath, suffix: &str) -> Result<(), Error> {
         let place = path.under(&self.workspace.root);
         let Some(bytes) = durable::read_regular(&place) else { return Ok(()) };
         let extension = place.extension().map(|own| own.to_string_lossy().into_owned()).unwrap_or_default();
-        let mut names = std::iter::once(format!("{extension}.broken"))
-            .chain((2..).map(|number| format!("{extension}.broken.{number}")))
+        let mut names = std::iter::once(format!("{extension}.{suffix}"))
+            .chain((2..).map(|number| format!("{extension}.{suffix}.{number}")))
             .map(|extension| place.with_extension(extension));
         // Earlier copies are never overwritten.
         match names.find(|name| name.symlink_metadata().is_err()) {

@@ -88,6 +88,7 @@ pub fn apply(
     next.history.drain(..surplus);
     next.rev = seq;
     next.foreign = false;
+    next.original = None;
     next.task = Some(facts.task.to_string());
     next.workflow = Some(WorkflowRef { name: workflow.name.clone(), digest: workflow.digest });
     next.phase = Some(transition.to.to_string());

@@ -8,11 +8,11 @@ use super::judge::Judge;
 use super::not_enabled::part_looks_at_files;
 use super::rederive::{rederive, refuse_in_any_case};
 use super::{
-    Facts, GuardPart, HistoryEntry, Kind, Recorded, Stamp, Standing, State, Transition, Truth, apply,
-    confirm, create, document, evaluate, initial_state, override_to, reopen, rollback,
+    Facts, GuardPart, HistoryEntry, Kind, Original, Recorded, Stamp, Standing, State, Transition, Truth,
+    adopt, apply, confirm, document, evaluate, initial_state, is_original, override_to, reopen, rollback,
 };
 use crate::base::pointer::child;
-use crate::base::{Error, PhaseId};
+use crate::base::{Digest, Error, PhaseId};
 use crate::workflow::{Outcome, Workflow};
 use serde_json::Value;
 
@@ -172,9 +172,16 @@ fn taken_over(workflow: &Workflow, facts: &Facts, entry: &HistoryEntry, after: &
     assumed.history.pop()?;
     assumed.rev = assumed.rev.checked_sub(1)?;
     assumed.foreign = true;
+    assumed.original = original_of(entry);
     let before = Recorded::Known(Box::new(assumed.clone()));
     let replayed = follow(workflow, &before, &assumed, facts, entry, Some(after)).ok()?;
     Some(Replayed { standing: Standing::Unverifiable, ..replayed })
+}
+
+/// The file that a step says it imported.
+fn original_of(entry: &HistoryEntry) -> Option<Box<Original>> {
+    let (_, digest) = entry.evidence.iter().find(|(path, _)| is_original(path))?;
+    Some(Box::new(Original { digest: Digest::parse(digest)?, left_out: Vec::new() }))
 }
 
 fn creation(
@@ -188,10 +195,7 @@ fn creation(
     {
         return Err(disproof(entry, "the task already existed and was created again".to_owned()));
     }
-    let mut transition = create(workflow, &entry.reason);
-    if let Some(phase) = state.phase.as_deref().and_then(|name| workflow.phase_named(name)) {
-        transition.to = phase.id.clone();
-    }
+    let transition = adopt(workflow, state, &entry.reason);
     if transition.to != entry.to {
         let message = format!("a task starts in `{}`, not in `{}`", transition.to, entry.to);
         return Err(disproof(entry, message));

@@ -1,6 +1,6 @@
 //! The recorded state of a task as the core sees it; [`crate::record`] defines its file format.
 
-use super::Mode;
+use super::{Mode, Original};
 use crate::base::{
     ActionName, ArtifactName, Diagnostic, Digest, ObjectFormat, PhaseId, Timestamp, WorkflowName, words,
 };
@@ -54,6 +54,8 @@ pub struct State {
     pub extra: Map<String, Value>,
     /// Whether another tool wrote the state (it has no version); such a state is read with defaults.
     pub foreign: bool,
+    /// The file of an older tool that the state was imported from, until the first step is recorded.
+    pub original: Option<Box<Original>>,
 }
 
 /// The results of a task's actions. Its counters never decrease.

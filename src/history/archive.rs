@@ -3,7 +3,8 @@
 use super::logs::{LogBytes, LogPool};
 use crate::base::{Digest, ObjectFormat, RepoPath, Timestamp};
 use crate::config;
-use crate::record::phase_key_in;
+use crate::decide::State;
+use crate::record::{RecordReading, phase_key_in, read_foreign, read_state};
 use crate::scan::{FileSet, Source, ValidationCache};
 use crate::store::{Store, TreeSource};
 use crate::survey::setting::{InSource, OnDisk, Setting};
@@ -119,6 +120,24 @@ impl<'s> Archive<'s> {
         key(near)
             .or_else(|| key(self.read.shipped(self.store.format())))
             .unwrap_or_else(|| phase_key_in(state).unwrap_or("phase").to_owned())
+    }
+
+    /// The state of another tool, as the workflow of this name reads it; `None` if it is not one, or cannot be
+    /// read.
+    pub(super) fn foreign(&self, near: &Setting, name: &str, text: &str, value: &Value) -> Option<State> {
+        // A state of orch names the events that it folds.
+        if value.get("heads").is_some() {
+            return None;
+        }
+        let read = |setting: &Setting| {
+            let loaded = setting.workflow(name).ok()?;
+            Some(read_foreign(loaded.workflow()?, text, value))
+        };
+        match read(near).or_else(|| read(self.read.shipped(self.store.format()))) {
+            Some(RecordReading::Foreign(state)) => Some(*state),
+            Some(_) => None,
+            None => read_state(value, text, &self.phase_key(near, name, value)).ok(),
+        }
     }
 
     /// The bytes of a blob; `None` if this clone does not have it. Returns an error if git cannot read it.

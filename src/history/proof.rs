@@ -7,10 +7,11 @@ use super::new_steps::NewSteps;
 use super::record::{StateCheck, TaskRecord, Unread, is_foreign, missing_end};
 use super::trailers::ToldStep;
 use crate::base::{Digest, command};
-use crate::decide::{Kind, Proof, Standing, State};
+use crate::decide::{Kind, Proof, Standing, State, import_of, is_original};
 use crate::record::LogEvent;
 use crate::survey::snapshot::{Snapshot, first};
 use crate::survey::{Error, TaskRef};
+use serde_json::Value;
 use std::collections::HashSet;
 use std::sync::Arc;
 
@@ -367,6 +368,10 @@ impl Proving<'_> {
                 "state.json is there without the log that it folds"
             }
             (Some(_), Some(_)) if had_log => "the commit replaces the record with a state without a history",
+            (Some(_), Some(value)) if self.is_importable(value) => {
+                let why = "the state of an older tool, which `orch new` imports";
+                return Ok(Some(Proof::bare(Standing::Claimed, why)));
+            }
             (Some(_), Some(_)) => {
                 let why = "a state without a record: no log shows how the task reached its phase";
                 return Ok(Some(Proof::bare(Standing::Unverifiable, why)));
@@ -374,6 +379,16 @@ impl Proving<'_> {
         };
         let stood = archive.stood(parents, task, None, after.source)?;
         Ok(Some(stood.map_or_else(|| Proof::forged(why), restored_from)))
+    }
+
+    /// Whether the workflow of the task imports this state.
+    fn is_importable(&self, value: &Value) -> bool {
+        let RecordChange { task, befores, after, .. } = *self.change;
+        let mut settings = befores.iter().chain([after]).map(|snapshot| snapshot.setting);
+        settings.any(|setting| {
+            let loaded = setting.workflow(task.workflow.as_str()).ok();
+            loaded.as_ref().and_then(|loaded| import_of(loaded.workflow()?, value)).is_some()
+        })
     }
 
     /// The fault of a line that no side contains.
@@ -451,7 +466,16 @@ impl Proving<'_> {
             return None;
         }
         let name = archive.logs().workflow_name(&self.added)?;
-        old.foreign(&archive.phase_key(before.setting, name.as_str(), &old.value()?))
+        if old.state.is_some() {
+            return old.foreign(archive, before.setting, name.as_str());
+        }
+        // A squash leaves no commit that holds the imported file, but git may still have it.
+        let events = archive.logs().sorted(self.added.iter().copied());
+        let first = archive.logs().event(events.first()?)?.clone();
+        let (_, digest) = first.entry.evidence.iter().find(|(path, _)| is_original(path))?;
+        let bytes = archive.blob(Digest::parse(digest)?).ok()??;
+        let text = std::str::from_utf8(&bytes).ok()?;
+        archive.foreign(before.setting, name.as_str(), text, &serde_json::from_str(text).ok()?)
     }
 }
 

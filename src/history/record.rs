@@ -3,7 +3,7 @@
 use super::archive::Archive;
 use super::logs::{LogBytes, LogPool, ReadLog};
 use crate::base::{Code, Digest, RepoPath, with_line_feeds};
-use crate::decide::{HistoryEntry, State, difference, document};
+use crate::decide::{HistoryEntry, State, difference, document, is_original};
 use crate::record::{LogExtent, log_extent_in, read_state, sides, write_state};
 use crate::scan::{Content, Source};
 use crate::survey::setting::Setting;
@@ -95,9 +95,10 @@ impl TaskRecord {
         serde_json::from_slice(&self.state.as_ref()?.bytes).ok()
     }
 
-    /// The state that another tool wrote. `phase_key` is the key of its phase.
-    pub(super) fn foreign(&self, phase_key: &str) -> Option<State> {
-        read_state(&self.value().filter(is_foreign)?, "", phase_key).ok()
+    /// The state that another tool wrote, as the workflow of this name in `near` reads it.
+    pub(super) fn foreign(&self, archive: &Archive<'_>, near: &Setting, name: &str) -> Option<State> {
+        let text = std::str::from_utf8(&self.state.as_ref()?.bytes).ok()?;
+        archive.foreign(near, name, text, &self.value()?)
     }
 
     /// Whether the state contains conflict markers.
@@ -155,16 +156,14 @@ impl StateCheck<'_> {
             firsts = vec![before];
         }
         let Some(adopted) = firsts.first().and_then(|first| pool.state_at(first).ok()) else { return false };
-        let name = pool.workflow_name(&firsts);
-        let phase_keys = self
-            .settings
-            .iter()
-            .filter_map(|setting| Some(self.archive.phase_key(setting, name.as_ref()?.as_str(), value)));
-        phase_keys.into_iter().any(|phase_key| {
-            read_state(value, "", &phase_key).is_ok_and(|foreign| {
-                foreign.phase == adopted.phase
-                    && foreign.extra.iter().all(|(key, value)| adopted.extra.get(key) == Some(value))
-            })
+        let Some(name) = pool.workflow_name(&firsts) else { return false };
+        let Some(Ok(text)) = self.record.state.as_ref().map(|file| std::str::from_utf8(&file.bytes)) else {
+            return false;
+        };
+        let read = |setting: &&Setting| self.archive.foreign(setting, name.as_str(), text, value);
+        self.settings.iter().filter_map(read).any(|foreign| {
+            foreign.phase == adopted.phase
+                && foreign.extra.iter().all(|(key, value)| adopted.extra.get(key) == Some(value))
         })
     }
 
@@ -239,7 +238,7 @@ pub(super) fn missing_end(
     let moved = |entry: &&HistoryEntry| entry.from.as_ref() != Some(&phase.id) && entry.to == phase.id;
     let last = state.history.iter().rev().find(moved).filter(|_| phase.terminal)?;
     // Code changes later; the parent commit of the step proves it.
-    let mut files = last.evidence.iter().filter(|(name, _)| !is_tree_name(name));
+    let mut files = last.evidence.iter().filter(|(name, _)| !is_tree_name(name) && !is_original(name));
     files.find_map(|(name, digest)| {
         let is_there = match source.read(&task.file(name).ok()?, u64::MAX - 1).ok()? {
             Content::Absent | Content::TooLarge(_) => true,

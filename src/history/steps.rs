@@ -5,7 +5,7 @@ use super::new_steps::{NewStep, NewSteps};
 use crate::base::{ArtifactName, Digest, PhaseId};
 use crate::decide::{
     Approval, Disproof, HistoryEntry, Kind, Proof, ProvenStep, Replayed, Stamp, Standing, State, choose,
-    refute, replay, replay_record,
+    is_original, refute, replay, replay_record,
 };
 use crate::scan::{Observed, Source};
 use crate::survey::code::{Told, code_out_of_reach, guesses, told};
@@ -198,7 +198,7 @@ impl NewSteps<'_> {
             let content = || self.after.source.read(&self.task.file(name).ok()?, u64::MAX - 1).ok();
             let is_here =
                 || content().zip(Digest::parse(digest)).is_some_and(|(here, digest)| here.is_blob(digest));
-            is_tree_name(name) || is_here()
+            is_tree_name(name) || is_original(name) || is_here()
         };
         let mut evidence = self.steps[index].entry().evidence.iter();
         evidence.find(|(name, digest)| !is_renewed(name) && !kept(name, digest)).map(|(name, _)| name.clone())
@@ -206,7 +206,8 @@ impl NewSteps<'_> {
 
     /// Why the evidence here differs from the record, if it does.
     fn other_evidence(&self, entry: &HistoryEntry, observed: &Observed) -> Option<String> {
-        entry.evidence.iter().find_map(|(name, recorded)| {
+        let evidence = entry.evidence.iter().filter(|(name, _)| !is_original(name));
+        evidence.into_iter().find_map(|(name, recorded)| {
             let path = self.task.file(name).ok()?;
             let trees = observed.facts.artifacts.values().flatten().filter(|file| file.is_tree);
             let present = match trees.into_iter().find(|tree| tree.path == *name) {

@@ -22,7 +22,7 @@ pub use fold::{FoldCache, FoldError, RecordedStep, record_steps};
 pub use json_patch::{JsonPatchOp, MissingPlace, apply_patch, diff};
 pub use log::{EventLog, LogFault, LogFaultKind, LogPeek, has_lost_events, whole_lines};
 pub use log_event::{LogEvent, NotAnEvent};
-pub use reading::{RecordReading, StateDefect, StateText, believed_state, read_record};
+pub use reading::{RecordReading, StateDefect, StateText, believed_state, read_foreign, read_record};
 pub use state::{StateFault, log_extent_in, phase_key_in, read_state, write_state};
 
 /// The file name of a task's state.

@@ -6,7 +6,7 @@ use super::log::{EventLog, LogFault, LogPeek};
 use super::seal;
 use super::state::{StateFault, log_extent_in, read_state};
 use crate::base::{Code, Digest};
-use crate::decide::{Conflict, State, difference, document};
+use crate::decide::{Conflict, ImportFault, State, difference, document, import, import_of};
 use crate::workflow::Workflow;
 use serde_json::Value;
 
@@ -35,6 +35,8 @@ pub enum RecordReading {
     },
     /// There is no log, and another tool wrote the state.
     Foreign(Box<State>),
+    /// There is no log, and the state is that of an older tool, which the workflow cannot import.
+    ImportFaults(Vec<ImportFault>),
     /// There is no log, and the state is invalid.
     StateFaults(Vec<StateFault>),
     /// There is no log, and the state is not JSON.
@@ -136,9 +138,24 @@ fn without_log(workflow: &Workflow, state: Option<StateText<'_>>) -> RecordReadi
     if value.get("heads").is_some() {
         return RecordReading::LogGone;
     }
-    match read_state(value, text, &workflow.phase_key) {
+    read_foreign(workflow, text, value)
+}
+
+/// Reads the state of another tool, which has no log beside it. The state of an older tool that the workflow
+/// knows is imported.
+#[must_use]
+pub fn read_foreign(workflow: &Workflow, text: &str, value: &Value) -> RecordReading {
+    let map = import_of(workflow, value);
+    let phase_key = map.map_or(workflow.phase_key.as_str(), |_| "");
+    let foreign = match read_state(value, text, phase_key) {
+        Ok(foreign) => foreign,
+        Err(faults) => return RecordReading::StateFaults(faults),
+    };
+    let Some(map) = map else { return RecordReading::Foreign(Box::new(foreign)) };
+    let digest = workflow.digest.format().blob(text.as_bytes());
+    match import(workflow, map, value, digest, foreign) {
         Ok(state) => RecordReading::Foreign(Box::new(state)),
-        Err(faults) => RecordReading::StateFaults(faults),
+        Err(faults) => RecordReading::ImportFaults(faults),
     }
 }
 

@@ -168,6 +168,7 @@ impl StateReader {
                 .map(|(key, value)| (key.clone(), value.clone()))
                 .collect(),
             foreign,
+            original: None,
         }
     }
 
@@ -400,6 +401,7 @@ mod tests {
             updated_at: Some(Timestamp::from_seconds(1_000_000_000)),
             extra: Map::from_iter([("counter".to_owned(), json!(3))]),
             foreign: false,
+            original: None,
         }
     }
 

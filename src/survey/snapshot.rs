@@ -7,7 +7,7 @@ use super::glance::Glance;
 use super::setting::Setting;
 use super::{CodeAt, Error, Loaded, TaskRef, UsableWorkflow};
 use crate::base::{Code, Diagnostic, Digest, Place, RepoPath, TaskId, WorkflowName, command, shell_word};
-use crate::decide::{Recorded, State};
+use crate::decide::{ImportFault, Original, Recorded, State, import_of, refused_import};
 use crate::record::{
     EventLog, FoldCache, LogFault, LogPeek, RecordReading, STATE_FILE, StateDefect, StateFault, StateText,
     TRANSCRIPT_FILE, believed_state, read_record, sides,
@@ -253,7 +253,7 @@ impl Snapshot<'_> {
             let recorded = match within.recorded_by_end(task, workflow, &mut observed)? {
                 Some(state) => Recorded::Known(Box::new(state)),
                 None => {
-                    let (recorded, notes) = recorded(task, workflow, &observed);
+                    let (recorded, notes) = self.recorded(task, workflow, &observed);
                     observed.facts.diagnostics.extend(notes);
                     recorded
                 }
@@ -269,6 +269,39 @@ impl Snapshot<'_> {
         }
         let message = format!("the record of `{}` names a different workflow at every read", task.id);
         Err(Error::new(Code::Unstable, message))
+    }
+
+    /// The recorded state of a task according to its own files, and findings about them. Imported data that the
+    /// schema of the workflow rejects is a fault of the original.
+    fn recorded(
+        &self,
+        task: &TaskRef,
+        workflow: &Workflow,
+        observed: &Observed,
+    ) -> (Recorded, Vec<Diagnostic>) {
+        let (recorded, mut notes) = recorded(task, workflow, observed);
+        let Recorded::Known(state) = &recorded else { return (recorded, notes) };
+        let (Some(original), Some(file)) = (&state.original, &observed.state) else {
+            return (recorded, notes);
+        };
+        let (path, text) = (task.state_path(), String::from_utf8_lossy(&file.bytes));
+        let faults = self.refused_import(workflow, state, &text);
+        if faults.is_empty() {
+            notes.push(import_note(task, &path, original));
+            return (recorded, notes);
+        }
+        let faults = faults.into_iter().map(|fault| import_fault(&path, &text, fault));
+        (Recorded::Broken(faults.collect()), notes)
+    }
+
+    /// What the schema of the state says against imported data.
+    fn refused_import(&self, workflow: &Workflow, state: &State, text: &str) -> Vec<ImportFault> {
+        let Some(schema) = &workflow.state.schema else { return Vec::new() };
+        let Ok(original) = serde_json::from_str(text) else { return Vec::new() };
+        let Some(map) = import_of(workflow, &original) else { return Vec::new() };
+        let problems = self.setting.schemas.refuses(schema, &serde_json::Value::Object(state.extra.clone()));
+        let told = problems.into_iter().map(|problem| (problem.pointer, problem.message));
+        refused_import(map, &original, told)
     }
 
     /// The workflow that the last event of a task's log names; `None` if there is no event.
@@ -412,6 +445,10 @@ fn recorded(task: &TaskRef, workflow: &Workflow, observed: &Observed) -> (Record
             let text = text.as_deref().unwrap_or_default();
             broken(faults.into_iter().map(|fault| state_fault(&path, text, fault)).collect())
         }
+        RecordReading::ImportFaults(faults) => {
+            let text = text.as_deref().unwrap_or_default();
+            broken(faults.into_iter().map(|fault| import_fault(&path, text, fault)).collect())
+        }
         RecordReading::StateUnreadable => {
             let unread = observed.state.iter().flat_map(|file| file.problems.clone());
             let conflicted = bytes.and_then(|bytes| conflicted(task, &path, bytes));
@@ -477,10 +514,28 @@ fn folded_note(path: &RepoPath, because: &StateDefect) -> Diagnostic {
 }
 
 fn state_fault(path: &RepoPath, text: &str, fault: StateFault) -> Diagnostic {
-    let (offset, length) = crate::scan::span(text, &fault.pointer).unwrap_or((0, 0));
+    Diagnostic::error(fault.code, fault.message).at(place_in(path, text, fault.pointer))
+}
+
+fn import_fault(path: &RepoPath, text: &str, fault: ImportFault) -> Diagnostic {
+    let place = place_in(path, text, fault.pointer);
+    Diagnostic::error(fault.code, fault.message).at(place).hint(fault.hint)
+}
+
+/// The place of the value at a JSON pointer.
+fn place_in(path: &RepoPath, text: &str, pointer: String) -> Place {
+    let (offset, length) = crate::scan::span(text, &pointer).unwrap_or((0, 0));
     let mut place = Place::at(path.as_str(), text, offset, length);
-    place.pointer = Some(fault.pointer);
-    Diagnostic::error(fault.code, fault.message).at(place)
+    place.pointer = Some(pointer);
+    place
+}
+
+/// The note that a state will be imported, and what it has that its workflow has no place for.
+fn import_note(task: &TaskRef, path: &RepoPath, original: &Original) -> Diagnostic {
+    let message =
+        format!("this is the state of an older tool; importing it leaves out {}", original.left_out());
+    let hint = format!("{}; the file itself stays in git", command(&["orch", "new", task.id.as_str()]));
+    Diagnostic::note(Code::StateImported, message).at(Place::file(path)).hint(hint)
 }
 
 /// The faults of a log; `None` if every line is an event whose predecessors are present.

@@ -94,6 +94,18 @@ impl Message<'_> {
     }
 }
 
+/// The message of the commit that keeps files of older tools before they are imported.
+#[must_use]
+pub fn kept_message(tasks: &[&TaskId], sign_off: Option<&str>) -> String {
+    let names = joined(tasks.iter().map(ToString::to_string), "tasks");
+    let body = wrap("The next commit imports it, and replaces the file by the record of orch.", WIDTH);
+    let mut out = format!("orch({names}): keep the state of the older tool\n\n{}\n", body.join("\n"));
+    if let Some(name) = sign_off {
+        out.push_str(&format!("\nSigned-off-by: {}\n", one_line(name)));
+    }
+    out
+}
+
 /// The first line of a message, on one line whatever the template and the names contain. With several steps,
 /// a placeholder stands for the values of all: of a task, the phase that it left first and the one that it
 /// entered last.

@@ -2,9 +2,13 @@
 
 use super::compile::{Compiler, KnownNames, clamp, is_reserved};
 use super::place::bad_path;
-use super::raw::{RawAction, RawAsk, RawLimits, Text};
-use super::{Action, Ask, Guard, Limits, Times, Types};
+use super::raw::{RawAction, RawAsk, RawImport, RawLimits, Text};
+use super::{Action, Ask, Guard, ImportValue, Limits, StateImport, Times, Types};
+use crate::base::pointer::child;
 use crate::base::{ActionName, ArtifactName, Code, Diagnostic, Period, Spanned};
+
+/// What the expressions of `[state.import]` read.
+const ORIGINAL: &str = "original";
 
 impl Compiler<'_> {
     pub(super) fn action(&mut self, raw: &RawAction, known: &KnownNames<'_>) -> Option<Action> {
@@ -130,6 +134,47 @@ impl Compiler<'_> {
             }
         }
         values
+    }
+
+    /// The map from the state of an older tool.
+    pub(super) fn import(&mut self, raw: &RawImport, phase_key: &str) -> Option<StateImport> {
+        if raw.known_by.is_empty() {
+            let message = "`[state.import]` has no `known_by`, so it would take every state for the original";
+            let hint = "name JSON pointers that only the states of the older tool have";
+            self.problem(&raw.span, Diagnostic::error(Code::WorkflowMissingKey, message).hint(hint));
+        }
+        self.pointers(&raw.known_by);
+        self.pointers(raw.phase.as_slice());
+        let mut defines: Vec<(String, Guard)> = Vec::new();
+        for (name, text) in &raw.defines {
+            let guard = self.import_value(text, &defines);
+            defines.push((name.value.clone(), guard));
+        }
+        let mut data = Vec::new();
+        for (place, text) in &raw.data {
+            self.writable(std::slice::from_ref(place), phase_key);
+            let value = if text.value.starts_with('/') {
+                ImportValue::Copy(text.value.clone())
+            } else {
+                ImportValue::Computed(self.import_value(text, &defines))
+            };
+            data.push((place.value.clone(), value));
+        }
+        let phase = raw.phase.as_ref().map_or_else(|| child("", phase_key), |phase| phase.value.clone());
+        Some(StateImport { known_by: values_of(&raw.known_by), phase, defines, data })
+    }
+
+    /// An expression over the original and the earlier definitions.
+    fn import_value(&mut self, text: &Text, defines: &[(String, Guard)]) -> Guard {
+        let guard = self.guard(text);
+        let known = || std::iter::once(ORIGINAL).chain(defines.iter().map(|(name, _)| name.as_str()));
+        for chain in guard.chains() {
+            if known().all(|name| name != chain[0]) {
+                let root = self.inner(text, &chain[0]);
+                self.unknown(&root, Code::GuardUnknownName, "name", known().collect::<Vec<_>>().into_iter());
+            }
+        }
+        guard
     }
 
     /// Whether each is a JSON pointer to something that does not belong to `orch`.

@@ -142,6 +142,7 @@ impl Compiler<'_> {
         self.pointers(&raw.show);
         let keep = self.windows(&raw.keep, &known);
         let rebuild = self.values(&raw.rebuild, &known);
+        let import = raw.import.as_ref().and_then(|import| self.import(import, &phase_key));
         let initial = match &raw.initial {
             Some(initial) => self.phase_id(initial, &phases),
             None => phases.first().map(|phase| phase.id.clone()),
@@ -171,6 +172,7 @@ impl Compiler<'_> {
                 schema,
                 keep,
                 rebuild,
+                import,
                 defaults: raw.defaults.into_iter().map(|(name, value)| (name.value, value)).collect(),
             },
         })

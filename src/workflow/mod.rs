@@ -260,6 +260,30 @@ pub struct StateShape {
     pub keep: Vec<(String, usize)>,
     /// How to rebuild a lost state: JSON pointers, and expressions over the artifacts.
     pub rebuild: Vec<(String, Guard)>,
+    /// How the state of an older tool becomes a state of this workflow.
+    pub import: Option<StateImport>,
+}
+
+/// The map from the state of an older tool to a state of this workflow.
+#[derive(Debug, Clone)]
+pub struct StateImport {
+    /// JSON pointers that the older tool's states have, and no other state has all of them.
+    pub known_by: Vec<String>,
+    /// The JSON pointer to the name of the phase; the aliases of phases count.
+    pub phase: String,
+    /// Named expressions over `original`; each may read the earlier ones.
+    pub defines: Vec<(String, Guard)>,
+    /// JSON pointers into the workflow's own data, and what is put there.
+    pub data: Vec<(String, ImportValue)>,
+}
+
+/// What an imported value comes from.
+#[derive(Debug, Clone)]
+pub enum ImportValue {
+    /// The value at this JSON pointer of the original.
+    Copy(String),
+    /// An expression over `original` and the named expressions.
+    Computed(Guard),
 }
 
 impl Workflow {

@@ -2,7 +2,7 @@
 
 use super::guard::{ITEM, Names, Types, spelled};
 use super::place::source_offset;
-use super::{Artifact, Document, Format, Guard, SchemaText, Workflow, schema_field};
+use super::{Artifact, Document, Format, Guard, ImportValue, SchemaText, Workflow, schema_field};
 use crate::base::pointer::child;
 use crate::base::{Code, Diagnostic, nearest};
 use serde_json::Value;
@@ -127,6 +127,15 @@ pub(super) fn check_types(document: &Document, workflow: &Workflow) -> Vec<Diagn
     }
     for guard in values(workflow) {
         checked(document, guard, &known, &mut findings);
+    }
+    if let Some(import) = &workflow.state.import {
+        let computed = import.data.iter().filter_map(|(_, value)| match value {
+            ImportValue::Computed(guard) => Some(guard),
+            ImportValue::Copy(_) => None,
+        });
+        for guard in import.defines.iter().map(|(_, guard)| guard).chain(computed) {
+            checked(document, guard, &OriginalNames, &mut findings);
+        }
     }
     findings
 }
@@ -318,6 +327,15 @@ fn missing(
         ),
     };
     (format!("{of}, which is {}, has no `{member}`", format.as_str()), hint)
+}
+
+/// What the expressions of `[state.import]` see: a file of which nothing is known.
+struct OriginalNames;
+
+impl Names for OriginalNames {
+    fn types(&self, _path: &[String]) -> Result<Types, (String, String)> {
+        Ok(ANY)
+    }
 }
 
 /// What the named facts of an artifact see: its own data and files.

@@ -2,6 +2,7 @@
 
 mod adopt;
 mod complete;
+mod import;
 mod json;
 mod names;
 mod next;

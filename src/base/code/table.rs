@@ -231,6 +231,10 @@ codes! {
         "The directory of the hooks is used by other repositories, too.",
         "`core.hooksPath` names a directory outside this repository.",
         "Give this repository hooks of its own: `git config --local core.hooksPath .githooks`; or call `orch check --staged` from the shared hook.";
+    ImportInvalid = "import-invalid", Usage,
+        "The state of an older tool cannot be imported.",
+        "A value in it has not the form that the older tool gave it, so the map in `[state.import]` of the workflow yields no valid state.",
+        "Correct the value at the place of the message, then run `orch new TASK` again. The file is not touched until then.";
     Inconsistent = "inconsistent", Finding,
         "An artifact that a phase builds on is missing or invalid.",
         "The file was removed or changed after the phase was entered.",
@@ -559,6 +563,10 @@ codes! {
         "The state was folded from the log, because `state.json` is out of date.",
         "A merge or a rebase changed it, it has conflict markers, or it was deleted.",
         "No action is needed; the next transition rewrites it. During a merge: `orch resolve`.";
+    StateImported = "state-imported", Finding,
+        "`state.json` is that of an older tool, and `orch new` imports it.",
+        "The workflow of the task declares `[state.import]`, and the file has the members that this table names.",
+        "Import it: `orch new TASK`. What the message lists has no place in the workflow; it stays in the original, which git keeps.";
     StateInvalid = "state-invalid", NotNow,
         "`state.json` does not have the form that orch writes.",
         "A value is missing or of the wrong type, often because the file was edited by hand.",

@@ -18,6 +18,10 @@ const SCRATCH: &str = "BRIEF.md";
 /// directory are kept and become part of the task. An untracked task, such as one that a branch switch left
 /// behind, is adopted in the same way.
 ///
+/// A `state.json` of another tool that names a phase of the workflow is adopted there. If the workflow declares
+/// `[state.import]`, as `skill-tuning` and `ccw-loop` do, the state of the older tool is imported: its file is
+/// committed as it is, then replaced, and what has no place in the workflow is listed.
+///
 /// The brief says what is wanted. It becomes a file of the task, `brief.md` in the shipped lifecycle, and the
 /// prompts name it.
 #[derive(Debug, Args)]

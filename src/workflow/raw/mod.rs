@@ -32,6 +32,16 @@ pub(super) struct RawWorkflow {
     pub show: Vec<Text>,
     pub keep: Vec<(Text, Spanned<i64>)>,
     pub rebuild: Vec<(Text, Text)>,
+    pub import: Option<RawImport>,
+}
+
+#[derive(Debug)]
+pub(super) struct RawImport {
+    pub span: Range<usize>,
+    pub known_by: Vec<Text>,
+    pub phase: Option<Text>,
+    pub defines: Vec<(Text, Text)>,
+    pub data: Vec<(Text, Text)>,
 }
 
 #[derive(Debug)]
@@ -197,7 +207,24 @@ impl BlockReader<'_> {
             }
         }
         raw.rebuild = self.named_texts_at(&mut table, "rebuild");
+        if let Some(value) = table.take("import") {
+            let span = value.span();
+            raw.import =
+                self.table_of("import", value, "`[state.import]`").map(|table| self.import(span, table));
+        }
         self.finish(table);
+    }
+
+    fn import(&mut self, span: Range<usize>, mut table: TomlTable<'_, '_>) -> RawImport {
+        let import = RawImport {
+            span,
+            known_by: self.texts_at(&mut table, "known_by"),
+            phase: self.text_at(&mut table, "phase"),
+            defines: self.named_texts_at(&mut table, "define"),
+            data: self.named_texts_at(&mut table, "data"),
+        };
+        self.finish(table);
+        import
     }
 
     fn artifact(&mut self, name: Text, mut table: TomlTable<'_, '_>) -> RawArtifact {

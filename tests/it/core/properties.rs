@@ -161,6 +161,7 @@ fn state() -> impl Strategy<Value = State> {
             updated_at: Some(Timestamp::from_seconds(1_700_000_000)),
             extra: extra.into_iter().collect(),
             foreign,
+            original: None,
         }
     })
 }
