@@ -43,8 +43,9 @@ audit-fuzz: ## The audit at length: many thousands of random histories, honest a
 soak: ## The fault and race tests at length
 	ORCH_SOAK=1 $(CARGO) test --release --test it faults -- --nocapture
 
-formats: ## The tests of git in SHA-256 repositories
+formats: ## The tests of git in repositories of git 3's formats: SHA-256 and reftable
 	GIT_DEFAULT_HASH=sha256 $(CARGO) test --test it -- store odd merge audit hook signing recover
+	GIT_DEFAULT_REF_FORMAT=reftable $(CARGO) test --test it -- store odd merge audit hook signing recover watch faults undo
 
 build:
 	$(CARGO) build --release

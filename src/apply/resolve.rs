@@ -11,7 +11,7 @@ use crate::base::{Code, Diagnostic, Digest, Place};
 use crate::decide::{self, Conflict, HistoryEntry, Kind, Stamp, State, Step};
 use crate::record::{EventLog, FoldCache, FoldError, LogFault};
 use crate::scan::conflict;
-use crate::store::{Operation, durable, resolving};
+use crate::store::{Operation, Store, durable, resolving};
 use crate::survey::{Error, Sight, TaskRef, UsableWorkflow};
 use crate::workflow::Workflow;
 use std::sync::Arc;
@@ -136,7 +136,7 @@ impl Writer<'_> {
         if !is_open && (chosen.is_none() || united.sides.iter().any(Vec::is_empty)) {
             return Ok(None);
         }
-        let pending = self.operation().is_some()
+        let pending = self.operation()?.is_some()
             || unmerged.iter().any(|one| one.path.below(&task.directory).is_some());
         let chosen = chosen.filter(|_| !united.sides.iter().any(Vec::is_empty));
         let (how, commit) = match (chosen, folded) {
@@ -165,10 +165,9 @@ impl Writer<'_> {
         Ok(Some(Resolved::Settled(Box::new(settlement))))
     }
 
-    /// The git operation in progress, if there is one.
-    #[must_use]
-    pub fn operation(&self) -> Option<Operation> {
-        self.workspace.store.as_ref()?.operation()
+    /// The git operation in progress, if there is one. Returns an error if git fails.
+    pub fn operation(&self) -> Result<Option<Operation>, Error> {
+        self.workspace.store.as_ref().map_or(Ok(None), Store::operation)
     }
 
     /// Whether any path of the repository is unmerged. Returns an error if git fails.

@@ -90,18 +90,15 @@ impl Store {
         let mut walk = self.repo.revwalk()?;
         walk.set_sorting(Sort::TOPOLOGICAL | Sort::REVERSE)?;
         walk.push(self.oid(to)?)?;
-        match known {
-            KnownRefs::Remotes => walk.hide_glob("refs/remotes/*")?,
-            KnownRefs::AllBut(pushed) => {
-                for reference in self.repo.references()? {
-                    let reference = reference?;
-                    let Ok(commit) = reference.peel_to_commit() else { continue };
-                    // In a post-receive hook the ref has already moved and must not hide the new commits.
-                    let is_pushed = reference.name() == Ok(pushed) || commit.id() == self.oid(to)?;
-                    if !is_pushed {
-                        walk.hide(commit.id())?;
-                    }
-                }
+        let (prefix, pushed) = match known {
+            KnownRefs::Remotes => ("refs/remotes/", None),
+            KnownRefs::AllBut(pushed) => ("refs/", Some(pushed)),
+        };
+        for (name, commit) in self.tips(prefix)? {
+            // In a post-receive hook the ref has already moved and must not hide the new commits.
+            let is_pushed = pushed.is_some_and(|pushed| name == pushed || digest(commit) == to);
+            if !is_pushed {
+                walk.hide(commit)?;
             }
         }
         walk.map(|id| self.visited(id?, &[])).collect()

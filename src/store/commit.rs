@@ -4,13 +4,14 @@ use super::durable::Prepared;
 use super::index::{IndexChange, refuse_unmerged};
 use super::journal::{Journal, JournalFile, MovedDirectory, PlacedFile};
 use super::lock_wait::{LockWait, PATIENCE};
+use super::ref_tables::RefMove;
 use super::sign::Person;
 use super::tree::entry_at;
 use super::{Error, Head, Store, digest, durable};
 use crate::base::{Class, Code, Digest, RepoPath};
 use crate::scan::{FileStamp, io_error};
 use git2::build::TreeUpdateBuilder;
-use git2::{ErrorCode, FileMode, Index, IndexEntry, IndexTime, Oid, Tree};
+use git2::{FileMode, Index, IndexEntry, IndexTime, Oid, Tree};
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io;
@@ -101,9 +102,6 @@ pub struct Transaction<'s> {
     committer: git2::Signature<'static>,
     _lock: File,
 }
-
-/// How long to try to take git's lock of the branch.
-const BRANCH_PATIENCE: Duration = Duration::from_secs(1);
 
 impl Store {
     /// Begins a transaction: takes the lock, checks that the repository allows a commit now, and completes
@@ -243,11 +241,11 @@ impl<'s> Transaction<'s> {
         if store.head()? != self.head || !self.is_as_judged(journal) {
             return Err(Error::moved());
         }
-        let mut branch = self.lock_branch()?;
-        store.finish_index_update(index, &journal.index)?;
         let subject = planned.last().and_then(|one| one.message.lines().next()).unwrap_or_default();
-        let log = format!("commit: {subject}");
-        branch.set_target(&journal.reference, store.oid(journal.new)?, Some(&self.committer), &log)?;
+        let message = format!("commit: {subject}");
+        let (name, from, to) = (journal.reference.as_str(), self.head.commit, journal.new);
+        let branch = store.lock_reference(RefMove { name, from, to, message: &message }, &self.committer)?;
+        store.finish_index_update(index, &journal.index)?;
         branch.commit()?;
         Ok((prepared, left_staged))
     }
@@ -282,11 +280,11 @@ impl<'s> Transaction<'s> {
         let store = self.store;
         let is_judged = |file: &JournalFile| store.blob_on_disk(&file.path) == file.before;
         let stamps = prepared.place(journal.files.iter().map(is_judged))?;
-        let reference = store.reference_file(&journal.reference);
+        let references = store.files_of(&journal.reference);
         let targets = journal.files.iter().map(|file| file.path.under(&store.root));
-        let changed: Vec<PathBuf> = targets.chain([reference.clone()]).collect();
+        let changed: Vec<PathBuf> = targets.chain(references.iter().cloned()).collect();
         let mut places = durable::directories_of(changed.iter().map(PathBuf::as_path));
-        places.push(reference);
+        places.extend(references);
         durable::sync(&places)?;
         for moved in &journal.moves {
             store.move_directory(moved)?;
@@ -453,48 +451,6 @@ impl<'s> Transaction<'s> {
             .collect();
         let reference = self.head.branch.clone().unwrap_or_else(|| "HEAD".to_owned());
         Ok(Journal { reference, new: digest(last), files, moves, index: index.into_values().collect() })
-    }
-
-    /// Locks the branch, which must still be at the commit that was evaluated. While it is locked, no other
-    /// process can move it; dropping the lock leaves it where it is.
-    fn lock_branch(&self) -> Result<git2::Transaction<'s>, Error> {
-        let repo = &self.store.repo;
-        let name = self.head.branch.as_deref().unwrap_or("HEAD");
-        let mut lock = repo.transaction()?;
-        let mut wait = LockWait::at_most(self.store.options.wait.unwrap_or(BRANCH_PATIENCE));
-        while let Err(error) = lock.lock_ref(name) {
-            match error.code() {
-                ErrorCode::Locked if wait.again() => {}
-                ErrorCode::Locked => {
-                    return Err(Error::busy(format!("another git process holds the lock of {name}")));
-                }
-                _ => return Err(error.into()),
-            }
-        }
-        let now = match repo.find_reference(name) {
-            Ok(reference) => reference.target().map(digest),
-            Err(error) if error.code() == ErrorCode::NotFound => {
-                self.refuse_taken_name(name)?;
-                None
-            }
-            Err(error) => return Err(error.into()),
-        };
-        if now == self.head.commit { Ok(lock) } else { Err(Error::moved()) }
-    }
-
-    /// Refuses a first commit on a branch whose name is a directory of another branch, or lies below one.
-    fn refuse_taken_name(&self, name: &str) -> Result<(), Error> {
-        let is_below =
-            |one: &str, other: &str| one.strip_prefix(other).is_some_and(|rest| rest.starts_with('/'));
-        for other in self.store.repo.references()?.names() {
-            let other = other?;
-            if is_below(other, name) || is_below(name, other) {
-                let message = format!("the branch {name} cannot be created, because {other} exists");
-                let hint = "switch to a branch with another name".to_owned();
-                return Err(Error::new(Code::BranchTaken, message).with_hint(hint));
-            }
-        }
-        Ok(())
     }
 }
 

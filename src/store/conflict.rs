@@ -58,10 +58,9 @@ impl Operation {
 }
 
 impl Store {
-    /// The unfinished operation, if there is one.
-    #[must_use]
-    pub fn operation(&self) -> Option<Operation> {
-        Operation::of(self.repo.state())
+    /// The unfinished operation, if there is one. Returns an error if git cannot read what marks it.
+    pub fn operation(&self) -> Result<Option<Operation>, Error> {
+        Ok(Operation::of(self.state()?))
     }
 
     /// The unmerged paths, in order. Returns an error if git fails.

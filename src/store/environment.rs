@@ -8,6 +8,7 @@ use rustix::io::Errno;
 use std::ffi::OsStr;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Once;
 
 /// The git environment variables, read once at the start of the program.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -82,6 +83,7 @@ impl Environment {
         let bare =
             self.work_tree.as_ref().map_or(RepositoryOpenFlags::empty(), |_| RepositoryOpenFlags::BARE);
         let flags = flags | bare | RepositoryOpenFlags::FROM_ENV;
+        allow_reftable();
         let repo = match Repository::open_ext(path, flags, std::iter::empty::<&OsStr>()) {
             Ok(repo) => repo,
             // libgit2 takes a `.git` that it may not read for none.
@@ -96,6 +98,22 @@ impl Environment {
         }
         Ok(Some(repo))
     }
+}
+
+/// Lets libgit2 open a repository whose references are in a reftable. It cannot read them, so `orch` asks git; see
+/// `references`. To be called before a repository is opened or created.
+#[expect(unsafe_code, reason = "libgit2 keeps the extensions that it accepts in a static variable")]
+pub(super) fn allow_reftable() {
+    static ALLOWED: Once = Once::new();
+    ALLOWED.call_once(|| {
+        // SAFETY: libgit2 reads the variable only while it opens or creates a repository. Only this room uses
+        // libgit2, and it calls this function before each of both. `Once` lets a single thread write, and the
+        // others wait until it has written.
+        let allowed = unsafe { git2::opts::set_extensions(&["refstorage"]) };
+        if let Err(error) = allowed {
+            tracing::warn!(%error, "cannot allow repositories with a reftable");
+        }
+    });
 }
 
 /// The nearest `.git` around a directory, if permissions forbid to read it. Opens nothing, because it may be a FIFO.

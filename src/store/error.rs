@@ -16,18 +16,30 @@ pub(super) fn opening(path: &Path, error: git2::Error) -> Error {
         let message = format!("the repository at {} belongs to another user", top.display());
         return Error::new(Code::UntrustedOwner, message).with_hint(hint);
     }
-    if message.contains("refstorage") {
-        return unsupported("the reftable format");
+    match message.split_once("unsupported extension name ") {
+        Some((_, name)) => unsupported(&format!("`{name}`")),
+        None => error.into(),
     }
-    error.into()
 }
 
-fn unsupported(what: &str) -> Error {
-    Error::new(
-        Code::UnsupportedRepository,
-        format!("the repository uses {what}, which orch does not support"),
-    )
-    .with_hint("use a repository with the files ref format".to_owned())
+/// The repository uses something that `orch` does not know.
+pub(super) fn unsupported(what: &str) -> Error {
+    let message = format!("the repository uses {what}, which orch does not support");
+    let hint = "install a newer orch, or use a repository without it".to_owned();
+    Error::new(Code::UnsupportedRepository, message).with_hint(hint)
+}
+
+/// Converts the fault of a git command that reads or moves references in a reftable.
+pub(super) fn table_fault(fault: GitFault) -> Error {
+    let hint = "install git 2.45 or newer, which the reftable of this repository needs".to_owned();
+    match &fault {
+        GitFault::NoProgram { .. } => Error::from(fault).with_hint(hint),
+        GitFault::Refused { message, .. } if message.contains("unknown repository extension") => {
+            let message = "the repository uses the reftable format, which this git does not support";
+            Error::new(Code::UnsupportedRepository, message).with_hint(hint)
+        }
+        GitFault::Refused { .. } => fault.into(),
+    }
 }
 
 /// The repository at this path has no work tree.

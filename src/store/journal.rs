@@ -10,8 +10,6 @@ use std::ffi::OsString;
 use std::fs;
 use std::io::Write;
 use std::path::PathBuf;
-use std::thread::sleep;
-use std::time::Duration;
 
 /// One batch: the new commit of the branch, and the files and index entries that go with it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -99,9 +97,11 @@ impl Store {
 
     /// Completes or takes back what a killed process left. The caller holds the lock.
     pub(super) fn finish_leftovers(&self) -> Result<(), Error> {
-        let Ok(text) = fs::read(self.own(FILE)) else { return Ok(()) };
+        let path = self.own(FILE);
+        let Ok(text) = fs::read(&path) else { return Ok(()) };
         let Ok(journal) = serde_json::from_slice::<Journal>(&text) else { return self.remove_journal() };
-        self.clear_lock(&journal);
+        let since = path.metadata().and_then(|metadata| metadata.modified()).ok();
+        self.clear_reference_lock(&journal.reference, journal.new, since)?;
         for file in &journal.files {
             self.remove_temporary(&file.path);
         }
@@ -179,37 +179,10 @@ impl Store {
         durable::read_regular(&path.under(&self.root)).map(|bytes| self.format().blob(&bytes))
     }
 
-    /// The file of a branch, or of a detached HEAD.
-    pub(super) fn reference_file(&self, reference: &str) -> PathBuf {
-        match reference {
-            "HEAD" => self.repo.path().join(reference),
-            branch => self.repo.commondir().join(branch),
-        }
-    }
-
-    /// Removes the lock file of the branch if it belongs to the killed process: it contains the batch's last
-    /// commit or nothing, and does not change.
-    fn clear_lock(&self, journal: &Journal) {
-        let mut lock = self.reference_file(&journal.reference).into_os_string();
-        lock.push(".lock");
-        let lock = PathBuf::from(lock);
-        let is_ours = || {
-            let held = fs::read_to_string(&lock).ok()?;
-            (held.trim().is_empty() || held.trim() == journal.new.to_string()).then_some(())
-        };
-        if is_ours().is_some() {
-            sleep(Duration::from_millis(100));
-            if is_ours().is_some() {
-                // Another process may have removed it.
-                let _ = fs::remove_file(&lock);
-            }
-        }
-    }
-
     /// Whether the branch contains the batch's last commit.
     fn has_happened(&self, journal: &Journal) -> Result<bool, Error> {
-        let Ok(reference) = self.repo.find_reference(&journal.reference) else { return Ok(false) };
-        let (now, new) = (reference.peel_to_commit()?.id(), self.oid(journal.new)?);
+        let Some(now) = self.target(&journal.reference)? else { return Ok(false) };
+        let (now, new) = (self.oid(now)?, self.oid(journal.new)?);
         Ok(now == new || (self.repo.find_commit(new).is_ok() && self.repo.graph_descendant_of(now, new)?))
     }
 

@@ -25,6 +25,8 @@ mod lock_wait;
 mod log_file;
 mod ls_files;
 mod message;
+mod ref_tables;
+mod references;
 mod sign;
 mod sources;
 mod sparse;
@@ -57,7 +59,8 @@ pub use sparse::WorkTree;
 pub use staged::{IndexSource, StagedFile};
 
 use blob_cache::BlobCache;
-use git2::{ErrorCode, Oid, Repository};
+use git2::{Oid, Repository};
+use references::RefStorage;
 use sign::Person;
 use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::BTreeMap;
@@ -68,6 +71,7 @@ use std::time::Duration;
 pub struct Store {
     repo: Repository,
     format: ObjectFormat,
+    references: RefStorage,
     root: PathBuf,
     options: StoreOptions,
     environment: Environment,
@@ -161,9 +165,11 @@ impl Store {
             git2::ObjectFormat::Sha1 => ObjectFormat::Sha1,
             git2::ObjectFormat::Sha256 => ObjectFormat::Sha256,
         };
-        Ok(Some(Self {
+        let references = RefStorage::of(&repo)?;
+        let store = Self {
             repo,
             format,
+            references,
             root,
             options: StoreOptions::default(),
             environment: environment.clone(),
@@ -172,7 +178,9 @@ impl Store {
             parts: code::Parts::default(),
             recent: RefCell::default(),
             costs: StoreCosts::default(),
-        }))
+        };
+        store.refuse_old_git()?;
+        Ok(Some(store))
     }
 
     /// The location of this repository, to open it in another thread.
@@ -193,6 +201,7 @@ impl Store {
     /// Creates a repository in an empty directory, with an identity of its own. Returns an error if git
     /// cannot write it.
     pub fn create(directory: &Path) -> Result<(), Error> {
+        environment::allow_reftable();
         let mut options = git2::RepositoryInitOptions::new();
         options.initial_head("main").no_reinit(true);
         let repo = Repository::init_opts(directory, &options)?;
@@ -273,34 +282,6 @@ impl Store {
             blob_bytes: blob_bytes.get(),
             attributes: attributes.get(),
         }
-    }
-
-    /// Reads HEAD. Returns an error if git cannot read it.
-    pub fn head(&self) -> Result<Head, Error> {
-        self.costs.heads.set(self.costs.heads.get() + 1);
-        let head = self.repo.find_reference("HEAD")?;
-        let Some(target) = head.symbolic_target_bytes() else {
-            return Ok(Head { branch: None, commit: head.target().map(digest) });
-        };
-        let name = String::from_utf8_lossy(target).into_owned();
-        let commit = match self.repo.find_reference(&name) {
-            Ok(reference) => Some(digest(reference.peel_to_commit()?.id())),
-            Err(error) if error.code() == ErrorCode::NotFound => None,
-            Err(error) => return Err(error.into()),
-        };
-        Ok(Head { branch: Some(name), commit })
-    }
-
-    /// The directories whose files change when HEAD moves, each with whether its subdirectories count too:
-    /// the git directory of this work tree, that of the repository, and the branches.
-    #[must_use]
-    pub fn head_places(&self) -> Vec<(PathBuf, bool)> {
-        let common = self.repo.commondir();
-        let mut places = vec![(self.repo.path().to_owned(), false), (common.join("refs/heads"), true)];
-        if common != self.repo.path() {
-            places.push((common.to_owned(), false));
-        }
-        places.into_iter().filter_map(|(path, below)| Some((path.canonicalize().ok()?, below))).collect()
     }
 
     /// The author name that git would record in a commit now.

@@ -28,19 +28,6 @@ pub struct TreeSource<'s> {
 }
 
 impl Store {
-    /// The commit that a revision names, in any notation of gitrevisions(7). Returns an error if there is
-    /// none.
-    pub fn resolve(&self, revision: &str) -> Result<Digest, Error> {
-        let object = self.repo.revparse_single(revision).and_then(|object| object.peel(ObjectType::Commit));
-        match object {
-            Ok(commit) => Ok(digest(commit.id())),
-            Err(error) if error.code() == ErrorCode::NotFound || error.code() == ErrorCode::InvalidSpec => {
-                Err(super::error::unknown_revision(revision))
-            }
-            Err(error) => Err(error.into()),
-        }
-    }
-
     /// A source without files.
     #[must_use]
     pub fn empty_source(&self) -> TreeSource<'_> {

@@ -15,7 +15,7 @@ impl Store {
     /// Returns an error if a git operation is unfinished, HEAD is detached or the branch is protected, unless
     /// the options permit it.
     pub(super) fn vet(&self, head: &Head) -> Result<(), Error> {
-        if let Some(operation) = self.operation() {
+        if let Some(operation) = self.operation()? {
             let why = format!("{} is in progress", operation.what);
             return Err(Error::new(Code::OperationOpen, why).with_hint(operation.hint()));
         }
@@ -78,8 +78,8 @@ impl Store {
 
     /// Whether the message of a commit may be open in an editor: it was written after HEAD last moved.
     pub(super) fn message_is_open(&self) -> bool {
-        let written = |name: &str| fs::metadata(self.repo.path().join(name)).and_then(|file| file.modified());
-        match (written("COMMIT_EDITMSG"), written("logs/HEAD")) {
+        let written = |path: PathBuf| fs::metadata(path).and_then(|file| file.modified());
+        match (written(self.repo.path().join("COMMIT_EDITMSG")), written(self.head_log())) {
             (Ok(message), Ok(moved)) => message >= moved,
             (message, _) => message.is_ok(),
         }
@@ -111,7 +111,7 @@ fn open_commit(root: &Path) -> Option<u32> {
 
 /// Whether a git process has one of these directories, or one below them, as its current directory, or an open
 /// file there. A process that may not be inspected counts, because it may be the owner of the lock.
-fn git_works_in(places: &[&Path]) -> bool {
+pub(super) fn git_works_in(places: &[&Path]) -> bool {
     let Ok(processes) = fs::read_dir("/proc") else { return true };
     let places: Vec<PathBuf> = places.iter().filter_map(|place| place.canonicalize().ok()).collect();
     let is_here = |link: &Path| match fs::read_link(link) {

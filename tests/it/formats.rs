@@ -27,6 +27,11 @@ fn in_sha256(story: fn(&World)) {
     ready_with(&[SHA256]).iter().for_each(story);
 }
 
+/// Runs a story in a repository with a reftable.
+fn in_reftable(story: fn(&World)) {
+    ready_with(&["--ref-format=reftable"]).iter().for_each(story);
+}
+
 /// Git finds nothing wrong and nothing left over, and neither does the audit.
 fn sound(world: &World) {
     assert_eq!(world.dirty(), "");
@@ -70,6 +75,11 @@ fn a_whole_life(world: &World) {
 #[test]
 fn a_whole_life_in_sha256() {
     in_sha256(a_whole_life);
+}
+
+#[test]
+fn a_whole_life_in_a_reftable() {
+    in_reftable(a_whole_life);
 }
 
 /// Every digest that a record and a commit message hold is one of the repository.
@@ -132,6 +142,11 @@ fn side_by_side_in_sha256() {
     in_sha256(side_by_side);
 }
 
+#[test]
+fn side_by_side_in_a_reftable() {
+    in_reftable(side_by_side);
+}
+
 /// A packed repository with a commit graph, a first commit by `orch`, and an index that only git writes.
 fn packed_and_new(world: &World) {
     world.orch(&["new", "t"]).succeeds();
@@ -174,6 +189,11 @@ fn merged(world: &World) {
 #[test]
 fn merged_in_sha256() {
     in_sha256(merged);
+}
+
+#[test]
+fn merged_in_a_reftable() {
+    in_reftable(merged);
 }
 
 #[test]

@@ -22,6 +22,7 @@ mod odd;
 mod outputs;
 mod people;
 mod readme;
+mod reftable;
 mod run;
 mod schemas;
 mod setting;

@@ -325,6 +325,16 @@ fn each_crate_of_the_outside_has_one_home() {
 }
 
 #[test]
+fn one_expression_is_unsafe() {
+    let is_unsafe = |(_, _, text): &(String, String, String)| code(text).contains("unsafe ");
+    let found: Vec<_> = sources().into_iter().filter(is_unsafe).collect();
+    let [(name, _, text)] = found.as_slice() else { panic!("{:?}", found.iter().map(|file| &file.0)) };
+    assert_eq!(name, "store/environment.rs");
+    assert_eq!(code(text).matches("unsafe ").count(), 1);
+    assert!(text.contains("        // SAFETY: "), "it says why it is sound");
+}
+
+#[test]
 fn only_the_printer_prints() {
     for (name, _, text) in sources() {
         let code = code(&text);

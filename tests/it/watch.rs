@@ -14,14 +14,14 @@ const PLAN: &str =
     r#"{"id": "p", "title": "T", "brief": "B", "status": "final", "scope": {"in_scope": ["a"]}}"#;
 
 /// A running watch and the lines it prints.
-struct Running {
+pub struct Running {
     child: Child,
     lines: Receiver<String>,
 }
 
 impl Running {
     /// Starts a watch and waits until it watches.
-    fn start(world: &World) -> Self {
+    pub fn start(world: &World) -> Self {
         let mut child = world.orch_spawn(&["watch", "--json"]);
         let stdout = child.stdout.take().expect("piped");
         let (sender, lines) = channel();
@@ -39,7 +39,7 @@ impl Running {
     }
 
     /// Interrupts it as Ctrl-C does; returns the exit code and what it printed since.
-    fn stop(mut self) -> (Option<i32>, Vec<String>) {
+    pub fn stop(mut self) -> (Option<i32>, Vec<String>) {
         assert!(interrupt(&self.child.id().to_string()), "it can be interrupted");
         let status = self.child.wait().expect("it ends");
         (status.code(), self.lines.iter().collect())

@@ -685,8 +685,8 @@ codes! {
         "Wait for that process, and try again.";
     UnsupportedRepository = "unsupported-repository", Usage,
         "The repository uses a format that orch does not support.",
-        "It uses the reftable format, or an extension that is newer than orch.",
-        "Use a repository with the files ref format and without that extension.";
+        "It uses an extension or a ref format that is newer than orch; or a reftable, and git is older than 2.45.",
+        "Install a newer orch or git, or use a repository without that extension.";
     Untracked = "untracked", No,
         "No state of the task is on this branch.",
         "The task has files, but `orch new` was never run for it here, or its state is only in the work directory.",

@@ -103,7 +103,7 @@ fn prepare_message(args: &MessageArgs, context: &Context) -> Result<(), Error> {
     let workspace = Workspace::open_to_look(&context.start, context.caller.environment.clone())?;
     let store = workspace.repository_or_refuse()?;
     // git names no source for the message of a commit that it picks, reverts or rebases.
-    if store.operation().is_some() {
+    if store.operation()?.is_some() {
         return Ok(());
     }
     match workspace.open_task_of_branch()? {

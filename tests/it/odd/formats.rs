@@ -5,28 +5,14 @@ use crate::formats::ready_with;
 use crate::harness::World;
 use std::fs;
 
-pub const ROWS: [Row; 5] = [
+pub const ROWS: [Row; 6] = [
     ("SHA-256 object format", sha256),
     ("reftable", reftable),
+    ("a format or extension that `orch` does not know", unknown),
     ("shallow clone", shallow),
     ("partial clone", partial),
     ("alternates (`git clone --shared`, `--reference`)", alternates),
 ];
-
-/// Every command refuses a repository of this kind with these words, and leaves it alone.
-fn refused(options: &[&str], words: &str) {
-    let world = World::without_git();
-    world.git(&[&["init", "-q", "-b", "main"], options].concat());
-    world.write("tasks/t/planning/plan.json", "{}");
-    let seen = || world.git(&["status", "--porcelain", "-uall", "--ignored"]);
-    let before = seen();
-    for command in [&["new", "t"][..], &["status"], &["suggest"], &["watch", "--once"], &["init"]] {
-        let ended = world.orch(command).ends(2).reports(words);
-        assert!(ended.stderr.contains("hint: use a repository with the files"), "{ended:?}");
-    }
-    assert_eq!(seen(), before);
-    assert!(!world.path(".git/orch").exists());
-}
 
 #[test]
 fn sha256() {
@@ -37,7 +23,30 @@ fn sha256() {
 
 #[test]
 fn reftable() {
-    refused(&["--ref-format=reftable"], "the reftable format");
+    if let Some(world) = ready_with(&["--ref-format=reftable"]) {
+        works(&world, ".");
+    }
+}
+
+/// Every command refuses a repository of this kind with these words, and leaves it alone.
+#[test]
+fn unknown() {
+    for (key, value, words) in [
+        ("extensions.refStorage", "stones", "the repository uses the ref format `stones`"),
+        ("extensions.newer", "true", "the repository uses `extensions.newer`"),
+    ] {
+        let world = World::without_git();
+        world.git(&["init", "-q", "-b", "main"]);
+        world.write("tasks/t/planning/plan.json", "{}");
+        world.git(&["config", "core.repositoryFormatVersion", "1"]);
+        world.git(&["config", key, value]);
+        for command in [&["new", "t"][..], &["status"], &["suggest"], &["watch", "--once"], &["init"]] {
+            let ended = world.orch(command).ends(2).reports(words);
+            assert!(ended.stderr.contains("hint: install a newer orch"), "{ended:?}");
+        }
+        assert!(!world.path(".git/orch").exists());
+        assert!(!world.path("orch.toml").exists());
+    }
 }
 
 #[test]

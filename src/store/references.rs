@@ -1,0 +1,287 @@
+//! The references of a repository: HEAD, the branches, and what marks an unfinished pick or revert.
+//!
+//! libgit2 reads and locks references that are files. Those in a reftable are read and moved by git; see
+//! [`RefTables`]. No other file of this room knows the difference.
+
+use super::error::{unknown_revision, unsupported};
+use super::lock_wait::LockWait;
+use super::ref_tables::{RefMove, RefTables, TableLock};
+use super::{Error, Head, Store, digest};
+use crate::base::{Code, Digest};
+use git2::{ErrorCode, ObjectType, Oid, Repository, RepositoryState};
+use std::fs;
+use std::path::PathBuf;
+use std::thread::sleep;
+use std::time::{Duration, SystemTime};
+
+/// How a repository stores its references.
+pub(super) enum RefStorage {
+    /// In files below the git directory.
+    Files,
+    /// In a reftable.
+    Tables(RefTables),
+}
+
+impl RefStorage {
+    /// Reads the format from the configuration. Returns an error if `orch` does not know it.
+    pub(super) fn of(repo: &Repository) -> Result<Self, Error> {
+        match repo.config()?.get_string("extensions.refstorage") {
+            Ok(format) if format == "files" => Ok(Self::Files),
+            Ok(format) if format == "reftable" => Ok(Self::Tables(RefTables::of(repo))),
+            Ok(format) => Err(unsupported(&format!("the ref format `{format}`"))),
+            Err(error) if error.code() == ErrorCode::NotFound => Ok(Self::Files),
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
+/// A locked reference that is at the expected commit. No other process can move it; dropping the lock leaves
+/// it where it is.
+pub(super) enum RefLock<'s> {
+    File(git2::Transaction<'s>),
+    Table(TableLock<'s>),
+}
+
+impl RefLock<'_> {
+    /// Moves the reference and releases the lock. Returns an error if it has not moved.
+    pub(super) fn commit(self) -> Result<(), Error> {
+        match self {
+            Self::File(transaction) => Ok(transaction.commit()?),
+            Self::Table(lock) => lock.commit(),
+        }
+    }
+}
+
+/// How long to try to take git's lock of a reference.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+impl Store {
+    /// Returns an error if git is needed to read references, and cannot.
+    pub(super) fn refuse_old_git(&self) -> Result<(), Error> {
+        match &self.references {
+            RefStorage::Files => Ok(()),
+            RefStorage::Tables(tables) => tables.root_refs(self).map(drop),
+        }
+    }
+
+    /// Reads HEAD. Returns an error if git cannot read it.
+    pub fn head(&self) -> Result<Head, Error> {
+        self.costs.heads.set(self.costs.heads.get() + 1);
+        if let RefStorage::Tables(tables) = &self.references {
+            return Ok(tables.root_refs(self)?.head);
+        }
+        let head = self.repo.find_reference("HEAD")?;
+        let Some(target) = head.symbolic_target_bytes() else {
+            return Ok(Head { branch: None, commit: head.target().map(digest) });
+        };
+        let name = String::from_utf8_lossy(target).into_owned();
+        let commit = match self.repo.find_reference(&name) {
+            Ok(reference) => Some(digest(reference.peel_to_commit()?.id())),
+            Err(error) if error.code() == ErrorCode::NotFound => None,
+            Err(error) => return Err(error.into()),
+        };
+        Ok(Head { branch: Some(name), commit })
+    }
+
+    /// Whether an operation of git is unfinished, and which.
+    pub(super) fn state(&self) -> Result<RepositoryState, Error> {
+        match (self.repo.state(), &self.references) {
+            // libgit2 looks for files.
+            (state @ (RepositoryState::Clean | RepositoryState::Bisect), RefStorage::Tables(tables)) => {
+                let roots = tables.root_refs(self)?;
+                Ok(match (roots.is_reverting, roots.is_picking) {
+                    (true, _) => RepositoryState::Revert,
+                    (false, true) => RepositoryState::CherryPick,
+                    (false, false) => state,
+                })
+            }
+            (state, _) => Ok(state),
+        }
+    }
+
+    /// The commit that a revision names, in any notation of gitrevisions(7). Returns an error if there is
+    /// none.
+    pub fn resolve(&self, revision: &str) -> Result<Digest, Error> {
+        let object = match &self.references {
+            RefStorage::Tables(tables) if Digest::parse(revision).is_none() => {
+                let object = tables.parse(self, revision)?.ok_or_else(|| unknown_revision(revision))?;
+                self.repo.find_object(self.oid(object)?, None)
+            }
+            _ => self.repo.revparse_single(revision),
+        };
+        match object.and_then(|object| object.peel(ObjectType::Commit)) {
+            Ok(commit) => Ok(digest(commit.id())),
+            Err(error) if error.code() == ErrorCode::NotFound || error.code() == ErrorCode::InvalidSpec => {
+                Err(unknown_revision(revision))
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// The commit that a reference points to; `None` if it does not exist.
+    pub(super) fn target(&self, name: &str) -> Result<Option<Digest>, Error> {
+        match &self.references {
+            RefStorage::Files => match self.repo.find_reference(name) {
+                Ok(reference) => Ok(Some(digest(reference.peel_to_commit()?.id()))),
+                Err(error) if error.code() == ErrorCode::NotFound => Ok(None),
+                Err(error) => Err(error.into()),
+            },
+            RefStorage::Tables(tables) => tables.parse(self, name),
+        }
+    }
+
+    /// The references that point to commits, by name, with these commits. Reads those that begin with a prefix
+    /// such as `refs/remotes/`.
+    pub(super) fn tips(&self, prefix: &str) -> Result<Vec<(String, Oid)>, Error> {
+        let mut tips = Vec::new();
+        match &self.references {
+            RefStorage::Files => {
+                for reference in self.repo.references_glob(&format!("{prefix}*"))? {
+                    let reference = reference?;
+                    if let (Ok(name), Ok(commit)) = (reference.name(), reference.peel_to_commit()) {
+                        tips.push((name.to_owned(), commit.id()));
+                    }
+                }
+            }
+            RefStorage::Tables(tables) => {
+                for (name, object) in tables.below(self, prefix)? {
+                    let object = self.repo.find_object(self.oid(object)?, None);
+                    if let Ok(commit) = object.and_then(|object| object.peel(ObjectType::Commit)) {
+                        tips.push((name, commit.id()));
+                    }
+                }
+            }
+        }
+        Ok(tips)
+    }
+
+    /// The directories whose files change when HEAD moves, each with whether its subdirectories count too:
+    /// the git directory of this work tree, that of the repository, and the branches.
+    #[must_use]
+    pub fn head_places(&self) -> Vec<(PathBuf, bool)> {
+        let common = self.repo.commondir();
+        let mut places = vec![(self.repo.path().to_owned(), false)];
+        match &self.references {
+            RefStorage::Files => places.push((common.join("refs/heads"), true)),
+            RefStorage::Tables(tables) => {
+                places.extend(tables.directories().iter().map(|directory| (directory.clone(), false)));
+            }
+        }
+        if common != self.repo.path() {
+            places.push((common.to_owned(), false));
+        }
+        places.into_iter().filter_map(|(path, below)| Some((path.canonicalize().ok()?, below))).collect()
+    }
+
+    /// A file that git writes whenever HEAD of this work tree moves.
+    pub(super) fn head_log(&self) -> PathBuf {
+        match &self.references {
+            RefStorage::Files => self.repo.path().join("logs/HEAD"),
+            RefStorage::Tables(tables) => tables.list(),
+        }
+    }
+
+    /// The files to sync after a reference has moved.
+    pub(super) fn files_of(&self, reference: &str) -> Vec<PathBuf> {
+        match &self.references {
+            RefStorage::Files => vec![self.reference_file(reference)],
+            RefStorage::Tables(tables) => tables.files(),
+        }
+    }
+
+    /// The file of a branch, or of a detached HEAD.
+    fn reference_file(&self, reference: &str) -> PathBuf {
+        match reference {
+            "HEAD" => self.repo.path().join(reference),
+            branch => self.repo.commondir().join(branch),
+        }
+    }
+
+    /// Locks a reference, which must still be at the commit that was evaluated. Returns [`Error::moved`] if it
+    /// is not, and an error of [`Class::Busy`](crate::base::Class) if another process keeps it locked.
+    pub(super) fn lock_reference(
+        &self,
+        moved: RefMove<'_>,
+        committer: &git2::Signature<'_>,
+    ) -> Result<RefLock<'_>, Error> {
+        let mut wait = LockWait::at_most(self.options.wait.unwrap_or(PATIENCE));
+        let name = moved.name;
+        let busy = || Error::busy(format!("another git process holds the lock of {name}"));
+        if moved.from.is_none() {
+            self.refuse_taken_name(name)?;
+        }
+        if let RefStorage::Tables(_) = &self.references {
+            loop {
+                match TableLock::take(self, moved)? {
+                    Some(lock) => return Ok(RefLock::Table(lock)),
+                    None if wait.again() => {}
+                    None => return Err(busy()),
+                }
+            }
+        }
+        let mut lock = self.repo.transaction()?;
+        while let Err(error) = lock.lock_ref(name) {
+            match error.code() {
+                ErrorCode::Locked if wait.again() => {}
+                ErrorCode::Locked => return Err(busy()),
+                _ => return Err(error.into()),
+            }
+        }
+        let now = match self.repo.find_reference(name) {
+            Ok(reference) => reference.target().map(digest),
+            Err(error) if error.code() == ErrorCode::NotFound => None,
+            Err(error) => return Err(error.into()),
+        };
+        if now != moved.from {
+            return Err(Error::moved());
+        }
+        lock.set_target(name, self.oid(moved.to)?, Some(committer), moved.message)?;
+        Ok(RefLock::File(lock))
+    }
+
+    /// Refuses a first commit on a branch whose name is a directory of another branch, or lies below one.
+    fn refuse_taken_name(&self, name: &str) -> Result<(), Error> {
+        let is_below =
+            |one: &str, other: &str| one.strip_prefix(other).is_some_and(|rest| rest.starts_with('/'));
+        for (other, _) in self.tips("refs/")? {
+            if is_below(&other, name) || is_below(name, &other) {
+                let message = format!("the branch {name} cannot be created, because {other} exists");
+                let hint = "switch to a branch with another name".to_owned();
+                return Err(Error::new(Code::BranchTaken, message).with_hint(hint));
+            }
+        }
+        Ok(())
+    }
+
+    /// Removes the lock of a reference that a killed process left, given the commit that it was to move to and
+    /// the time since when it worked. Returns an error of [`Class::Busy`](crate::base::Class) if a living
+    /// process may hold it.
+    ///
+    /// The lock file of a branch belongs to the killed process if it contains that commit or nothing, and does
+    /// not change.
+    pub(super) fn clear_reference_lock(
+        &self,
+        reference: &str,
+        new: Digest,
+        since: Option<SystemTime>,
+    ) -> Result<(), Error> {
+        if let RefStorage::Tables(tables) = &self.references {
+            return tables.clear_locks(self, since);
+        }
+        let mut lock = self.reference_file(reference).into_os_string();
+        lock.push(".lock");
+        let lock = PathBuf::from(lock);
+        let is_ours = || {
+            let held = fs::read_to_string(&lock).ok()?;
+            (held.trim().is_empty() || held.trim() == new.to_string()).then_some(())
+        };
+        if is_ours().is_some() {
+            sleep(Duration::from_millis(100));
+            if is_ours().is_some() {
+                // Another process may have removed it.
+                let _ = fs::remove_file(&lock);
+            }
+        }
+        Ok(())
+    }
+}
