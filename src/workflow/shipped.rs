@@ -28,6 +28,11 @@ static SHIPPED: &[(&str, &str)] = &[
     ("agents/skill-tuning-init.md", include_str!("../../system/agents/skill-tuning-init.md")),
     ("agents/skill-tuning-propose-fixes.md", include_str!("../../system/agents/skill-tuning-propose-fixes.md")),
     ("agents/skill-tuning-verify.md", include_str!("../../system/agents/skill-tuning-verify.md")),
+    ("agents/spec-kit-clarifier.md", include_str!("../../system/agents/spec-kit-clarifier.md")),
+    ("agents/spec-kit-implementer.md", include_str!("../../system/agents/spec-kit-implementer.md")),
+    ("agents/spec-kit-planner.md", include_str!("../../system/agents/spec-kit-planner.md")),
+    ("agents/spec-kit-specifier.md", include_str!("../../system/agents/spec-kit-specifier.md")),
+    ("agents/spec-kit-tasker.md", include_str!("../../system/agents/spec-kit-tasker.md")),
     ("agents/tester.md", include_str!("../../system/agents/tester.md")),
     ("schemas/ccw-loop-debug.schema.json", include_str!("../../system/schemas/ccw-loop-debug.schema.json")),
     ("schemas/ccw-loop-develop.schema.json", include_str!("../../system/schemas/ccw-loop-develop.schema.json")),
@@ -72,4 +77,5 @@ static SHIPPED: &[(&str, &str)] = &[
     ("workflows/global-state-machine.md", include_str!("../../system/workflows/global-state-machine.md")),
     ("workflows/openspec.md", include_str!("../../system/workflows/openspec.md")),
     ("workflows/skill-tuning.md", include_str!("../../system/workflows/skill-tuning.md")),
+    ("workflows/spec-kit.md", include_str!("../../system/workflows/spec-kit.md")),
 ];

@@ -45,7 +45,8 @@ fn the_examples_of_every_shipped_prompt_move_the_task() {
     world.write(
         "orch.toml",
         "[[root]]\npath = \"tasks/*\"\nworkflow = \"global-state-machine\"\n\n\
-         [[root]]\npath = \"changes/*\"\nworkflow = \"openspec\"\n",
+         [[root]]\npath = \"changes/*\"\nworkflow = \"openspec\"\n\n\
+         [[root]]\npath = \"specs/*\"\nworkflow = \"spec-kit\"\n",
     );
     world.commit("settings");
     world.orch(&["new", "w"]).succeeds();
@@ -57,7 +58,9 @@ fn the_examples_of_every_shipped_prompt_move_the_task() {
     );
     world.orch(&["reject", "r", "--reason", "It loses uploads."]).succeeds();
     world.write("changes/c/design.md", "# Design\n");
-    for (task, phase) in lifecycle.into_iter().chain([("r", "revert"), ("c", "drafting")]) {
+    world.write("specs/f/research.md", "# Research\n");
+    let foreign = [("c", "drafting"), ("f", "specify"), ("f", "plan"), ("f", "tasks")];
+    for (task, phase) in lifecycle.into_iter().chain([("r", "revert")]).chain(foreign) {
         let prompt = world.orch(&["prompt", task]).succeeds().stdout;
         assert!(prompt.len() < PROMPT, "{phase}: {} bytes", prompt.len());
         let files = examples(&prompt);
@@ -70,7 +73,7 @@ fn the_examples_of_every_shipped_prompt_move_the_task() {
             is_moved || (told["kind"] == "transition" && told["direction"] == "advance"),
             "{phase}: {told:#}"
         );
-        if phase != "accept" && task != "c" {
+        if phase != "accept" && !["c", "f"].contains(&task) {
             world.orch(&["next", task]).succeeds();
         }
     }

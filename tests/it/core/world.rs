@@ -11,6 +11,7 @@ use orch::decide::{
 use orch::record::{
     EventLog, FoldCache, LogExtent, RecordReading, StateText, read_record, record_steps, write_state,
 };
+use orch::scan::read;
 use orch::workflow::{Document, Format, System, Workflow, compile, tree_name};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -274,7 +275,10 @@ fn file_fact(pattern: usize, path: &str, file: &File, format: Format) -> FileFac
         _ if file.text.is_empty() => Err("the file is empty".to_owned()),
         _ if file.refused => Err("the schema refuses it".to_owned()),
         Format::Json => serde_json::from_str(&file.text).map_err(|error| error.to_string()),
-        Format::Markdown => Ok(markdown(&file.text)),
+        Format::Markdown => {
+            let path = RepoPath::new(path).expect("a valid path");
+            read(format, &path, file.text.as_bytes()).data.ok_or_else(|| "it cannot be read".to_owned())
+        }
         _ => {
             let touched: Vec<&str> =
                 file.text.lines().filter_map(|line| line.strip_prefix("+++ b/")).collect();
@@ -287,18 +291,4 @@ fn file_fact(pattern: usize, path: &str, file: &File, format: Format) -> FileFac
     };
     let digest = Some(Digest::of_blob(file.text.as_bytes()));
     FileFact { pattern, is_tree: false, path: path.to_owned(), digest, data, problems }
-}
-
-/// Check boxes, and a front matter whose values are JSON: as much as stories need.
-fn markdown(text: &str) -> Value {
-    let ticked = |mark: &str| text.lines().filter(|line| line.trim_start().starts_with(mark)).count();
-    let (done, open) = (ticked("- [x]"), ticked("- [ ]"));
-    let front = text.strip_prefix("---\n").and_then(|rest| rest.split_once("\n---\n")).map(|(front, _)| {
-        let members = front.lines().filter_map(|line| {
-            let (key, value) = line.split_once(": ")?;
-            Some((key.to_owned(), serde_json::from_str::<Value>(value).ok()?))
-        });
-        Value::Object(members.collect())
-    });
-    json!({"boxes": {"done": done, "total": done + open}, "front_matter": front})
 }
