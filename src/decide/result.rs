@@ -111,12 +111,19 @@ impl ActionResult {
         })
     }
 
-    /// Finds the result in a text: the block `ACTION_RESULT:`, or else the last JSON object that begins a line.
+    /// Finds the result in a text: the last block `ACTION_RESULT:`, or the last JSON object that begins a line
+    /// if there is no block or a result follows it.
     ///
     /// Programs print other text around it, so every line that begins with a brace is tried; text after the
     /// object is ignored.
     pub fn find(text: &str) -> Option<Value> {
-        block(text).or_else(|| values(text, &['{']).pop())
+        let Some((end, result)) = block(text) else { return values(text, &['{']).pop() };
+        let is_result = |value: &Value| {
+            value
+                .as_object()
+                .is_some_and(|members| members.keys().any(|key| RESULT_KEYS.contains(&key.as_str())))
+        };
+        values(&text[end..], &['{']).into_iter().rfind(is_result).or(Some(result))
     }
 }
 
@@ -141,9 +148,9 @@ pub(super) fn values(text: &str, openers: &[char]) -> Vec<Value> {
 }
 
 /// The last block that begins with the line `ACTION_RESULT:`, whose lines are `- KEY: VALUE`; the state updates in
-/// it are a JSON object. `None` if there is no such block. State updates that are no JSON stay text, which no
-/// result accepts.
-fn block(text: &str) -> Option<Value> {
+/// it are a JSON object. Returns it with the offset of its end. `None` if there is no such block. State updates that
+/// are no JSON stay text, which no result accepts.
+fn block(text: &str) -> Option<(usize, Value)> {
     const KEYS: [(&str, &str); 5] = [
         ("status", "status"),
         ("message", "message"),
@@ -165,23 +172,25 @@ fn block(text: &str) -> Option<Value> {
             continue;
         }
         let Some((key, value)) = line.trim().trim_start_matches("- ").split_once(':') else { break };
-        let is_outside = !line.starts_with([' ', '\t', '-']);
+        // An object that begins a line is no line of the block, however it is indented.
+        let is_outside = !line.starts_with([' ', '\t', '-']) || line.trim_start().starts_with('{');
         if is_outside {
             break;
         }
+        end = end.max(offset);
         let Some((_, name)) = KEYS.iter().find(|(known, _)| *known == key.trim()) else { continue };
         let from = at + line.find(':').unwrap_or_default() + 1;
         let mut values = serde_json::Deserializer::from_str(&text[from..]).into_iter::<Value>();
         let read = match value.trim().starts_with(['{', '"']).then(|| values.next()).flatten() {
             Some(Ok(value)) => {
-                end = from + values.byte_offset();
+                end = end.max(from + values.byte_offset());
                 value
             }
             _ => Value::from(value.trim()),
         };
         members.insert((*name).to_owned(), read);
     }
-    (!members.is_empty()).then_some(Value::Object(members))
+    (!members.is_empty()).then_some((end, Value::Object(members)))
 }
 
 #[cfg(test)]
@@ -204,6 +213,25 @@ mod tests {
             ("", None),
         ] {
             assert_eq!(ActionResult::find(output), expected, "{output}");
+        }
+    }
+
+    #[test]
+    fn of_a_block_and_an_object_the_last_one_is_the_result() {
+        let block =
+            "ACTION_RESULT:\n- status: failed\n- state_updates: {\n  \"a\":\n  {\"summary\": 1}\n  }\n";
+        let of_block = json!({"status": "failed", "stateUpdates": {"a": {"summary": 1}}});
+        let object = "{\"summary\": \"later\"}\n";
+        for (output, expected) in [
+            (format!("{object}{block}"), of_block.clone()),
+            (format!("{block}{object}"), json!({"summary": "later"})),
+            (format!("{block}```json\n  {object}```\nbye\n"), json!({"summary": "later"})),
+            (format!("{block}{object}{block}"), of_block.clone()),
+            // What is no result takes nothing back.
+            (format!("{block}{{\"level\": \"info\"}}\n"), of_block.clone()),
+            (format!("{block}  {{\"summary\": \"indented\"}}\n"), json!({"summary": "indented"})),
+        ] {
+            assert_eq!(ActionResult::find(&output), Some(expected), "{output}");
         }
     }
 
