@@ -259,7 +259,7 @@ impl Writer<'_> {
                 outcomes.push(TaskOutcome::Nothing(Box::new(judged)));
                 continue;
             };
-            let mut notes = left_staged(&committed.left_staged, &judged.task.directory);
+            let mut notes = left_staged(&committed.left_staged, &judged.task);
             let made = steps
                 .into_iter()
                 .map(|step| AppliedStep { shares_commit: has_several, ..AppliedStep::new(step, next()) });
@@ -342,8 +342,8 @@ pub(super) fn pause_before(attempt: u32) {
     sleep(Duration::from_millis(u64::from((2 << attempt.min(5)) + uneven)));
 }
 
-fn left_staged(paths: &[RepoPath], directory: &RepoPath) -> Vec<Diagnostic> {
-    let ours = paths.iter().filter(|path| path.below(directory).is_some());
+fn left_staged(paths: &[RepoPath], task: &TaskRef) -> Vec<Diagnostic> {
+    let ours = paths.iter().filter(|path| task.place.owns(path));
     ours.map(|path| {
         let message = format!("{path}: you have staged another version, which orch leaves staged");
         let path = shell_word(path.as_str());

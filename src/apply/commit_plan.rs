@@ -4,7 +4,7 @@ use super::Writer;
 use super::record_files::RecordFiles;
 use crate::base::{Code, RepoPath, command};
 use crate::decide::Step;
-use crate::scan::ObservedLog;
+use crate::scan::{ObservedLog, Source};
 use crate::store::{PlannedCommit, Store, Write};
 use crate::survey::evidence::{IGNORED_HINT, ignored};
 use crate::survey::{Error, Sight, TaskRef};
@@ -35,6 +35,7 @@ impl Writer<'_> {
         steps: &'s [Step],
     ) -> Result<TaskCommit<'s>, Error> {
         self.refuse_link(judged)?;
+        self.make_directory(&judged.task)?;
         refuse_unread(judged)?;
         self.refuse_data(judged.workflow(), steps)?;
         refuse_sparse(store, judged)?;
@@ -75,7 +76,8 @@ impl Writer<'_> {
                 changes.push((writes, removes));
             }
         }
-        let planned = |message, (writes, removes)| PlannedCommit { message, writes, removes, moves: None };
+        let planned =
+            |message, (writes, removes)| PlannedCommit { message, writes, removes, moves: Vec::new() };
         let kept = originals.map(|(message, writes)| planned(message, (writes, Vec::new())));
         let has_kept = kept.is_some();
         let mut all: Vec<PlannedCommit> = kept.into_iter().collect();
@@ -164,8 +166,9 @@ fn evidence(store: &Store, judged: &Sight) -> Result<(Vec<Write>, Vec<RepoPath>)
         }
     }
     let mut removes = Vec::new();
-    for path in head.paths_below(&judged.task.directory)? {
-        let Some(below) = path.below(&judged.task.directory) else { continue };
+    for entry in head.list_task(&judged.task.place)? {
+        let Ok(path) = RepoPath::new(&entry.path) else { continue };
+        let Some(below) = judged.task.place.name(&path) else { continue };
         let is_there = judged.observed.files.iter().any(|file| file.path == path);
         if judged.compiled.matcher.matches_committed(below) && !is_there {
             removes.push(path);
@@ -173,7 +176,7 @@ fn evidence(store: &Store, judged: &Sight) -> Result<(Vec<Write>, Vec<RepoPath>)
     }
     if let Some(file) = if removes.is_empty() { None } else { store.left_out(&removes)?.into_iter().next() } {
         // The file was not deleted: git left it out of the work tree.
-        return Err(left_out(store, &file.path, &judged.task.directory));
+        return Err(left_out(store, &file.path, judged.task.directory()));
     }
     Ok((writes, removes))
 }
@@ -183,7 +186,7 @@ fn refuse_sparse(store: &Store, judged: &Sight) -> Result<(), Error> {
     let (state, transcript) = (judged.task.state_path(), judged.task.transcript_path());
     let known = [(state, judged.observed.state.is_some()), (transcript, judged.observed.log.is_there())];
     match known.iter().find(|(path, known)| *known && path.under(store.root()).symlink_metadata().is_err()) {
-        Some((path, _)) => Err(left_out(store, path, &judged.task.directory)),
+        Some((path, _)) => Err(left_out(store, path, judged.task.directory())),
         None => Ok(()),
     }
 }

@@ -37,7 +37,7 @@ impl Writer<'_> {
                 tasks.push(task);
             }
         }
-        tasks.sort_by(|a, b| (&a.id, &a.directory).cmp(&(&b.id, &b.directory)));
+        tasks.sort_by(|a, b| (&a.id, a.directory()).cmp(&(&b.id, b.directory())));
         let mut conflicted = Vec::new();
         for task in tasks {
             if self.is_conflicted(&task, &unmerged)? || self.has_several_heads(&task)? {
@@ -70,7 +70,7 @@ impl Writer<'_> {
         let directory = path.parent()?;
         let roots = &self.workspace.setting.config.roots;
         let (root, id) = roots.match_directory(&directory)?;
-        let task = TaskRef::new(id, directory, roots.get(root)?.workflow.clone()).ok()?;
+        let task = TaskRef::in_root(roots.get(root)?, id, &directory).ok()?;
         let own = [task.state_path(), task.transcript_path()];
         own.contains(path).then_some(task)
     }

@@ -1,4 +1,4 @@
-//! Creates a task, or adopts an existing directory as one.
+//! Creates a task, or adopts an existing directory or file as one.
 
 use super::Writer;
 use super::advance::Applied;
@@ -38,35 +38,42 @@ pub struct NewTask<'a> {
 const BRIEF: &str = "brief";
 
 impl Writer<'_> {
-    /// Creates the task that an id or the path of an existing directory names, or adopts a directory with
-    /// artifacts unchanged. Returns an error if the id is not valid, no root permits the task, it already
-    /// exists, it has another brief, or the commit is not possible now.
+    /// Creates the task that an id or the path of an existing directory or file names, or adopts a file or a
+    /// directory with artifacts unchanged. Returns an error if the id is not valid, no root permits the task,
+    /// it already exists, it has another brief, it is a file for which there is no example, or the commit is
+    /// not possible now.
     pub fn create(&self, name: &str, new: &NewTask<'_>) -> Result<Created, Error> {
         let task = self.new_place(name, &new.place)?;
         let id = &task.id;
-        if let Some(parent) = task.directory.parent()
+        if let Some(parent) = task.directory().parent()
             && let Some(above) = self.workspace.task_of_path(&parent)?
         {
             let message = format!("`{id}` would be inside task `{}`; a task cannot contain a task", above.id);
             return Err(Diagnostic::error(Code::TaskInsideTask, message).into());
         }
-        if self.workspace.snapshot(|snapshot| snapshot.source.is_behind_link(&task.directory))? {
-            let message = format!("the path {} contains a symbolic link", task.directory);
+        if self.workspace.snapshot(|snapshot| snapshot.source.is_behind_link(task.directory()))? {
+            let message = format!("the path {} contains a symbolic link", task.directory());
             let hint = "replace the link with a directory; a task must be inside the repository";
             return Err(Diagnostic::error(Code::Symlink, message).hint(hint).into());
         }
-        self.workspace.refuse_elsewhere(&task.directory)?;
-        let adopted = self.workspace.task_at(&task.directory)?.is_some();
-        let directory = task.directory.under(&self.workspace.root);
-        if !directory.is_dir() {
+        self.workspace.refuse_elsewhere(task.directory())?;
+        let adopted = self.workspace.task_at(task.directory())?.is_some();
+        let directory = task.directory().under(&self.workspace.root);
+        if !self.stands(&task)? {
             check_new_id(id, new.title)?;
         }
         let brief = new.brief.map(|text| Ok::<_, Error>((self.brief_path(&task)?, text))).transpose()?;
         if adopted {
             refuse_existing(&self.workspace.look(&task)?)?;
         }
+        let file = if adopted { None } else { self.new_file(&task, new.title)? };
         let root = &self.workspace.root;
         Directory::make(root, &directory).map_err(|source| io_error(&directory, source))?;
+        let file = file.map(|(path, text)| {
+            durable::write_atomic(root, &path, text.as_bytes())?;
+            Ok::<_, Error>(path)
+        });
+        let file = file.transpose()?;
         let written = brief.map(|(path, text)| write_brief(root, &path, text)).transpose()?.flatten();
         let note = RefCell::new(None);
         let outcomes = self.apply(std::slice::from_ref(&task), false, &|judged| {
@@ -80,13 +87,51 @@ impl Writer<'_> {
                 Ok(Created { task, adopted, applied })
             }
             Err(error) => {
-                // A brief without its task would be left behind as an untracked task.
-                if let Some(path) = written {
-                    durable::remove(root, &path);
+                // Without its record it would be left behind as an untracked task.
+                for path in written.iter().chain(&file) {
+                    durable::remove(root, path);
                 }
                 Err(error)
             }
         }
+    }
+
+    /// The path and the text of the file that a new task is, from the example of its artifact; `None` if the
+    /// task is a directory. Returns an error if something is there, its name needs a title, or the workflow has
+    /// no example.
+    fn new_file(&self, task: &TaskRef, title: Option<&str>) -> Result<Option<(PathBuf, String)>, Error> {
+        let Some(file) = task.place.file() else { return Ok(None) };
+        let path = match (file.path(), title) {
+            (Some(path), _) => path,
+            (None, Some(title)) => {
+                let title = title.replace(|letter: char| letter == '/' || letter.is_control(), "-");
+                task.file(&file.named(title.trim()))?
+            }
+            (None, None) => {
+                let message = format!("the file of `{}` has its title in its name", task.id);
+                let hint = command(&["orch", "new", task.id.as_str(), "--title", "TITLE"]);
+                return Err(Error::new(Code::NoTitle, message).with_hint(hint));
+            }
+        };
+        let loaded = self.workspace.workflow(task.workflow.as_str())?;
+        let compiled = loaded.usable()?;
+        let owner = compiled.matcher.artifacts_of(path.name()).next();
+        let artifact = owner.and_then(|(index, _)| compiled.workflow.artifacts.get(index));
+        let Some(text) = artifact.and_then(|artifact| artifact.example_for(&task.id, title)) else {
+            let message = match artifact {
+                None => format!("workflow `{}` has no artifact for {path}", task.workflow),
+                Some(artifact) => {
+                    format!("artifact `{}` of workflow `{}` has no `example`", artifact.name, task.workflow)
+                }
+            };
+            let hint = format!("write {path}; then orch new adopts it");
+            return Err(Error::new(Code::NoExample, message).with_hint(hint));
+        };
+        let target = path.under(&self.workspace.root);
+        if target.symlink_metadata().is_ok() {
+            return Err(Error::new(Code::TaskExists, format!("{path} is there already")));
+        }
+        Ok(Some((target, format!("{}\n", text.trim_end()))))
     }
 
     /// Where the brief of a task belongs. Returns an error if the workflow declares no artifact for it.
@@ -100,8 +145,7 @@ impl Writer<'_> {
             let message = format!("workflow `{}` has no artifact `{BRIEF}` with a plain path", workflow.name);
             return Err(Error::new(Code::NoBrief, message));
         };
-        let path = task.directory.join(path).map_err(|error| Error::new(Code::BadPath, error.to_string()))?;
-        Ok(path.under(&self.workspace.root))
+        Ok(task.file(path)?.under(&self.workspace.root))
     }
 
     /// The first step of an untracked task, in the phase that a foreign state names or else the initial one.

@@ -20,7 +20,7 @@ pub struct PlaceWish<'a> {
 impl Writer<'_> {
     /// The place of a new task, governed by the workflow of its root or the one that is wished for.
     ///
-    /// `name` is an id, or the path of an existing directory that a root matches. A directory that exists is
+    /// `name` is an id, or the path of an existing directory or file that a root matches. What exists is
     /// adopted. Otherwise the wished root decides; then a root with the wished workflow, then the root that
     /// contains the current directory, then the first. Returns an error if no root permits the task, several
     /// directories could be adopted, or another directory is a task with this id.
@@ -40,20 +40,30 @@ impl Writer<'_> {
         Ok(task)
     }
 
-    /// The existing directory that a path names, from the current directory or from the root of the
+    /// The existing directory or file that a path names, from the current directory or from the root of the
     /// repository, if a root of tasks matches it.
     fn standing(&self, name: &str, here: Option<&RepoPath>) -> Option<TaskRef> {
         let name = name.trim_end_matches('/');
-        let from_here = here.filter(|_| name.contains('/') || name == ".");
         let from_here =
-            from_here.and_then(|here| if name == "." { Some(here.clone()) } else { here.join(name).ok() });
-        let from_root = RepoPath::new(name).ok().filter(|_| name.contains('/'));
+            here.and_then(|here| if name == "." { Some(here.clone()) } else { here.join(name).ok() });
+        let from_root = RepoPath::new(name).ok();
         let roots = &self.workspace.setting.config.roots;
-        from_here.into_iter().chain(from_root).find_map(|directory| {
-            let (root, id) = roots.match_directory(&directory)?;
-            let exists = directory.under(&self.workspace.root).is_dir();
-            TaskRef::new(id, directory, roots.get(root)?.workflow.clone()).ok().filter(|_| exists)
+        from_here.into_iter().chain(from_root).find_map(|path| {
+            let there = path.under(&self.workspace.root);
+            let directory = || roots.match_directory(&path).filter(|_| there.is_dir());
+            let is_path = name.contains('/') || name == ".";
+            let (root, directory, id) = match directory().filter(|_| is_path) {
+                Some((root, id)) => (root, path, id),
+                None => roots.match_file(&path).filter(|_| there.is_file())?,
+            };
+            TaskRef::in_root(roots.get(root)?, id, &directory).ok()
         })
+    }
+
+    /// Whether the directory of a task exists, or the file that it is.
+    pub(super) fn stands(&self, task: &TaskRef) -> Result<bool, Error> {
+        let is_file = || self.workspace.snapshot(|snapshot| snapshot.is_file(task));
+        Ok(task.directory().under(&self.workspace.root).is_dir() || is_file()?)
     }
 
     fn chosen_place(
@@ -71,16 +81,19 @@ impl Writer<'_> {
         };
         let places: Vec<_> = permitted.into_iter().filter(|(root, _)| is_wished(root)).collect();
         if let Some(task) = standing
-            && let Some(place) = places.iter().find(|(_, place)| place.directory == task.directory)
+            && let Some(place) = places.iter().find(|(_, place)| place.directory() == task.directory())
         {
             return Ok(place.clone());
         }
-        let exists = |task: &TaskRef| task.directory.under(&self.workspace.root).is_dir();
-        match places.iter().filter(|(_, task)| exists(task)).collect::<Vec<_>>().as_slice() {
+        let mut standing = Vec::new();
+        for place in &places {
+            standing.extend(self.stands(&place.1)?.then_some(place));
+        }
+        match standing.as_slice() {
             [] => preferred(&places, wish).cloned().ok_or_else(|| self.no_place(id, wish.root)),
             [only] => Ok((*only).clone()),
             [(_, one), (_, other), ..] => {
-                let message = format!("`{id}` could be {} or {}", one.directory, other.directory);
+                let message = format!("`{id}` could be {} or {}", one.shown(), other.shown());
                 let hint = "rename or remove one of the directories: each id names one task";
                 Err(Diagnostic::error(Code::DuplicateTask, message).hint(hint).into())
             }
@@ -93,7 +106,7 @@ impl Writer<'_> {
         let place = |(index, root)| -> Option<(&Root, TaskRef)> {
             let root: &Root = root;
             let directory = roots.directory_of(index, id)?;
-            Some((root, TaskRef::new(id.clone(), directory, root.workflow.clone()).ok()?))
+            Some((root, TaskRef::in_root(root, id.clone(), &directory).ok()?))
         };
         roots.iter().enumerate().filter_map(place).collect()
     }
@@ -101,8 +114,8 @@ impl Writer<'_> {
     /// Returns an error if another directory is a task with the same id.
     fn refuse_second(&self, task: &TaskRef) -> Result<(), Error> {
         for (_, other) in self.places(&task.id) {
-            if other.directory != task.directory && self.workspace.task_at(&other.directory)?.is_some() {
-                let message = format!("task `{}` is already in {}", task.id, other.directory);
+            if other.directory() != task.directory() && self.workspace.task_at(other.directory())?.is_some() {
+                let message = format!("task `{}` is already in {}", task.id, other.shown());
                 let hint = "choose another id: each id names one task of the repository";
                 return Err(Diagnostic::error(Code::TaskExists, message).hint(hint).into());
             }

@@ -44,7 +44,7 @@ impl Writer<'_> {
 
     /// Asks the run to end, because its executor gave an order that needs a person.
     fn tell_run(&self, task: &TaskRef, run: &RunState, ordered: &OrderedStep) {
-        let files = RunFiles::of(&self.workspace.root, &task.directory);
+        let files = RunFiles::of(&self.workspace.root, task.directory());
         let work = run.unsettled().map_or("the run", |work| work.work.name());
         let why =
             format!("the executor of `{work}` ordered `{}`, which needs a person", command(&ordered.argv));

@@ -26,7 +26,7 @@ impl Writer<'_> {
 
     /// Returns an error if the task's directory has become a symbolic link, which may lead anywhere.
     pub(crate) fn refuse_link(&self, judged: &Sight) -> Result<(), Error> {
-        let directory = &judged.task.directory;
+        let directory = judged.task.directory();
         if !self.workspace.snapshot(|snapshot| snapshot.source.is_behind_link(directory))? {
             return Ok(());
         }

@@ -6,7 +6,7 @@ use crate::decide::{Decision, State, Step};
 use crate::record::{
     EventLog, FoldCache, LogExtent, RecordedStep, record_steps, sides, united_lines, write_state,
 };
-use crate::scan::FileStamp;
+use crate::scan::{Directory, FileStamp, io_error};
 use crate::store::{Head, durable};
 use crate::survey::evidence::with_own_line_endings;
 use crate::survey::{Error, Placed, Sight, TaskRef};
@@ -94,6 +94,7 @@ impl Writer<'_> {
         task: &TaskRef,
         files: &RecordFiles,
     ) -> Result<Vec<(RepoPath, FileStamp)>, Error> {
+        self.make_directory(task)?;
         let mut stamps = Vec::new();
         for (path, bytes) in [(task.transcript_path(), &files.log), (task.state_path(), &files.state)] {
             let stamp =
@@ -101,6 +102,16 @@ impl Writer<'_> {
             stamps.extend(stamp.map(|stamp| (path, stamp)));
         }
         Ok(stamps)
+    }
+
+    /// Makes the directory of a task that is a file. Returns an error if it cannot be written.
+    pub(super) fn make_directory(&self, task: &TaskRef) -> Result<(), Error> {
+        if task.place.file().is_none() {
+            return Ok(());
+        }
+        let directory = task.directory().under(&self.workspace.root);
+        Directory::make(&self.workspace.root, &directory).map_err(|source| io_error(&directory, source))?;
+        Ok(())
     }
 
     /// Writes `state.json` again if it is not the fold of the log. Returns an error if it cannot be written.

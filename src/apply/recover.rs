@@ -52,6 +52,7 @@ impl Writer<'_> {
             self.write_record(task, &files)?;
             return Ok(Recovered::FromFiles);
         }
+        self.make_directory(task)?;
         let root = &self.workspace.root;
         durable::write_atomic(root, &task.transcript_path().under(root), &log)?;
         self.renew_state(&self.workspace.look_at_all(task)?)?;

@@ -1,5 +1,5 @@
-//! Renames and archives tasks: the directory with everything in it moves, and the record says so, in one
-//! commit.
+//! Renames and archives tasks: the directory with everything in it moves, and the file if the task is one, and
+//! the record says so, in one commit.
 
 use super::Writer;
 use super::advance::{Applied, AppliedStep, TRIES, pause_before};
@@ -7,10 +7,11 @@ use super::commit_plan::{record_writes, refuse_unread};
 use super::new_id::{check_new_id, parse_task_id};
 use super::orders::usable_state;
 use super::people::OrderedStep;
-use crate::base::{ARCHIVE, Code, Digest, RepoPath, TaskId, command};
+use crate::base::{ARCHIVE, Code, Digest, RepoPath, SingleFile, TaskId, command};
 use crate::decide::{self, Facts, Kind, Stamp, Step};
 use crate::run::RunFiles;
-use crate::store::{MovedDirectory, PlannedCommit, Store, durable};
+use crate::scan::{Entry, Source as _};
+use crate::store::{MovedPath, PlannedCommit, Store, durable};
 use crate::survey::{Error, Sight, TaskRef};
 
 /// What to do with the directory of a task.
@@ -54,7 +55,7 @@ impl Writer<'_> {
             self.stamp()
         };
         // No run may begin while the directory moves.
-        let files = RunFiles::of(&self.workspace.root, &task.directory);
+        let files = RunFiles::of(&self.workspace.root, task.directory());
         let Some(_idle) = files.keep_idle()? else {
             let message = format!("a process drives `{}`, so its directory cannot move", task.id);
             let hint = command(&["orch", "stop", task.id.as_str()]);
@@ -88,22 +89,22 @@ impl Writer<'_> {
         }
         let place = self.home_for(task, &id)?;
         let other = self.workspace.snapshot(|snapshot| snapshot.task_named(&id))?;
-        let there = place.directory.under(&self.workspace.root);
-        if other.is_some() || there.symlink_metadata().is_ok() {
-            let message = format!("{} is there already", place.directory);
+        let there = place.directory().under(&self.workspace.root);
+        if other.is_some() || self.stands(&place)? || there.symlink_metadata().is_ok() {
+            let message = format!("{} is there already", place.shown());
             let hint = "choose another id: orch rename moves a task only to where nothing is";
             return Err(Error::new(Code::TaskExists, message).with_hint(hint.to_owned()));
         }
-        let parent = place.directory.parent().unwrap_or_else(RepoPath::root);
+        let parent = place.directory().parent().unwrap_or_else(RepoPath::root);
         if let Some(above) = self.workspace.task_of_path(&parent)? {
             let message = format!("`{id}` would be inside task `{}`; a task cannot contain a task", above.id);
             return Err(Error::new(Code::TaskInsideTask, message));
         }
         if self.workspace.snapshot(|snapshot| snapshot.source.is_behind_link(&parent))? {
-            let message = format!("the path {} contains a symbolic link", place.directory);
+            let message = format!("the path {} contains a symbolic link", place.directory());
             return Err(Error::new(Code::Symlink, message));
         }
-        self.workspace.refuse_elsewhere(&place.directory)?;
+        self.workspace.refuse_elsewhere(place.directory())?;
         Ok(place)
     }
 
@@ -111,17 +112,25 @@ impl Writer<'_> {
     /// same workflow.
     fn home_for(&self, task: &TaskRef, id: &TaskId) -> Result<TaskRef, Error> {
         let roots = &self.workspace.setting.config.roots;
-        let own = roots.match_directory(&task.directory).map(|(root, _)| root);
+        let own = roots.match_directory(task.directory()).map(|(root, _)| root);
         let like_it = (0..roots.iter().count())
             .filter(|root| roots.get(*root).is_some_and(|root| root.workflow == task.workflow));
-        let mut homes = own.into_iter().chain(like_it).filter_map(|root| roots.directory_of(root, id));
-        let directory = homes.next().ok_or_else(|| {
+        let homes =
+            own.into_iter().chain(like_it).filter_map(|root| Some((root, roots.directory_of(root, id)?)));
+        // A file cannot become a directory.
+        let is_alike = |root: &usize| {
+            let root = roots.get(*root);
+            root.is_some_and(|root| root.path.is_of_files() == task.place.file().is_some())
+        };
+        let home = homes
+            .filter(|(root, _)| is_alike(root))
+            .find_map(|(root, directory)| TaskRef::in_root(roots.get(root)?, id.clone(), &directory).ok());
+        let home = home.ok_or_else(|| {
             let message = format!("no root with the workflow of `{}` permits a task `{id}`", task.id);
             let hint = "see `path` and `exclude` of [[root]] in orch.toml".to_owned();
             Error::new(Code::NoRoot, message).with_hint(hint)
         })?;
-        let bad = |error: crate::base::InvalidPath| Error::new(Code::BadPath, error.to_string());
-        TaskRef::new(id.clone(), directory, task.workflow.clone()).map_err(bad)
+        Ok(home.governed_by(&task.workflow))
     }
 
     /// The step that records the move.
@@ -156,6 +165,7 @@ impl Writer<'_> {
         let step = self.relocation(&judged, place, to, stamp)?;
         let steps = [step];
         let Some(record) = self.record_files(&judged, &steps)?.pop() else { return Err(Error::moved()) };
+        let moves = moves(task, place, &committed_files(store, &judged, &self.files_here(task)?)?)?;
         let [step] = steps;
         let sign_off = self.sign_off(store)?;
         let planned = PlannedCommit {
@@ -163,7 +173,7 @@ impl Writer<'_> {
             // In the work tree the record is written before the directory moves.
             writes: record_writes(store, &judged, place, &record).into(),
             removes: Vec::new(),
-            moves: Some(MovedDirectory { from: task.directory.clone(), to: place.directory.clone() }),
+            moves,
         };
         let committed = transaction.commit(&[planned])?;
         drop(transaction);
@@ -184,10 +194,18 @@ impl Writer<'_> {
         if let Some(record) = self.record_files(&judged, &steps)?.pop() {
             self.write_record(task, &record)?;
         }
-        let [from, to] = [task, place].map(|task| task.directory.under(&self.workspace.root));
-        durable::move_directory(&self.workspace.root, &from, &to)?;
+        for MovedPath { from, to } in moves(task, place, &self.files_here(task)?)? {
+            let [from, to] = [from, to].map(|path| path.under(&self.workspace.root));
+            durable::move_path(&self.workspace.root, &from, &to)?;
+        }
         let [step] = steps;
         self.relocated(place, step, None)
+    }
+
+    /// The names of the files that are the task, in the work tree.
+    fn files_here(&self, task: &TaskRef) -> Result<Vec<String>, Error> {
+        let entries = self.workspace.snapshot(|snapshot| snapshot.source.list_task(&task.place))?;
+        Ok(own_files(task, &entries))
     }
 
     /// What was applied, with a look at the task where it is now.
@@ -197,25 +215,70 @@ impl Writer<'_> {
     }
 }
 
+/// The names of the files that are the task, of these entries.
+fn own_files(task: &TaskRef, entries: &[Entry]) -> Vec<String> {
+    let paths = entries.iter().filter_map(|entry| RepoPath::new(&entry.path).ok());
+    let names = paths.filter_map(|path| task.place.name(&path).map(str::to_owned));
+    names.filter(|name| task.place.is_own_file(name)).collect()
+}
+
+/// The names of the files that are the task in HEAD. Returns an error if one that is here is not among them: it
+/// would be left behind.
+fn committed_files(store: &Store, judged: &Sight, here: &[String]) -> Result<Vec<String>, Error> {
+    let task = &judged.task;
+    let committed = own_files(task, &store.source_at(judged.head_commit()).list_task(&task.place)?);
+    match here.iter().find(|name| !committed.contains(name)) {
+        None => Ok(committed),
+        Some(name) => {
+            let path = task.file(name)?;
+            let message = format!("{path} is not committed, so no commit can move it");
+            let hint = command(&["git", "add", path.as_str()]);
+            Err(Error::new(Code::Untracked, message).with_hint(format!("{hint}, and commit it")))
+        }
+    }
+}
+
+/// The moves that give a task another place: of its directory, and of these files that are the task, which
+/// keep their titles. Returns an error if a path would not be valid.
+fn moves(task: &TaskRef, place: &TaskRef, files: &[String]) -> Result<Vec<MovedPath>, Error> {
+    let mut moves = vec![MovedPath { from: task.directory().clone(), to: place.directory().clone() }];
+    if let (Some(own), Some(other)) = (task.place.file(), place.place.file()) {
+        for name in files {
+            let title = own.title(name).unwrap_or_default();
+            moves.push(MovedPath { from: task.file(name)?, to: place.file(&other.named(title))? });
+        }
+    }
+    Ok(moves)
+}
+
 /// Refuses a task of which something is staged, not checked out, or not committed at all: its index entries
 /// must be those of HEAD to move with it.
 fn refuse_staged(store: &Store, task: &TaskRef) -> Result<(), Error> {
     let (head, index) = (store.head_source()?, store.index_source()?);
     if head.object(&task.transcript_path())?.is_none() {
         let message = format!("the record of `{}` is not committed, so no commit can move it", task.id);
-        let hint = command(&["git", "add", task.directory.as_str()]);
+        let hint = command(&["git", "add", task.directory().as_str()]);
         return Err(Error::new(Code::Untracked, message).with_hint(format!("{hint}, and commit it")));
     }
-    let below = |path: &&RepoPath| path.below(&task.directory).is_some();
+    let below = |path: &&RepoPath| task.place.owns(path);
     if let Some(path) = index.unmerged().iter().find(below) {
         return Err(Error::new(Code::Unmerged, format!("{path} is unmerged")));
     }
-    if let Some(path) = store.staged_changes(&head, &index, &task.directory)?.first() {
+    let mut staged = store.staged_changes(&head, &index, task.directory())?;
+    if let Some(file) = task.place.file() {
+        let around = store.staged_changes(&head, &index, &file.directory)?;
+        staged.extend(around.into_iter().filter(|path| task.place.owns(path)));
+    }
+    if let Some(path) = staged.first() {
         let message = format!("{path} is staged, and the directory would move without it");
         let hint = format!("commit it, or: {}", command(&["git", "restore", "--staged", path.as_str()]));
         return Err(Error::new(Code::StagedInTask, message).with_hint(hint));
     }
-    match store.left_out(std::slice::from_ref(&task.directory))?.first() {
+    let file = task.place.file().and_then(SingleFile::path);
+    match store
+        .left_out(&[Some(task.directory().clone()), file].into_iter().flatten().collect::<Vec<_>>())?
+        .first()
+    {
         None => Ok(()),
         Some(file) => {
             let message = format!("{} is not checked out, so the directory cannot move", file.path);

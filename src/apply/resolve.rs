@@ -136,8 +136,7 @@ impl Writer<'_> {
         if !is_open && (chosen.is_none() || united.sides.iter().any(Vec::is_empty)) {
             return Ok(None);
         }
-        let pending = self.operation()?.is_some()
-            || unmerged.iter().any(|one| one.path.below(&task.directory).is_some());
+        let pending = self.operation()?.is_some() || unmerged.iter().any(|one| task.place.owns(&one.path));
         let chosen = chosen.filter(|_| !united.sides.iter().any(Vec::is_empty));
         let (how, commit) = match (chosen, folded) {
             (Some(chosen), _) => {
@@ -245,6 +244,7 @@ impl Writer<'_> {
     }
 
     fn put_files(&self, task: &TaskRef, files: &RecordFiles, stage: bool) -> Result<(), Error> {
+        self.make_directory(task)?;
         match &self.workspace.store {
             Some(store) if stage => {
                 let log = (task.transcript_path(), files.log.clone());
@@ -258,7 +258,7 @@ impl Writer<'_> {
     fn left_over(&self, judged: &Sight) -> Result<Vec<Diagnostic>, Error> {
         let mut left: Vec<Diagnostic> = Vec::new();
         for one in self.unmerged()? {
-            if one.path.below(&judged.task.directory).is_none() {
+            if !judged.task.place.owns(&one.path) {
                 continue;
             }
             let bytes = durable::read_regular(&one.path.under(&self.workspace.root)).unwrap_or_default();

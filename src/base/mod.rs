@@ -15,6 +15,7 @@ pub mod pointer;
 mod reason;
 mod shell;
 mod suggest;
+mod task_place;
 mod text;
 mod time;
 mod toml_reader;
@@ -32,6 +33,7 @@ pub use period::Period;
 pub use reason::Reason;
 pub use shell::{command, shell_word};
 pub use suggest::nearest;
+pub use task_place::{FILE_TASKS, SingleFile, TaskPlace};
 pub use time::Timestamp;
 pub use toml_reader::{Spanned, TomlDialect, TomlReader, TomlTable, TomlType, TomlValue};
 

@@ -2,9 +2,12 @@
 //!
 //! Only `*` and `**` are wildcards here, and only where a path has exactly one reading. So an id determines
 //! its directory as surely as a directory determines its id.
+//!
+//! Where the path ends in a wildcard and the extension of a format, as `docs/adr/*.md` does, the tasks are
+//! files. The directory of such a task is `docs/adr/.tasks/ID`.
 
-use crate::base::{InvalidName, RepoPath, TaskId};
-use crate::workflow::TreePart as Belongs;
+use crate::base::{FILE_TASKS, InvalidName, RepoPath, SingleFile, TaskId, TaskPlace};
+use crate::workflow::{Format, TreePart as Belongs};
 use std::fmt;
 
 /// The path of a root: literal parts, parts with one `*`, and at most one part `**`.
@@ -12,9 +15,23 @@ use std::fmt;
 pub struct RootPath {
     text: String,
     base: RepoPath,
-    /// The parts below the base.
+    /// The parts below the base that lead to the directory of a task.
     parts: Vec<PathPart>,
+    /// How the name of a task's file continues that of its directory, if the tasks are files.
+    file: Option<FileEnd>,
 }
+
+/// The end of the name of a file that is a task, after the part that its directory has in common with it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct FileEnd {
+    /// What separates the common part from the title, if the name contains one.
+    title: Option<String>,
+    /// The extension, with its dot.
+    extension: String,
+}
+
+/// What stands for the title in the path of a root of files.
+const TITLE: &str = "{title}";
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum PathPart {
@@ -57,19 +74,23 @@ pub struct InvalidRoot {
 }
 
 impl RootPath {
-    /// Parses a path such as `tasks/*`, `work/**` or `teams/*/task-*`. Returns [`InvalidRoot`] if the text
-    /// has no wildcard, is ambiguous, or is not a path inside the repository.
+    /// Parses a path such as `tasks/*`, `work/**`, `teams/*/task-*` or `docs/adr/*.md`. Returns
+    /// [`InvalidRoot`] if the text has no wildcard, is ambiguous, or is not a path inside the repository.
     pub fn new(text: &str) -> Result<Self, InvalidRoot> {
         let invalid = |reason| InvalidRoot { text: text.to_owned(), reason };
         let path = RepoPath::new(text).map_err(|error| invalid(error.reason))?;
-        if path.as_str().contains(['?', '[', ']', '{', '}', '\\']) {
+        let (above, name) = path.as_str().rsplit_once('/').unwrap_or(("", path.as_str()));
+        let file = FileEnd::of(name).map_err(invalid)?;
+        let directory = file.as_ref().map(|(common, _)| format!("{above}/{FILE_TASKS}/{common}"));
+        let to_task = directory.as_deref().unwrap_or(path.as_str()).trim_start_matches('/');
+        if to_task.contains(['?', '[', ']', '{', '}', '\\']) {
             return Err(invalid("only `*` and `**` are allowed as wildcards"));
         }
         let mut parts = Vec::new();
         let mut base = Vec::new();
-        for part in path.as_str().split('/') {
+        for part in to_task.split('/') {
             match part.split_once('*') {
-                None if parts.is_empty() => base.push(part),
+                None if parts.is_empty() && (file.is_none() || part != FILE_TASKS) => base.push(part),
                 None => parts.push(PathPart::Literal(part.to_owned())),
                 Some(("", "*")) => parts.push(PathPart::Any),
                 Some((_, after)) if after.contains('*') => {
@@ -87,7 +108,13 @@ impl RootPath {
             return Err(invalid("it has several `**`, so an id would be ambiguous"));
         }
         let base = RepoPath::new(base.join("/")).map_err(|error| invalid(error.reason))?;
-        Ok(Self { text: path.to_string(), base, parts })
+        Ok(Self { text: path.to_string(), base, parts, file: file.map(|(_, file)| file) })
+    }
+
+    /// Whether the tasks are files.
+    #[must_use]
+    pub fn is_of_files(&self) -> bool {
+        self.file.is_some()
     }
 
     /// The path as text.
@@ -143,6 +170,23 @@ impl RootPath {
         Some(TaskId::new(id.join("/")))
     }
 
+    /// The directory of the task that a file is, if the tasks are files and this one may be one.
+    pub(super) fn directory_of_file(&self, file: &RepoPath) -> Option<RepoPath> {
+        let common = self.file.as_ref()?.common(file.name())?;
+        file.parent()?.join(FILE_TASKS).ok()?.join(common).ok()
+    }
+
+    /// Where the files of the task with this directory are.
+    pub(super) fn place(&self, directory: &RepoPath) -> TaskPlace {
+        let beside = directory.parent().and_then(|parent| parent.parent());
+        match (&self.file, beside) {
+            (Some(end), Some(beside)) => {
+                TaskPlace::of_file(directory.clone(), end.file(beside, directory.name()))
+            }
+            _ => TaskPlace::of_directory(directory.clone()),
+        }
+    }
+
     /// The directory of a task: the path with the wildcards replaced by the id.
     pub(super) fn directory_of(&self, task: &TaskId) -> Option<RepoPath> {
         let names: Vec<&str> = task.as_str().split('/').collect();
@@ -171,11 +215,59 @@ impl RootPath {
     }
 }
 
+impl FileEnd {
+    /// Splits the last part of a path into what names the directory of a task, and how the name of its file
+    /// goes on; `None` if the tasks are directories. Returns an error that says what is wrong with the part.
+    fn of(name: &str) -> Result<Option<(&str, Self)>, &'static str> {
+        let Some(dot) = name.rfind('.') else { return Ok(None) };
+        let (stem, extension) = name.split_at(dot);
+        if Format::of_extension(&extension[1..]).is_none() || !stem.contains('*') || stem == "**" {
+            return Ok(None);
+        }
+        let extension = extension.to_owned();
+        let Some((common, rest)) = stem.split_once(TITLE) else {
+            return Ok(Some((stem, Self { title: None, extension })));
+        };
+        let (Some(star), true) = (common.rfind('*'), rest.is_empty()) else {
+            return Err("`{title}` comes after the `*`, and right before the extension");
+        };
+        let (common, separator) = common.split_at(star + 1);
+        if separator.is_empty() {
+            return Err("some text must separate `{title}` from the `*`, for example `* - {title}.md`");
+        }
+        Ok(Some((common, Self { title: Some(separator.to_owned()), extension })))
+    }
+
+    /// The part of a file's name that its directory has too. A title begins at the first separator.
+    fn common<'n>(&self, name: &'n str) -> Option<&'n str> {
+        let stem = name.strip_suffix(self.extension.as_str())?;
+        match &self.title {
+            None => Some(stem),
+            Some(separator) => {
+                let (common, title) = stem.split_once(separator.as_str())?;
+                (!title.is_empty()).then_some(common)
+            }
+        }
+    }
+
+    /// The file of the task whose directory has the name `common`.
+    fn file(&self, directory: RepoPath, common: &str) -> SingleFile {
+        match &self.title {
+            None => SingleFile { directory, before: format!("{common}{}", self.extension), after: None },
+            Some(separator) => SingleFile {
+                directory,
+                before: format!("{common}{separator}"),
+                after: Some(self.extension.clone()),
+            },
+        }
+    }
+}
+
 impl Default for RootPath {
     /// `tasks/**`.
     fn default() -> Self {
         let base = RepoPath::new("tasks").unwrap_or_else(|_| RepoPath::root());
-        Self { text: "tasks/**".to_owned(), base, parts: vec![PathPart::Any] }
+        Self { text: "tasks/**".to_owned(), base, parts: vec![PathPart::Any], file: None }
     }
 }
 
@@ -232,6 +324,51 @@ mod tests {
     }
 
     #[test]
+    fn a_file_and_its_id_lead_to_each_other() {
+        for (path, file, directory, id) in [
+            ("docs/adr/*.md", "docs/adr/0001-use-x.md", "docs/adr/.tasks/0001-use-x", "0001-use-x"),
+            ("docs/adr/*.md", "docs/adr/v1.2.md", "docs/adr/.tasks/v1.2", "v1.2"),
+            ("docs/adr/adr-*.md", "docs/adr/adr-7.md", "docs/adr/.tasks/adr-7", "7"),
+            ("docs/**/*.md", "docs/a.md", "docs/.tasks/a", "a"),
+            ("docs/**/*.md", "docs/x/y/a.md", "docs/x/y/.tasks/a", "x/y/a"),
+            ("teams/*/adr/*.yaml", "teams/blue/adr/a.yaml", "teams/blue/adr/.tasks/a", "blue/a"),
+            ("*.md", "README.md", ".tasks/README", "README"),
+            ("t/* - {title}.md", "t/task-1.2 - Fix it - now.md", "t/.tasks/task-1.2", "task-1.2"),
+            ("t/task-* - {title}.md", "t/task-3 - Fix it.md", "t/.tasks/task-3", "3"),
+        ] {
+            let path = RootPath::new(path).expect("valid");
+            let [file, directory] = [file, directory].map(|text| RepoPath::new(text).expect("valid"));
+            assert_eq!(path.directory_of_file(&file), Some(directory.clone()), "{path}");
+            let found = path.id_of(&directory).expect("matches").expect("an id");
+            assert_eq!(found.as_str(), id, "{path}");
+            assert_eq!(path.directory_of(&found), Some(directory.clone()), "{path}");
+            let place = path.place(&directory);
+            assert_eq!(place.name(&file), Some(file.name()), "{path}");
+            assert_eq!(place.path(file.name()), Ok(file), "{path}");
+        }
+    }
+
+    #[test]
+    fn other_names_are_no_files_of_the_root() {
+        for (path, file) in [
+            ("docs/adr/*.md", "docs/adr/0001.txt"),
+            ("docs/adr/*.md", "docs/adr/sub/0001.md"),
+            ("docs/adr/*.md", "docs/other/0001.md"),
+            ("docs/adr/*.md", "docs/adr/.md"),
+            ("docs/adr/adr-*.md", "docs/adr/0001.md"),
+            ("t/* - {title}.md", "t/task-1.md"),
+            ("t/* - {title}.md", "t/task-1 - .md"),
+            ("t/* - {title}.md", "t/ - Fix it.md"),
+            ("tasks/*", "tasks/a.md"),
+            ("*.task", "a.task"),
+        ] {
+            let path = RootPath::new(path).expect("valid");
+            let directory = path.directory_of_file(&RepoPath::new(file).expect("valid"));
+            assert!(directory.and_then(|directory| path.id_of(&directory)).is_none(), "{path} {file}");
+        }
+    }
+
+    #[test]
     fn an_id_of_the_wrong_depth_has_no_directory() {
         for (path, id) in [("tasks/*", "a/b"), ("*/*", "a"), ("*/**", "a"), ("*/**/x", "")] {
             let path = RootPath::new(path).expect("valid");
@@ -242,7 +379,14 @@ mod tests {
 
     #[test]
     fn the_base_ends_before_the_first_wildcard() {
-        for (path, base) in [("a/b/*", "a/b"), ("a/b-*/c", "a"), ("**/x", ""), ("tasks/**", "tasks")] {
+        for (path, base) in [
+            ("a/b/*", "a/b"),
+            ("a/b-*/c", "a"),
+            ("**/x", ""),
+            ("tasks/**", "tasks"),
+            ("a/*.md", "a"),
+            ("*.md", ""),
+        ] {
             assert_eq!(RootPath::new(path).expect("valid").base().as_str(), base, "{path}");
         }
         assert_eq!(RootPath::new("tasks/**"), Ok(RootPath::default()));
@@ -250,9 +394,25 @@ mod tests {
 
     #[test]
     fn paths_that_cannot_be_undone_are_refused() {
-        for path in
-            ["", "tasks", "/tasks/*", "../*", "a/?", "a/{b,c}/*", "a/[bc]", "a/*-*", "a/***", "**/a/**"]
-        {
+        for path in [
+            "",
+            "tasks",
+            "/tasks/*",
+            "../*",
+            "a/?",
+            "a/{b,c}/*",
+            "a/[bc]",
+            "a/*-*",
+            "a/***",
+            "**/a/**",
+            "a/*-*.md",
+            "a/{title} - *.md",
+            "a/*{title}.md",
+            "a/* - {title} x.md",
+            "a/* - {title}",
+            "a/* - {name}.md",
+            "a/* - {title}.task",
+        ] {
             assert!(RootPath::new(path).is_err(), "{path:?}");
         }
     }

@@ -1,26 +1,39 @@
 //! Where tasks live: maps directories to tasks, and back.
 
 use super::{Patterns, RootPath};
-use crate::base::{ARCHIVE, InvalidName, RepoPath, TaskId, WorkflowName};
+use crate::base::{ARCHIVE, InvalidName, RepoPath, TaskId, TaskPlace, WorkflowName};
 use crate::workflow::TreePart;
 
 /// One `[[root]]` of `orch.toml`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Root {
-    /// Which directories are tasks. The part that the wildcards match is the id of the task.
+    /// Which directories or files are tasks. The part that the wildcards match is the id of the task.
     pub path: RootPath,
     /// The workflow that governs these tasks.
     pub workflow: WorkflowName,
-    /// Globs, relative to the repository, of directories that are not tasks and contain none.
+    /// Globs, relative to the repository, of files that are not tasks, and of directories that are not tasks
+    /// and contain none.
     pub exclude: Patterns,
 }
 
 impl Root {
-    /// Whether `directory` or one of its parents is excluded from this root.
+    /// Whether a path or one of its parents is excluded from this root.
     #[must_use]
-    pub fn excludes(&self, directory: &RepoPath) -> bool {
-        let mut upwards = std::iter::successors(Some(directory.clone()), RepoPath::parent);
+    pub fn excludes(&self, path: &RepoPath) -> bool {
+        let mut upwards = std::iter::successors(Some(path.clone()), RepoPath::parent);
         !self.exclude.is_empty() && upwards.any(|path| self.exclude.matches(path.as_str()))
+    }
+
+    /// Where the files of the task with this directory are.
+    #[must_use]
+    pub fn place(&self, directory: &RepoPath) -> TaskPlace {
+        self.path.place(directory)
+    }
+
+    /// Whether the directory of a task, or the file that the task is, is excluded.
+    fn excludes_task(&self, directory: &RepoPath) -> bool {
+        let file = || self.place(directory).file()?.path();
+        self.excludes(directory) || file().is_some_and(|file| self.excludes(&file))
     }
 }
 
@@ -90,7 +103,30 @@ impl Roots {
                 Some(id) => id.ok()?,
                 None => root.archived_id(directory)?,
             };
-            (!root.excludes(directory)).then_some((index, id))
+            (!root.excludes_task(directory)).then_some((index, id))
+        })
+    }
+
+    /// The index of the root that a file belongs to as a task, and the directory and the id of that task.
+    ///
+    /// Whether the file *is* a task depends on whether it is an artifact of the workflow.
+    #[must_use]
+    pub fn match_file(&self, file: &RepoPath) -> Option<(usize, RepoPath, TaskId)> {
+        self.0.iter().enumerate().find_map(|(index, root)| {
+            let directory = root.path.directory_of_file(file).filter(|_| !root.excludes(file))?;
+            let (found, id) = self.match_directory(&directory)?;
+            (found == index).then_some((index, directory, id))
+        })
+    }
+
+    /// For a file that a root matches but whose name yields no valid task id: the index of the root, and what
+    /// is wrong with the name.
+    #[must_use]
+    pub fn misnamed_file(&self, file: &RepoPath) -> Option<(usize, InvalidName)> {
+        self.0.iter().enumerate().find_map(|(index, root)| {
+            let directory = root.path.directory_of_file(file).filter(|_| !root.excludes(file))?;
+            let (found, error) = self.misnamed(&directory)?;
+            (found == index).then_some((index, error))
         })
     }
 
@@ -103,7 +139,7 @@ impl Roots {
         }
         self.0.iter().enumerate().find_map(|(index, root)| {
             let error = root.path.id_of(directory)?.err()?;
-            (!root.excludes(directory)).then_some((index, error))
+            (!root.excludes_task(directory)).then_some((index, error))
         })
     }
 
@@ -128,7 +164,10 @@ impl Roots {
     /// How much of a path is reserved for tasks and so is not code. Does not look for tasks there.
     #[must_use]
     pub fn part(&self, path: &RepoPath, is_directory: bool) -> TreePart {
-        let parts = self.0.iter().filter(|root| is_directory && !root.excludes(path));
+        if !is_directory {
+            return if self.match_file(path).is_some() { TreePart::Whole } else { TreePart::None };
+        }
+        let parts = self.0.iter().filter(|root| !root.excludes(path));
         let parts: Vec<TreePart> =
             parts.flat_map(|root| [root.path.part(path), root.archive_part(path)]).collect();
         [TreePart::Whole, TreePart::Within]
@@ -211,6 +250,9 @@ mod tests {
             ("*.task", &[], "src", TreePart::None),
             ("*", &["src"], "docs", TreePart::Whole),
             ("*", &["src"], "src", TreePart::None),
+            ("docs/adr/*.md", &[], "docs/adr", TreePart::Within),
+            ("docs/adr/*.md", &[], "docs/adr/.tasks", TreePart::Whole),
+            ("docs/adr/*.md", &[], "docs/adr/images", TreePart::None),
         ] {
             let roots = roots(&[(root, exclude)]);
             let path = RepoPath::new(path).expect("valid");
@@ -243,6 +285,39 @@ mod tests {
         let packages = roots(&[("packages/*/tasks/*", &[])]);
         let source = RepoPath::new("packages/archive/src/lib").expect("valid");
         assert_eq!(packages.part(&source, true), TreePart::None);
+    }
+
+    #[test]
+    fn a_file_is_a_task_of_the_first_root_that_matches_it_unless_it_is_excluded() {
+        let roots = roots(&[
+            ("tasks/**", &[]),
+            ("docs/adr/*.md", &["docs/adr/README.md"]),
+            ("backlog/* - {title}.md", &["backlog/drafts"]),
+        ]);
+        let found = |file: &str| {
+            let (root, directory, id) = roots.match_file(&RepoPath::new(file).expect("valid"))?;
+            Some((root, directory.to_string(), id.to_string()))
+        };
+        for (file, expected) in [
+            ("docs/adr/0001.md", Some((1, "docs/adr/.tasks/0001", "0001"))),
+            ("docs/adr/archive/0001.md", Some((1, "docs/adr/archive/.tasks/0001", "archive/0001"))),
+            ("docs/adr/README.md", None),
+            ("docs/adr/-x.md", None),
+            ("docs/adr/0001.txt", None),
+            ("tasks/t/plan.md", None),
+            ("backlog/task-1 - Fix it.md", Some((2, "backlog/.tasks/task-1", "task-1"))),
+            ("backlog/drafts/task-1 - Fix it.md", None),
+        ] {
+            let expected = expected.map(|(root, directory, id)| (root, directory.to_owned(), id.to_owned()));
+            assert_eq!(found(file), expected, "{file}");
+            let path = RepoPath::new(file).expect("valid");
+            assert_eq!(roots.part(&path, false) == TreePart::Whole, expected.is_some(), "{file} is code");
+        }
+        let misnamed = roots.misnamed_file(&RepoPath::new("docs/adr/-x.md").expect("valid"));
+        assert_eq!(
+            misnamed.map(|(root, error)| (root, error.reason)),
+            Some((1, "a part must not start with `-`"))
+        );
     }
 
     #[test]

@@ -185,8 +185,8 @@ fn offer_trailer(facts: &Facts, decision: &mut Decision, circumstances: &Circums
 fn note_misplaced(facts: &Facts, decision: &mut Decision, circumstances: &Circumstances<'_>) {
     let expects = decision.expects.iter_mut().filter(|expected| expected.state == ExpectState::Missing);
     for expected in expects.filter(|expected| !is_tree_name(&expected.path)) {
-        let Ok(wanted) = facts.directory.join(&expected.path) else { continue };
-        let above = std::iter::successors(facts.directory.parent(), RepoPath::parent);
+        let Ok(wanted) = facts.place.path(&expected.path) else { continue };
+        let above = std::iter::successors(facts.place.directory().parent(), RepoPath::parent);
         let found = above
             .filter_map(|directory| directory.join(&expected.path).ok())
             .find(|path| *path != wanted && (circumstances.is_file)(path));
@@ -208,7 +208,7 @@ fn restores(facts: &Facts, decision: &Decision, circumstances: &Circumstances<'_
     let is_new = |lost: &&super::BrokenNeed| broken.iter().all(|one| one.artifact != lost.artifact);
     let lost = decision.lost.iter().filter(is_new);
     let restore = |need: &super::BrokenNeed| {
-        let path = facts.directory.join(&need.path).ok()?;
+        let path = facts.place.path(&need.path).ok()?;
         let commit = (circumstances.remembered)(&path, need.recorded?)?;
         let argv = ["git", "restore", "-s", &commit, "--", path.as_str()];
         let effect = format!("restore the previous {}", need.artifact);

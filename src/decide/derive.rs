@@ -4,7 +4,7 @@
 //! Only content decides, never a modification time, so a fresh clone behaves like the original.
 
 use super::{Derived, DerivedFile, Evidence, Facts, FileFact, NamedVersion, State};
-use crate::base::{ArtifactName, Code, Diagnostic, Digest, PhaseId, Place, RepoPath};
+use crate::base::{ArtifactName, Code, Diagnostic, Digest, PhaseId, Place, TaskPlace};
 use crate::workflow::{Artifact, TreeScope, Workflow};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -89,12 +89,11 @@ impl SeenArtifact<'_> {
     }
 
     /// The problems of its files, and a finding for each file that does not count.
-    pub(super) fn diagnostics(&self, directory: &RepoPath) -> impl Iterator<Item = Diagnostic> {
+    pub(super) fn diagnostics(&self, place: &TaskPlace) -> impl Iterator<Item = Diagnostic> {
         let used = self.derived.files.first().map(|file| file.path.as_str()).unwrap_or_default();
         let elsewhere = self.elsewhere.iter().map(move |file| {
             let message = format!("`{}` is read from {used}, so this file does not count", self.derived.name);
-            let place =
-                directory.join(&file.path).map_or_else(|_| Place::default(), |path| Place::file(&path));
+            let place = place.path(&file.path).map_or_else(|_| Place::default(), |path| Place::file(&path));
             Diagnostic::warning(Code::ArtifactElsewhere, message).at(place).hint("remove one of the two")
         });
         self.files.iter().flat_map(|file| file.problems.iter().cloned()).chain(elsewhere)

@@ -50,7 +50,7 @@ pub fn evaluate(workflow: &Workflow, recorded: &Recorded, facts: &Facts) -> Deci
     }
     note_workflow(workflow, state, &mut diagnostics);
     let seen = look(workflow, state, &phase.id, facts);
-    diagnostics.extend(seen.iter().flat_map(|seen| seen.diagnostics(&facts.directory)));
+    diagnostics.extend(seen.iter().flat_map(|seen| seen.diagnostics(&facts.place)));
     Judge { workflow, state, facts, phase, seen: &seen }.decide(diagnostics)
 }
 
@@ -92,7 +92,7 @@ pub fn other_format(facts: &Facts, format: ObjectFormat) -> Diagnostic {
     );
     let hint = "start a new task with its other files: orch new ID, then move everything there but state.json and \
                 transcript.jsonl";
-    let place = facts.directory.join("state.json");
+    let place = facts.place.directory().join("state.json");
     let place = place.map_or_else(|_| Place::default(), |path| Place::file(&path));
     Diagnostic::error(Code::OtherObjectFormat, message).at(place).hint(hint)
 }
@@ -152,7 +152,8 @@ fn ways_out(facts: &Facts, code: Code) -> Vec<Choice> {
         let effect = "unite both sides of the log and fold the state from them";
         return vec![choice("resolve", ["orch", "resolve", facts.task.as_str()], Owner::Orch, effect)];
     }
-    let log = facts.directory.join("transcript.jsonl").map(|path| path.to_string()).unwrap_or_default();
+    let log =
+        facts.place.directory().join("transcript.jsonl").map(|path| path.to_string()).unwrap_or_default();
     let effect = "rebuild transcript.jsonl from git history and from what is left of the file";
     vec![
         choice("recover", ["orch", "recover", facts.task.as_str()], Owner::Human, effect),
@@ -277,7 +278,7 @@ impl Judge<'_> {
         for (phase, lost) in self.lost_evidence().into_iter().filter(is_other) {
             let message =
                 format!("{} is {}, although the task left `{phase}` with it", lost.path, lost.fault());
-            let place = self.facts.directory.join(&lost.path);
+            let place = self.facts.place.path(&lost.path);
             let place = place.map_or_else(|_| Place::default(), |path| Place::file(&path));
             let hint = "restore it from git, or write it anew; the task cannot be finished without it";
             let finding = Diagnostic::warning(Code::EvidenceGone, message).at(place);

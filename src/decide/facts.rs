@@ -2,7 +2,7 @@
 //!
 //! Freshness and change are not among them; [`super::derive`] derives them from these values and the state.
 
-use crate::base::{ArtifactName, Code, Diagnostic, Digest, RepoPath, TaskId};
+use crate::base::{ArtifactName, Code, Diagnostic, Digest, RepoPath, TaskId, TaskPlace};
 use serde_json::{Value, json};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -13,8 +13,8 @@ use std::sync::Arc;
 pub struct Facts {
     /// The id of the task.
     pub task: TaskId,
-    /// Its directory in the repository.
-    pub directory: RepoPath,
+    /// Where its files are.
+    pub place: TaskPlace,
     /// For every artifact of the workflow, the files that match one of its paths, and its tree if it has one.
     pub artifacts: BTreeMap<ArtifactName, Vec<FileFact>>,
     /// Findings about the task as a whole.
@@ -28,7 +28,7 @@ pub struct FileFact {
     pub pattern: usize,
     /// Whether this is a tree and not a file.
     pub is_tree: bool,
-    /// The path relative to the task directory; for a tree, the name that stands for it.
+    /// The name of the file within the task, see [`TaskPlace::name`]; for a tree, the name that stands for it.
     pub path: String,
     /// The blob id that `git add` would store; `None` if the bytes cannot be read. For a tree, the id of a
     /// git tree of these parts alone.
@@ -45,7 +45,14 @@ pub const STALE_STATE: [Code; 2] = [Code::StateFolded, Code::StateEdited];
 impl Facts {
     /// The facts of a task of which no file was read.
     pub(super) fn of_no_files(task: TaskId) -> Self {
-        Self { task, directory: RepoPath::root(), artifacts: BTreeMap::new(), diagnostics: Vec::new() }
+        let place = TaskPlace::of_directory(RepoPath::root());
+        Self { task, place, artifacts: BTreeMap::new(), diagnostics: Vec::new() }
+    }
+
+    /// The path that stands for the task: that of its file if it is one, or else of its directory.
+    #[must_use]
+    pub fn shown(&self) -> RepoPath {
+        self.place.shown(self.artifacts.values().flatten().map(|file| file.path.as_str()))
     }
 
     /// The facts after a step was recorded: nothing has been committed since, and the state is the fold of

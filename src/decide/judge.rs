@@ -2,7 +2,7 @@
 
 use super::derive::{SeenArtifact, is_spent, last_recorded};
 use super::{BrokenNeed, Choice, Evidence, Facts, State};
-use crate::base::{ArtifactName, Digest, PhaseId};
+use crate::base::{ArtifactName, Digest, Patterns, PhaseId};
 use crate::workflow::{Artifact, Owner, Phase, Workflow, tree_name};
 
 /// Everything that evaluating one task reads.
@@ -82,8 +82,15 @@ impl Judge<'_> {
         let seen = self.seen.iter().find(|seen| seen.derived.name == *artifact);
         match seen.and_then(|seen| seen.culprit.or(seen.files.first().copied())) {
             Some(file) => file.path.clone(),
-            None => self.workflow.artifact(artifact).map(concrete_path).unwrap_or_default(),
+            None => self.workflow.artifact(artifact).map(|one| self.new_path(one)).unwrap_or_default(),
         }
+    }
+
+    /// Where an artifact would be written: in the file that is the task, if it may have such a name.
+    fn new_path(&self, artifact: &Artifact) -> String {
+        let file = self.facts.place.file().map(|file| file.named(artifact.name.as_str()));
+        let is_of = |name: &String| Patterns::new(&artifact.paths).is_ok_and(|paths| paths.matches(name));
+        file.filter(is_of).unwrap_or_else(|| concrete_path(artifact))
     }
 
     pub(super) fn evidence(&self, artifacts: &[ArtifactName]) -> Vec<Evidence> {

@@ -19,7 +19,7 @@ pub fn foresee_run(writer: &Writer<'_>, task: &TaskRef, options: &RunOptions) ->
     refuse_untracked(&judged)?;
     let budget = budget(judged.workflow(), options);
     let mode = options.mode.or(state_of(&judged)?.run.mode).unwrap_or(Mode::Interactive);
-    let last = RunFiles::of(&writer.workspace.root, &task.directory).read()?;
+    let last = RunFiles::of(&writer.workspace.root, task.directory()).read()?;
     let mut usage = last.filter(|last| last.goes_on()).map(|last| last.usage).unwrap_or_default();
     let mut ahead = judged.clone();
     let mut foreseen = Vec::new();

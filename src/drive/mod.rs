@@ -162,7 +162,7 @@ pub(super) type Tell<'a> = dyn FnMut(&Happened<'_>) + 'a;
 fn continued(writer: &Writer<'_>, task: &TaskRef, options: &RunOptions) -> Result<RunOptions, Error> {
     let mut options = options.clone();
     if options.command.is_empty() {
-        let last = RunFiles::of(&writer.workspace.root, &task.directory).read()?;
+        let last = RunFiles::of(&writer.workspace.root, task.directory()).read()?;
         options.command = last.filter(RunState::goes_on).map(|last| last.command).unwrap_or_default();
     }
     Ok(options)
@@ -185,7 +185,7 @@ fn first_step(
 /// Returns an error if the first executor cannot be started, before a turn is counted or a step recorded. A
 /// run with unrecorded work needs no executor.
 fn refuse_idle(writer: &Writer<'_>, judged: &Sight, options: &RunOptions) -> Result<(), Error> {
-    let last = RunFiles::of(&writer.workspace.root, &judged.task.directory).read()?;
+    let last = RunFiles::of(&writer.workspace.root, judged.task.directory()).read()?;
     if last.is_some_and(|last| last.unsettled().is_some()) {
         return Ok(());
     }

@@ -118,7 +118,7 @@ pub(super) fn steps_for(
 
 /// Whether a file that an executor names exists, relative to the task or to the repository.
 fn is_there(root: &Path, judged: &Sight, path: &str) -> bool {
-    let below_task = judged.task.directory.join(path);
+    let below_task = judged.task.place.path(path);
     let found = [below_task.ok(), RepoPath::new(path).ok()];
     found.into_iter().flatten().any(|path| path.under(root).is_file())
 }

@@ -20,7 +20,7 @@ pub struct RunInfo {
 pub fn runs(workspace: &Workspace) -> Result<(Vec<RunInfo>, Vec<Diagnostic>), Error> {
     let (mut runs, mut unreadable) = (Vec::new(), Vec::new());
     for task in workspace.tasks()? {
-        let files = RunFiles::of(&workspace.root, &task.directory);
+        let files = RunFiles::of(&workspace.root, task.directory());
         match files.read() {
             Ok(None) => {}
             Ok(Some(run)) => runs.push(RunInfo { is_driven: files.is_driven(), task, run }),
@@ -33,7 +33,7 @@ pub fn runs(workspace: &Workspace) -> Result<(Vec<RunInfo>, Vec<Diagnostic>), Er
 /// Updates the end of a waiting run with what others have done since: another ending, or another phase of the
 /// task. Returns whether there was anything. Returns an error if the task or the record cannot be read.
 pub(super) fn overrule(writer: &Writer<'_>, end: &mut RunEnd) -> Result<bool, Error> {
-    let files = RunFiles::of(&writer.workspace.root, &end.judged.task.directory);
+    let files = RunFiles::of(&writer.workspace.root, end.judged.task.directory());
     let judged = writer.workspace.look(&end.judged.task)?;
     let is_elsewhere = judged.decision.phase != end.judged.decision.phase;
     let run = files.read()?.filter(|run| run.id == end.run);

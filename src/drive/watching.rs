@@ -262,7 +262,7 @@ impl Watching {
         }
         tasks.sort_by(|a, b| a.id.cmp(&b.id));
         tasks.dedup();
-        self.forget_gone(|directory| paths.iter().any(|path| touches(path, directory)), effects);
+        self.forget_gone(|task| paths.iter().any(|path| touches(path, task)), effects);
         // Skips what `orch` itself wrote, and files that changed back.
         tasks.retain(|task| !self.is_known(task, head));
         self.look(tasks, head, effects);
@@ -270,7 +270,7 @@ impl Watching {
 
     /// Whether nothing of a task has changed since the last look.
     fn is_known(&self, task: &TaskRef, head: &Option<Head>) -> bool {
-        let known = self.known.get(&task.directory);
+        let known = self.known.get(task.directory());
         known.is_some_and(|known| self.workspace.is_still(task, &known.key, head.as_ref()))
     }
 
@@ -344,19 +344,19 @@ impl Watching {
         }
     }
 
-    fn forget_gone(&mut self, concerned: impl Fn(&RepoPath) -> bool, effects: &mut Vec<WatchEffect>) {
+    fn forget_gone(&mut self, concerned: impl Fn(&TaskRef) -> bool, effects: &mut Vec<WatchEffect>) {
         let gone: Vec<TaskRef> = self
             .known
             .values()
             .map(|known| &known.task)
-            .filter(|task| concerned(&task.directory))
-            .filter(|task| matches!(self.workspace.task_at(&task.directory), Ok(None)))
+            .filter(|task| concerned(task))
+            .filter(|task| matches!(self.workspace.task_at(task.directory()), Ok(None)))
             .cloned()
             .collect();
         for task in gone {
-            self.known.remove(&task.directory);
-            self.held.remove(&task.directory);
-            self.waiting.remove(&task.directory);
+            self.known.remove(task.directory());
+            self.held.remove(task.directory());
+            self.waiting.remove(task.directory());
             effects.push(WatchEffect::Gone(task.id));
         }
     }
@@ -386,13 +386,13 @@ impl Watching {
     fn wait(&mut self, due: Vec<Wanted>, effects: &mut Vec<WatchEffect>) {
         for Wanted { task, seen } in due {
             let Some((judged, _)) = seen else { continue };
-            let known = self.known.get(&task.directory);
+            let known = self.known.get(task.directory());
             let is_same = known.is_some_and(|known| known.print == fingerprint(&judged));
-            if !is_same || !self.waiting.contains_key(&task.directory) {
+            if !is_same || !self.waiting.contains_key(task.directory()) {
                 self.waits += 1;
             }
             self.tell(TaskOutcome::Nothing(Box::new(judged)), effects);
-            self.waiting.insert(task.directory.clone(), task);
+            self.waiting.insert(task.directory().clone(), task);
         }
     }
 
@@ -463,7 +463,7 @@ impl Watching {
             if let Some((judged, _)) = seen {
                 self.tell(TaskOutcome::Nothing(Box::new(judged)), effects);
             }
-            self.held.insert(task.directory.clone(), task);
+            self.held.insert(task.directory().clone(), task);
         }
         self.told = Some(message);
     }
@@ -473,15 +473,15 @@ impl Watching {
             TaskOutcome::Applied(applied) => &applied.judged,
             TaskOutcome::Nothing(judged) => judged,
         };
-        self.held.remove(&judged.task.directory);
-        self.waiting.remove(&judged.task.directory);
+        self.held.remove(judged.task.directory());
+        self.waiting.remove(judged.task.directory());
         if self.held.is_empty() {
             self.told = None;
         }
         let print = fingerprint(judged);
         let (task, key) = (judged.task.clone(), judged.key.clone());
         let known = KnownTask { task, key, print, on_code: judged.rests_on_code() };
-        let before = self.known.insert(judged.task.directory.clone(), known);
+        let before = self.known.insert(judged.task.directory().clone(), known);
         let is_new = before.as_ref().is_none_or(|known| known.print != print);
         if let TaskOutcome::Applied(applied) = &outcome {
             // A commit of `orch` changes no code.
@@ -526,8 +526,10 @@ fn is_trouble(judged: &Sight) -> bool {
 }
 
 /// Whether a change at `path` can create or remove a task in `directory`.
-fn touches(path: &RepoPath, directory: &RepoPath) -> bool {
-    path == directory || path.below(directory).is_some() || directory.below(path).is_some()
+fn touches(path: &RepoPath, task: &TaskRef) -> bool {
+    let directory = task.directory();
+    let holds_file = || task.place.file().is_some_and(|file| file.directory == *path);
+    path == directory || task.place.owns(path) || directory.below(path).is_some() || holds_file()
 }
 
 /// A digest of the decision.

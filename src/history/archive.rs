@@ -1,7 +1,7 @@
 //! The settings, workflows and records in the commits of history, and the workflows that ship with `orch`.
 
 use super::logs::{LogBytes, LogPool};
-use crate::base::{Digest, ObjectFormat, RepoPath, Timestamp};
+use crate::base::{Digest, ObjectFormat, RepoPath, TaskPlace, Timestamp};
 use crate::config;
 use crate::decide::State;
 use crate::record::{RecordReading, phase_key_in, read_foreign, read_state};
@@ -160,7 +160,7 @@ impl<'s> Archive<'s> {
     /// Notes the record of a task in a commit. Returns an error if git cannot read it.
     pub(super) fn note(&self, task: &TaskRef, source: &TreeSource<'_>) -> Result<(), Error> {
         if let Some(record) = held(source, task)? {
-            self.held.borrow_mut().entry(task.directory.clone()).or_default().insert(record);
+            self.held.borrow_mut().entry(task.directory().clone()).or_default().insert(record);
         }
         Ok(())
     }
@@ -176,7 +176,7 @@ impl<'s> Archive<'s> {
         made: Option<Timestamp>,
     ) -> Result<Option<Digest>, Error> {
         let is_it = |held: &HeldRecord| held.1 == log && state.is_none_or(|state| held.0 == state);
-        let is_noted = self.held.borrow().get(&task.directory).is_some_and(|held| held.iter().any(is_it));
+        let is_noted = self.held.borrow().get(task.directory()).is_some_and(|held| held.iter().any(is_it));
         if self.from_the_first && !is_noted {
             self.is_bound_to_order.set(true);
             return Ok(None);
@@ -196,13 +196,13 @@ impl<'s> Archive<'s> {
         made: Option<Timestamp>,
         files: &dyn Source,
     ) -> Result<Option<Digest>, Error> {
-        let (directory, files) = (&task.directory, files_in(files, &task.directory)?);
-        let mut known: HashMap<Option<Digest>, bool> = HashMap::new();
+        let files = files_in(files, &task.place)?;
+        let mut known: HashMap<Objects, bool> = HashMap::new();
         self.ancestor(parents, made, |source| {
-            let tree = source.object(directory)?.map(|(tree, _)| tree);
             // Unreadable files count as different.
-            let is_same = || files_in(source, directory).is_ok_and(|held| held == files);
-            Ok(*known.entry(tree).or_insert_with(is_same) && self.shows(task, source)?)
+            let is_same = || files_in(source, &task.place).is_ok_and(|held| held == files);
+            Ok(*known.entry(objects_of(source, &task.place)?).or_insert_with(is_same)
+                && self.shows(task, source)?)
         })
     }
 
@@ -281,9 +281,28 @@ fn held(source: &TreeSource<'_>, task: &TaskRef) -> Result<Option<HeldRecord>, E
     Ok(Some((state.map(|(state, _)| state), log)))
 }
 
-/// The files below a directory, with their blob ids.
-fn files_in(source: &dyn Source, directory: &RepoPath) -> Result<BTreeMap<RepoPath, Digest>, Error> {
-    let files = FileSet::of(source, directory, u64::MAX - 1)?;
+/// The objects that hold the files of a task: the tree of its directory, and the blobs of the file that it is.
+pub(super) type Objects = (Option<Digest>, Vec<(String, Option<Digest>)>);
+
+/// The objects that hold the files of a task in a commit. Returns an error if git cannot read it.
+pub(super) fn objects_of(source: &TreeSource<'_>, place: &TaskPlace) -> Result<Objects, Error> {
+    let object = |path: &RepoPath| -> Result<Option<Digest>, Error> {
+        Ok(source.object(path)?.map(|(digest, _)| digest))
+    };
+    let mut files = Vec::new();
+    if let Some(file) = place.file() {
+        let children = source.children(&file.directory)?.unwrap_or_default();
+        for child in children.into_iter().filter(|child| file.has_name(&child.name)) {
+            let path = file.directory.join(&child.name).ok();
+            files.push((child.name, path.map(|path| object(&path)).transpose()?.flatten()));
+        }
+    }
+    Ok((object(place.directory())?, files))
+}
+
+/// The files of a task, with their blob ids.
+fn files_in(source: &dyn Source, place: &TaskPlace) -> Result<BTreeMap<RepoPath, Digest>, Error> {
+    let files = FileSet::of(source, place, u64::MAX - 1)?;
     let digest = |path: &RepoPath| Some((path.clone(), source.format().blob(files.bytes(path)?)));
     Ok(files.paths().filter_map(digest).collect())
 }

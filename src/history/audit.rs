@@ -49,7 +49,7 @@ pub fn audit(workspace: &Workspace, scope: AuditScope<'_>) -> Result<Audit, Erro
     let (commits, mut changes) = replayed(store, &range)?;
     // A commit that hid a task is reported once, although several commits may show the task again.
     let mut reported = HashSet::new();
-    changes.retain(|change| reported.insert((change.commit.id, change.task.directory.clone())));
+    changes.retain(|change| reported.insert((change.commit.id, change.task.directory().clone())));
     if let Some(change) = changes.iter().find(|change| change.commit.is_boundary) {
         return Err(shallow(change));
     }

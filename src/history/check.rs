@@ -317,7 +317,7 @@ impl<'w> Checker<'w> {
     ) -> Vec<Diagnostic> {
         let findings_in = |snapshot: &Snapshot<'_>| {
             let judged = snapshot
-                .task_at(&task.directory)
+                .task_at(task.directory())
                 .and_then(|present| present.map(|_| self.workspace.look_back(task, snapshot)).transpose());
             match judged {
                 Ok(judged) => judged.map_or_else(Vec::new, |judged| findings_of(&judged)),
@@ -435,8 +435,8 @@ fn findings_of(judged: &Sight) -> Vec<Diagnostic> {
                 .map(|rule| rule.place.clone()),
             _ => None,
         };
-        finding.place =
-            place.or_else(|| Some(Place { path: judged.task.directory.to_string(), ..Place::default() }));
+        finding.place = place
+            .or_else(|| Some(Place { path: judged.observed.facts.shown().to_string(), ..Place::default() }));
         finding.hint = decision.options.first().map(|choice| command(&choice.argv));
         found.push(finding);
     }

@@ -5,7 +5,7 @@ use super::archive::{Archive, has_record};
 use super::proof::RecordChange;
 use super::side::Side;
 use super::trailers::ToldStep;
-use crate::base::{Digest, RepoPath, TaskId};
+use crate::base::{Digest, RepoPath, TaskId, TaskPlace};
 use crate::decide::{Proof, Standing};
 use crate::record::{STATE_FILE, TRANSCRIPT_FILE};
 use crate::survey::snapshot::{Snapshot, first};
@@ -80,8 +80,8 @@ impl Compared<'_, '_> {
         let has_other_roots = self.befores.iter().any(|before| before.setting.config.roots != *roots);
         let mut shown = if has_other_roots { self.after.tasks()? } else { Vec::new() };
         for task in changed {
-            if self.after.task_at(&task.directory)?.is_none() {
-                shown.extend(self.after.tasks_below(&task.directory)?);
+            if self.after.task_at(task.directory())?.is_none() {
+                shown.extend(self.after.tasks_below(task.directory())?);
             }
         }
         let mut uncovered: Vec<TaskRef> = Vec::new();
@@ -100,7 +100,7 @@ impl Compared<'_, '_> {
     /// Whether checking this change proves the record of a task, if that changes.
     pub(super) fn covers(&self, task: &TaskRef) -> Result<bool, Error> {
         let owner = self.owner(&task.transcript_path())?;
-        Ok(owner.is_some_and(|owner| owner.directory == task.directory))
+        Ok(owner.is_some_and(|owner| owner.directory() == task.directory()))
     }
 
     /// The task that a path belongs to: after the change, or else on the first side that has one.
@@ -115,7 +115,7 @@ impl Compared<'_, '_> {
     fn tasks_of<'p>(&self, paths: impl Iterator<Item = &'p RepoPath>) -> Result<Vec<TaskRef>, Error> {
         let mut tasks: Vec<TaskRef> = Vec::new();
         for path in paths {
-            if tasks.iter().any(|task| path.below(&task.directory).is_some()) {
+            if tasks.iter().any(|task| task.place.owns(path)) {
                 continue;
             }
             tasks.extend(self.owner(path)?);
@@ -135,20 +135,24 @@ impl Compared<'_, '_> {
             if recorded.iter().any(|task| task.id.as_str() == told.task) {
                 continue;
             }
+            let roots = &self.after.setting.config.roots;
+            let named = roots.bases().filter_map(|base| base.join(&told.task).ok());
+            let id = TaskId::new(&told.task).ok();
+            let by_id = (0..roots.iter().count()).filter_map(|root| roots.directory_of(root, id.as_ref()?));
+            let directories: Vec<RepoPath> = named.chain(by_id).collect();
             // The id of a task is the last part of its directory, at least.
             let log = format!("{}/{TRANSCRIPT_FILE}", told.task);
-            let is_log =
-                |path: &RepoPath| path.as_str() == log || path.as_str().ends_with(&format!("/{log}"));
+            let is_log = |path: &RepoPath| {
+                let is_named_so = path.as_str() == log || path.as_str().ends_with(&format!("/{log}"));
+                is_named_so || directories.iter().any(|one| path.below(one) == Some(TRANSCRIPT_FILE))
+            };
             if self.changed(&RepoPath::root())?.iter().any(is_log) {
                 continue;
             }
-            let roots = &self.after.setting.config.roots;
-            let directories = roots.bases().filter_map(|base| base.join(&told.task).ok());
-            let directories: Vec<RepoPath> = directories.collect();
             let known = first(directories.iter(), |directory| self.after.task_at(directory))?;
             let made_up = || {
-                let (id, directory) = (TaskId::new(&told.task).ok()?, directories.first()?.clone());
-                TaskRef::new(id, directory, roots.iter().next()?.workflow.clone()).ok()
+                let (root, place) = (roots.iter().next()?, directories.first()?.clone());
+                TaskRef::new(id.clone()?, TaskPlace::of_directory(place), root.workflow.clone()).ok()
             };
             let proof = Proof::forged(told.tells_of_nothing());
             found.extend(known.or_else(made_up).map(|task| (task, proof)));

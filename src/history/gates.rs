@@ -123,7 +123,7 @@ impl Gate {
 
     fn allows(&self, path: &RepoPath) -> bool {
         let naming = self.naming(path);
-        path.below(&self.task.directory).is_some()
+        self.task.place.owns(path)
             || naming.is_empty()
             || self.phases.iter().any(|phase| naming.contains(&phase))
     }

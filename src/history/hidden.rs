@@ -1,7 +1,7 @@
 //! Changes of a record that no check saw, because the settings or a task above hid the task. They are
 //! proven as soon as the task is visible again.
 
-use super::archive::has_record;
+use super::archive::{has_record, objects_of};
 use super::compared::Compared;
 use super::record::TaskRecord;
 use super::side::SideCache;
@@ -35,14 +35,13 @@ pub(super) fn hidden_changes(
 ) -> Result<Vec<HiddenChange>, Error> {
     let Some(commits) = hidden_commits(sides, uncovering, task)? else { return Ok(Vec::new()) };
     let (store, archive) = (sides.store, sides.archive);
-    let (mut changes, mut trees) = (Vec::new(), HashSet::new());
+    let (mut changes, mut objects) = (Vec::new(), HashSet::new());
     for commit in commits {
         let after = sides.of(commit.id)?;
         let befores = sides.before(&commit)?;
-        // A commit that restores an already proven tree needs no second proof, except a merge, which may drop
+        // A commit that restores already proven files needs no second proof, except a merge, which may drop
         // events of one side.
-        let tree = after.source.object(&task.directory)?.map(|(tree, _)| tree);
-        let is_new = trees.insert(tree) || commit.parents.len() > 1;
+        let is_new = objects.insert(objects_of(&after.source, &task.place)?) || commit.parents.len() > 1;
         // Another tool's state proves nothing, so its history is irrelevant.
         let mut has_log = false;
         for side in befores.iter().chain([&after]) {

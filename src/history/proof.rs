@@ -88,7 +88,7 @@ impl RecordChange<'_> {
             return Ok(None);
         }
         let is_it = |other: &TaskRef| -> Result<Option<(TaskRef, TaskRecord)>, Error> {
-            if self.after.task_at(&other.directory)?.is_some() {
+            if self.after.task_at(other.directory())?.is_some() {
                 return Ok(None);
             }
             let record = record_in(before, other)?;
@@ -355,7 +355,7 @@ impl Proving<'_> {
         let RecordChange { task, parents, after, archive, .. } = *self.change;
         let had_log = self.olds.iter().any(|old| old.log.is_some());
         let value = self.new.value();
-        let is_gone = after.source.children(&task.directory)?.is_none_or(|left| left.is_empty());
+        let is_gone = after.source.list_task(&task.place)?.is_empty();
         let is_taken_over = self.olds.contains(&self.new);
         if self.olds.len() > 1 && !self.lost.is_empty() && !is_taken_over {
             return Ok(Some(Proof::forged(MERGED_AWAY)));

@@ -48,7 +48,7 @@ impl Restoring<'_> {
             return Ok(());
         };
         let is_of = |path: &&RepoPath| {
-            let below = path.below(&self.task.directory).unwrap_or_default();
+            let below = self.task.place.name(path).unwrap_or_default();
             matcher.artifacts_of(below).any(|(owner, _)| owner == index)
         };
         let present: Vec<RepoPath> = files.paths().filter(is_of).cloned().collect();
@@ -83,7 +83,7 @@ impl NewSteps<'_> {
     /// A commit or a blob cannot be read.
     pub(super) fn possible_files(&self, loaded: &Loaded, step: &NewStep) -> Result<Vec<FileSet>, Error> {
         let (task, limit) = (self.task, self.after.setting.config.limit_bytes);
-        let read = |source: &dyn Source| FileSet::of(source, &task.directory, limit);
+        let read = |source: &dyn Source| FileSet::of(source, &task.place, limit);
         let latest = read(self.after.source)?;
         let mut grounds: Vec<FileSet> = Vec::new();
         for previous in &step.event.after {

@@ -1,7 +1,7 @@
 //! Files in memory as a source: the content of a task at a moment that no single commit represents.
 
 use super::{Child, Content, Entry, EntryKind, Source};
-use crate::base::{Error, ObjectFormat, RepoPath};
+use crate::base::{Error, ObjectFormat, RepoPath, TaskPlace};
 use std::collections::BTreeMap;
 
 /// Files by path, each with its bytes as git stores them.
@@ -18,11 +18,11 @@ impl FileSet {
         Self { files: BTreeMap::new(), format }
     }
 
-    /// All regular files below a directory of another source that can be read and have at most `limit` bytes.
-    /// Returns an error if the source itself cannot be read.
-    pub fn of(source: &dyn Source, directory: &RepoPath, limit: u64) -> Result<Self, Error> {
+    /// All regular files of a task in another source that can be read and have at most `limit` bytes. Returns
+    /// an error if the source itself cannot be read.
+    pub fn of(source: &dyn Source, place: &TaskPlace, limit: u64) -> Result<Self, Error> {
         let mut files = Self::empty(source.format());
-        for entry in source.list(directory)?.into_iter().filter(|entry| entry.kind == EntryKind::File) {
+        for entry in source.list_task(place)?.into_iter().filter(|entry| entry.kind == EntryKind::File) {
             let Ok(path) = RepoPath::new(&entry.path) else { continue };
             if let Content::Bytes(bytes) = source.read(&path, limit)? {
                 files.put(path, bytes);
@@ -55,15 +55,11 @@ impl FileSet {
 
 impl Source for FileSet {
     fn list(&self, directory: &RepoPath) -> Result<Vec<Entry>, Error> {
-        let below = self.files.keys().filter(|path| path.below(directory).is_some());
-        Ok(below
-            .map(|path| Entry {
-                path: path.to_string(),
-                kind: EntryKind::File,
-                executable: false,
-                stamp: None,
-            })
-            .collect())
+        Ok(self.files.keys().filter(|path| path.below(directory).is_some()).map(entry).collect())
+    }
+
+    fn entry_at(&self, path: &RepoPath) -> Result<Option<Entry>, Error> {
+        Ok(self.files.contains_key(path).then(|| entry(path)))
     }
 
     fn children(&self, directory: &RepoPath) -> Result<Option<Vec<Child>>, Error> {
@@ -85,4 +81,8 @@ impl Source for FileSet {
     fn format(&self) -> ObjectFormat {
         self.format
     }
+}
+
+fn entry(path: &RepoPath) -> Entry {
+    Entry { path: path.to_string(), kind: EntryKind::File, executable: false, stamp: None }
 }

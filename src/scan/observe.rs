@@ -2,7 +2,7 @@
 
 use super::read::{ReadResult, read};
 use super::{Content, Entry, EntryKind, Matcher, Schemas, Source, ValidationCache};
-use crate::base::{ArtifactName, Code, Diagnostic, Digest, Error, Place, RepoPath, TaskId};
+use crate::base::{ArtifactName, Code, Diagnostic, Digest, Error, Place, RepoPath, TaskId, TaskPlace};
 use crate::decide::{Facts, FileFact};
 use crate::record::{STATE_FILE, TRANSCRIPT_FILE};
 use crate::workflow::{Artifact, Workflow};
@@ -136,14 +136,14 @@ pub fn observe(
     schemas: &Schemas,
     validations: &ValidationCache,
     task: &TaskId,
-    directory: &RepoPath,
+    place: &TaskPlace,
     limits: &ReadLimits,
 ) -> Result<Observed, Error> {
-    let mut observer = Observer { source, workflow, schemas, validations, directory, limits };
+    let mut observer = Observer { source, workflow, schemas, validations, place, limits };
     let mut observed = Observed {
         facts: Facts {
             task: task.clone(),
-            directory: directory.clone(),
+            place: place.clone(),
             artifacts: workflow
                 .artifacts
                 .iter()
@@ -157,7 +157,7 @@ pub fn observe(
         unread: Vec::new(),
         nested: Vec::new(),
     };
-    for entry in source.list(directory)? {
+    for entry in source.list_task(place)? {
         observer.take(matcher, &entry, &mut observed)?;
     }
     for files in observed.facts.artifacts.values_mut() {
@@ -171,7 +171,7 @@ struct Observer<'a> {
     workflow: &'a Workflow,
     schemas: &'a Schemas,
     validations: &'a ValidationCache,
-    directory: &'a RepoPath,
+    place: &'a TaskPlace,
     limits: &'a ReadLimits,
 }
 
@@ -204,7 +204,7 @@ impl Observer<'_> {
             observed.nested.push(path);
             return Ok(());
         }
-        let Some(below) = path.below(self.directory) else { return Ok(()) };
+        let Some(below) = self.place.name(&path) else { return Ok(()) };
         match below {
             STATE_FILE => {
                 observed.state = match self.get(&path, entry)? {

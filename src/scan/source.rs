@@ -2,7 +2,7 @@
 
 use super::error::io_error;
 use super::{FileStamp, LogEnd, ObservedLog, open_regular};
-use crate::base::{Code, Digest, Error, ObjectFormat, Reason, RepoPath, shell_word};
+use crate::base::{Code, Digest, Error, ObjectFormat, Reason, RepoPath, TaskPlace, shell_word};
 use std::cell::RefCell;
 use std::fs;
 use std::io::{self, Read, Seek, SeekFrom};
@@ -17,6 +17,32 @@ pub trait Source {
     /// other repositories are never listed. A missing directory yields an empty list. Returns an error if
     /// the machine fails; a directory below that the user may not read is an entry of its own.
     fn list(&self, directory: &RepoPath) -> Result<Vec<Entry>, Error>;
+
+    /// The entry at exactly this path; `None` if nothing is there. Returns an error if the machine fails.
+    fn entry_at(&self, path: &RepoPath) -> Result<Option<Entry>, Error>;
+
+    /// All entries of a task: those of its directory, and the file that it is. Returns an error if the source
+    /// cannot be read.
+    fn list_task(&self, place: &TaskPlace) -> Result<Vec<Entry>, Error> {
+        let mut entries = self.list(place.directory())?;
+        let Some(file) = place.file() else { return Ok(entries) };
+        // The name of the file means the one beside the directory.
+        let is_inside =
+            |entry: &Entry| RepoPath::new(&entry.path).is_ok_and(|path| place.name(&path).is_some());
+        entries.retain(is_inside);
+        if let Some(path) = file.path() {
+            entries.extend(self.entry_at(&path)?);
+            return Ok(entries);
+        }
+        for child in self.children(&file.directory)?.unwrap_or_default() {
+            if file.has_name(&child.name)
+                && let Ok(path) = file.directory.join(&child.name)
+            {
+                entries.extend(self.entry_at(&path)?);
+            }
+        }
+        Ok(entries)
+    }
 
     /// The direct children of a directory without `.git`, sorted by name; `None` if there is no such
     /// directory. Of children whose name is not UTF-8, only directories are listed. Returns an error if the
@@ -286,6 +312,18 @@ impl Source for WorkDir<'_> {
             entries.push(Entry { path, kind: EntryKind::Repository, executable: false, stamp: None });
         }
         Ok(entries)
+    }
+
+    fn entry_at(&self, path: &RepoPath) -> Result<Option<Entry>, Error> {
+        let target = path.under(&self.root);
+        match WalkDir::new(&target).max_depth(0).follow_links(false).into_iter().next() {
+            Some(Ok(entry)) => self.entry(&entry),
+            Some(Err(error)) => match io::Error::from(error) {
+                error if is_missing(&error) => Ok(None),
+                error => Err(io_error(&target, error)),
+            },
+            None => Ok(None),
+        }
     }
 
     fn children(&self, directory: &RepoPath) -> Result<Option<Vec<Child>>, Error> {

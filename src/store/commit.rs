@@ -2,7 +2,7 @@
 
 use super::durable::Prepared;
 use super::index::{IndexChange, refuse_unmerged};
-use super::journal::{Journal, JournalFile, MovedDirectory, PlacedFile};
+use super::journal::{Journal, JournalFile, MovedPath, PlacedFile};
 use super::lock_wait::{LockWait, PATIENCE};
 use super::ref_tables::RefMove;
 use super::sign::Person;
@@ -27,8 +27,8 @@ pub struct PlannedCommit {
     pub writes: Vec<Write>,
     /// The files it deletes.
     pub removes: Vec<RepoPath>,
-    /// The directory that it moves, before the files are written, if it moves one.
-    pub moves: Option<MovedDirectory>,
+    /// What it moves, before the files are written.
+    pub moves: Vec<MovedPath>,
 }
 
 /// One file in a commit.
@@ -287,7 +287,7 @@ impl<'s> Transaction<'s> {
         places.extend(references);
         durable::sync(&places)?;
         for moved in &journal.moves {
-            store.move_directory(moved)?;
+            store.move_path(moved)?;
         }
         let paths = journal.files.iter().map(|file| file.path.clone());
         Ok(paths.zip(stamps).filter_map(|(path, stamp)| Some((path, stamp?))).collect())
@@ -339,7 +339,10 @@ impl<'s> Transaction<'s> {
     /// Applies the changes of one commit to a tree.
     fn edited(&self, base: &Tree<'_>, planned: &PlannedCommit) -> Result<Tree<'_>, Error> {
         let repo = &self.store.repo;
-        let moved = planned.moves.as_ref().map(|moved| self.with_moved(base, moved)).transpose()?;
+        let mut moved = None;
+        for one in &planned.moves {
+            moved = Some(self.with_moved(moved.as_ref().unwrap_or(base), one)?);
+        }
         let base = moved.as_ref().unwrap_or(base);
         let mut update = TreeUpdateBuilder::new();
         for write in &planned.writes {
@@ -361,12 +364,18 @@ impl<'s> Transaction<'s> {
         Ok(repo.find_tree(updated)?)
     }
 
-    /// The tree with a directory at another path. Returns [`Error::moved`] if it has no such directory.
-    fn with_moved(&self, base: &Tree<'_>, moved: &MovedDirectory) -> Result<Tree<'_>, Error> {
-        let directory = entry_at(base, &moved.from)?.ok_or_else(Error::moved)?;
+    /// The tree with a file or a directory at another path. Returns [`Error::moved`] if nothing is at the old
+    /// one.
+    fn with_moved(&self, base: &Tree<'_>, moved: &MovedPath) -> Result<Tree<'_>, Error> {
+        let entry = entry_at(base, &moved.from)?.ok_or_else(Error::moved)?;
+        let mode = match entry.filemode() {
+            mode if mode == i32::from(FileMode::Tree) => FileMode::Tree,
+            mode if mode == i32::from(FileMode::BlobExecutable) => FileMode::BlobExecutable,
+            _ => FileMode::Blob,
+        };
         let mut update = TreeUpdateBuilder::new();
         update.remove(moved.from.as_str());
-        update.upsert(moved.to.as_str(), directory.id(), FileMode::Tree);
+        update.upsert(moved.to.as_str(), entry.id(), mode);
         Ok(self.store.repo.find_tree(update.create_updated(&self.store.repo, base)?)?)
     }
 
@@ -420,12 +429,12 @@ impl<'s> Transaction<'s> {
             .flat_map(|one| one.writes.iter().map(|write| &write.path).chain(&one.removes))
             .cloned()
             .collect();
-        let moves: Vec<MovedDirectory> = planned.iter().filter_map(|one| one.moves.clone()).collect();
+        let moves: Vec<MovedPath> = planned.iter().flat_map(|one| one.moves.clone()).collect();
         let head = store.source_at(self.head.commit);
         for moved in &moves {
-            for path in head.paths_below(&moved.from)? {
-                let below = path.below(&moved.from).and_then(|below| moved.to.join(below).ok());
-                paths.extend(below);
+            let file = head.blob_at(&moved.from)?.map(|_| moved.from.clone());
+            for path in head.paths_below(&moved.from)?.into_iter().chain(file) {
+                paths.extend(moved.after(&path));
                 paths.push(path);
             }
         }

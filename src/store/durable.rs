@@ -138,9 +138,9 @@ impl Drop for TemporaryFile {
     }
 }
 
-/// Moves a directory to a path where nothing is, and creates the directories above it, all below `base` and
+/// Moves a file or a directory to a path where nothing is, and creates the directories above it, all below `base` and
 /// without following links. Returns an error if something is there, or a directory cannot be written.
-pub fn move_directory(base: &Path, from: &Path, to: &Path) -> Result<(), Error> {
+pub fn move_path(base: &Path, from: &Path, to: &Path) -> Result<(), Error> {
     let fail = |source| io_error(to, source);
     let above = Directory::make(base, parent(to)).map_err(fail)?;
     let below = Directory::open(base, parent(from)).map_err(fail)?;

@@ -17,20 +17,27 @@ pub(super) struct Journal {
     pub reference: String,
     pub new: Digest,
     pub files: Vec<JournalFile>,
-    /// The directories to move after the files are written.
+    /// The files and directories to move after the files are written.
     #[serde(default)]
-    pub moves: Vec<MovedDirectory>,
+    pub moves: Vec<MovedPath>,
     /// The index entries that this batch changes.
     pub index: Vec<IndexChange>,
 }
 
-/// A directory that gets another path, with everything in it.
+/// A file, or a directory with everything in it, that gets another path.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct MovedDirectory {
+pub struct MovedPath {
     /// The path before.
     pub from: RepoPath,
     /// The path after, where nothing is yet.
     pub to: RepoPath,
+}
+
+impl MovedPath {
+    /// The path after the move of what was at or below the old path; `None` for any other path.
+    pub(super) fn after(&self, path: &RepoPath) -> Option<RepoPath> {
+        if *path == self.from { Some(self.to.clone()) } else { self.to.join(path.below(&self.from)?).ok() }
+    }
 }
 
 /// A file to write to the work tree.
@@ -50,8 +57,7 @@ const FILE: &str = "journal.json";
 impl Journal {
     /// The path that a file of the work tree has in the commit.
     fn after_moves(&self, path: &RepoPath) -> RepoPath {
-        let moved = self.moves.iter().find_map(|moved| moved.to.join(path.below(&moved.from)?).ok());
-        moved.unwrap_or_else(|| path.clone())
+        self.moves.iter().find_map(|moved| moved.after(path)).unwrap_or_else(|| path.clone())
     }
 }
 
@@ -150,9 +156,9 @@ impl Store {
                 Some(tree) => entry_at(tree, &moved.to)?.is_some() && entry_at(tree, &moved.from)?.is_none(),
                 None => false,
             };
-            if is_committed && let Err(error) = self.move_directory(moved) {
+            if is_committed && let Err(error) = self.move_path(moved) {
                 // Something else is there by now; git shows it.
-                tracing::warn!(error = error.logged(), "cannot move a directory");
+                tracing::warn!(error = error.logged(), "cannot move a path");
             }
         }
         let mut changes = Vec::new();
@@ -164,14 +170,14 @@ impl Store {
         self.sync_index(&changes).map(drop)
     }
 
-    /// Moves a directory in the work tree. One that is gone was moved already. Returns an error if something
-    /// is at the new path, or a directory cannot be written.
-    pub(super) fn move_directory(&self, moved: &MovedDirectory) -> Result<(), Error> {
+    /// Moves a file or a directory in the work tree. One that is gone was moved already. Returns an error if
+    /// something is at the new path, or a directory cannot be written.
+    pub(super) fn move_path(&self, moved: &MovedPath) -> Result<(), Error> {
         let [from, to] = [&moved.from, &moved.to].map(|path| path.under(&self.root));
         if from.symlink_metadata().is_err() {
             return Ok(());
         }
-        durable::move_directory(&self.root, &from, &to)
+        durable::move_path(&self.root, &from, &to)
     }
 
     /// The digest of a regular file in the work tree, of the bytes as they are.

@@ -48,7 +48,7 @@ pub use conflict::{Operation, Unmerged};
 pub use environment::Environment;
 pub use hooks::{Hooks, HooksLocation};
 pub use index::resolving;
-pub use journal::MovedDirectory;
+pub use journal::MovedPath;
 pub use lock::IndexGate;
 pub(crate) use lock_wait::{LockWait, PATIENCE};
 pub use log_file::LogFile;

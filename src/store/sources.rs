@@ -232,6 +232,11 @@ impl Source for TreeSource<'_> {
         Ok(files.into_iter().map(|(path, _, mode)| entry(&path, mode)).collect())
     }
 
+    fn entry_at(&self, path: &RepoPath) -> Result<Option<Entry>, Error> {
+        let found = self.object(path).map_err(|error| refused(path, &error))?;
+        Ok(found.map(|(_, mode)| entry(path, mode)))
+    }
+
     fn children(&self, directory: &RepoPath) -> Result<Option<Vec<Child>>, Error> {
         let fail = |error| refused(directory, &error);
         let Some((id, mode)) = self.object(directory).map_err(fail)? else { return Ok(None) };
@@ -267,7 +272,7 @@ impl Source for TreeSource<'_> {
 pub(super) fn entry(path: &RepoPath, mode: u32) -> Entry {
     let kind = match mode {
         0o120_000 => EntryKind::Symlink,
-        0o160_000 => EntryKind::Directory,
+        SUBMODULE | TREE => EntryKind::Directory,
         _ => EntryKind::File,
     };
     Entry { path: path.to_string(), kind, executable: mode == 0o100_755, stamp: None }

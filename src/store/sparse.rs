@@ -2,10 +2,11 @@
 //! the index.
 
 use super::ls_files::{Listed, path_of};
+use super::sources::entry;
 use super::staged::StagedFile;
 use super::{Error, Store};
 use crate::base::{Digest, ObjectFormat, RepoPath};
-use crate::scan::{Child, Content, Entry, EntryKind, ObservedLog, Source, WorkDir};
+use crate::scan::{Child, Content, Entry, ObservedLog, Source, WorkDir};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
@@ -79,12 +80,17 @@ impl WorkTree<'_> {
 impl Source for WorkTree<'_> {
     fn list(&self, directory: &RepoPath) -> Result<Vec<Entry>, Error> {
         let mut entries = self.files.list(directory)?;
-        for file in self.below(directory).map_err(|error| refused(directory, &error))? {
-            let kind = if file.mode == 0o120_000 { EntryKind::Symlink } else { EntryKind::File };
-            let executable = file.mode == 0o100_755;
-            entries.push(Entry { path: file.path.to_string(), kind, executable, stamp: None });
-        }
+        let left_out = self.below(directory).map_err(|error| refused(directory, &error))?;
+        entries.extend(left_out.iter().map(|file| entry(&file.path, file.mode)));
         Ok(entries)
+    }
+
+    fn entry_at(&self, path: &RepoPath) -> Result<Option<Entry>, Error> {
+        if let Some(present) = self.files.entry_at(path)? {
+            return Ok(Some(present));
+        }
+        let left_out = self.at(path).map_err(|error| refused(path, &error))?;
+        Ok(left_out.map(|file| entry(&file.path, file.mode)))
     }
 
     fn children(&self, directory: &RepoPath) -> Result<Option<Vec<Child>>, Error> {

@@ -215,6 +215,10 @@ impl Source for IndexSource<'_> {
         Ok(self.below(directory).iter().map(|file| entry(&file.path, file.mode)).collect())
     }
 
+    fn entry_at(&self, path: &RepoPath) -> Result<Option<Entry>, Error> {
+        Ok(self.file(path).map(|file| entry(&file.path, file.mode)))
+    }
+
     fn children(&self, directory: &RepoPath) -> Result<Option<Vec<Child>>, Error> {
         let children = self.directly_in(directory);
         let child = |(name, file): &(String, Option<StagedFile>)| Child::new(name, file.is_none());

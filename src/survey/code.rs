@@ -170,8 +170,9 @@ impl Snapshot<'_> {
         let roots = &self.setting.config.roots;
         let former = steps.into_iter().filter_map(|step| {
             let id = TaskId::new(former_id(step)?).ok()?;
-            let mut directories = (0..roots.iter().count()).filter_map(|root| roots.directory_of(root, &id));
-            TaskRef::new(id.clone(), directories.next()?, task.workflow.clone()).ok()
+            let at =
+                |(index, root)| TaskRef::in_root(root, id.clone(), &roots.directory_of(index, &id)?).ok();
+            roots.iter().enumerate().find_map(at).map(|place| place.governed_by(&task.workflow))
         });
         std::iter::once(task.clone()).chain(former).collect()
     }

@@ -1,7 +1,7 @@
 //! A source as one look reads it: lists the task once, reads its state once, and counts reads.
 
 use super::costs::Costs;
-use crate::base::{Digest, Error, ObjectFormat, RepoPath};
+use crate::base::{Digest, Error, ObjectFormat, RepoPath, TaskPlace};
 use crate::scan::{Child, Content, Entry, ObservedLog, Source};
 use std::cell::RefCell;
 
@@ -12,21 +12,21 @@ use std::cell::RefCell;
 pub(super) struct Glance<'a> {
     source: &'a dyn Source,
     costs: Option<&'a Costs>,
-    directory: &'a RepoPath,
+    place: &'a TaskPlace,
     entries: Vec<Entry>,
     /// The state, which is read first because it names the workflow.
     state: RefCell<Option<(RepoPath, Content)>>,
 }
 
 impl<'a> Glance<'a> {
-    /// Lists a task's directory. Returns an error if it cannot be read.
+    /// Lists the files of a task. Returns an error if they cannot be listed.
     pub(super) fn of(
         source: &'a dyn Source,
         costs: Option<&'a Costs>,
-        directory: &'a RepoPath,
+        place: &'a TaskPlace,
     ) -> Result<Self, Error> {
-        let entries = source.list(directory)?;
-        Ok(Self { source, costs, directory, entries, state: RefCell::default() })
+        let entries = source.list_task(place)?;
+        Ok(Self { source, costs, place, entries, state: RefCell::default() })
     }
 
     /// Reads the state and keeps it for the next read.
@@ -42,7 +42,7 @@ impl<'a> Glance<'a> {
         }
     }
 
-    /// The files of the task's directory, as listed before any was read.
+    /// The files of the task, as listed before any was read.
     pub(super) fn into_entries(self) -> Vec<Entry> {
         self.entries
     }
@@ -50,7 +50,15 @@ impl<'a> Glance<'a> {
 
 impl Source for Glance<'_> {
     fn list(&self, directory: &RepoPath) -> Result<Vec<Entry>, Error> {
-        if directory == self.directory { Ok(self.entries.clone()) } else { self.source.list(directory) }
+        self.source.list(directory)
+    }
+
+    fn entry_at(&self, path: &RepoPath) -> Result<Option<Entry>, Error> {
+        self.source.entry_at(path)
+    }
+
+    fn list_task(&self, place: &TaskPlace) -> Result<Vec<Entry>, Error> {
+        if place == self.place { Ok(self.entries.clone()) } else { self.source.list_task(place) }
     }
 
     fn children(&self, directory: &RepoPath) -> Result<Option<Vec<Child>>, Error> {

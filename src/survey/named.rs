@@ -69,7 +69,7 @@ impl Workspace {
             return Ok(by_path);
         }
         for place in [
-            TaskId::new(trimmed).ok().and_then(|id| Some(self.place_for(&id)?.directory)),
+            TaskId::new(trimmed).ok().and_then(|id| Some(self.place_for(&id)?.directory().clone())),
             RepoPath::new(trimmed).ok(),
         ] {
             place.map_or(Ok(()), |place| self.refuse_elsewhere(&place))?;
@@ -126,7 +126,7 @@ fn listed(tasks: &[&TaskRef]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::base::WorkflowName;
+    use crate::base::{TaskPlace, WorkflowName};
 
     #[test]
     fn a_name_means_the_ids_that_begin_so_and_a_pattern_those_that_match() {
@@ -136,8 +136,9 @@ mod tests {
             .iter()
             .map(|id| {
                 let directory = RepoPath::new(format!("tasks/{id}")).expect("valid");
+                let place = TaskPlace::of_directory(directory);
                 let workflow = WorkflowName::new("w").expect("valid");
-                TaskRef::new(TaskId::new(id).expect("valid"), directory, workflow).expect("valid")
+                TaskRef::new(TaskId::new(id).expect("valid"), place, workflow).expect("valid")
             })
             .collect();
         for (name, expected) in [

@@ -41,7 +41,7 @@ impl Workspace {
     pub(crate) fn run_above(&self, caller: &Caller) -> Result<Option<(TaskRef, RunState)>, Error> {
         let lineage = caller.process.map(Lineage::of);
         for task in self.tasks()? {
-            let files = RunFiles::of(&self.root, &task.directory);
+            let files = RunFiles::of(&self.root, task.directory());
             if let Some(run) = lineage.as_ref().and_then(|lineage| lineage.run_in(&files)) {
                 return Ok(Some((task, run)));
             }

@@ -53,7 +53,7 @@ pub struct Sight {
 pub struct SightKey {
     /// HEAD at that time; `None` outside git, and for a look at a commit or at the index.
     pub(crate) head: Option<Head>,
-    /// The stamps of the files in the task's directory, by path.
+    /// The stamps of the task's files, by path.
     entries: BTreeMap<String, Option<FileStamp>>,
     /// Whether a file changed so recently that another change might not alter its stamp.
     is_recent: bool,
@@ -305,7 +305,7 @@ impl Workspace {
         if key.is_recent || key.head.as_ref() != head || !self.reads_work_dir() {
             return false;
         }
-        let entries = self.snapshot(|snapshot| snapshot.source.list(&task.directory));
+        let entries = self.snapshot(|snapshot| snapshot.source.list_task(&task.place));
         entries.is_ok_and(|entries| stamps(&entries) == key.entries)
     }
 
@@ -346,7 +346,7 @@ impl Workspace {
 
     /// The state of the task's last run.
     fn last_run(&self, task: &TaskRef) -> LastRun {
-        let files = RunFiles::of(&self.root, &task.directory);
+        let files = RunFiles::of(&self.root, task.directory());
         let Ok(Some(run)) = files.read() else { return LastRun::Settled };
         match run.ended() {
             None if files.is_driven() => LastRun::Driven,

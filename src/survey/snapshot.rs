@@ -13,8 +13,8 @@ use crate::record::{
     TRANSCRIPT_FILE, believed_state, read_record, sides,
 };
 use crate::scan::{
-    Child, Entry, LogEnd, Observed, ObservedLog, ReadLimits, Source, ValidationCache, conflict, observe,
-    parse_json,
+    Child, Entry, EntryKind, LogEnd, Observed, ObservedLog, ReadLimits, Source, ValidationCache, conflict,
+    observe, parse_json,
 };
 use crate::store::Store;
 use crate::workflow::Workflow;
@@ -42,12 +42,20 @@ struct Survey {
     misnamed: Vec<Diagnostic>,
 }
 
+impl Survey {
+    /// Sorts the tasks by id. A task that is a file was found once by its file, and once by its directory.
+    fn sort(&mut self) {
+        self.tasks.sort_by(|a, b| (&a.id, a.directory()).cmp(&(&b.id, b.directory())));
+        self.tasks.dedup();
+    }
+}
+
 /// What was read of one task.
 pub(crate) struct Reading {
     pub compiled: Arc<UsableWorkflow>,
     pub recorded: Recorded,
     pub observed: Observed,
-    /// The files of its directory, as listed before any was read.
+    /// Its files, as listed before any was read.
     pub entries: Vec<Entry>,
 }
 
@@ -57,8 +65,7 @@ impl Snapshot<'_> {
         Ok(self.survey()?.0)
     }
 
-    /// All tasks, and a finding for each directory that contains files of a task but cannot be one because of
-    /// its name.
+    /// All tasks, and a finding for each directory or file that cannot be a task only because of its name.
     pub(crate) fn survey(&self) -> Result<(Vec<TaskRef>, Vec<Diagnostic>), Error> {
         let mut found = Survey::default();
         let mut bases: Vec<RepoPath> = self.setting.config.roots.bases().cloned().collect();
@@ -67,8 +74,7 @@ impl Snapshot<'_> {
         for base in bases {
             self.look_below(&base, 0, &mut found)?;
         }
-        found.tasks.sort_by(|a, b| (&a.id, &a.directory).cmp(&(&b.id, &b.directory)));
-        found.tasks.dedup();
+        found.sort();
         found.misnamed.sort();
         found.misnamed.dedup();
         Ok((found.tasks, found.misnamed))
@@ -82,7 +88,7 @@ impl Snapshot<'_> {
         if self.setting.config.roots.bases().any(reaches) {
             self.look_below(path, 0, &mut found)?;
         }
-        found.tasks.sort_by(|a, b| a.id.cmp(&b.id));
+        found.sort();
         Ok(found.tasks)
     }
 
@@ -92,14 +98,28 @@ impl Snapshot<'_> {
             std::iter::successors(Some(path.clone()), RepoPath::parent).collect();
         ancestors.reverse();
         // The topmost task wins, because a task never contains a task.
-        first(ancestors.iter(), |directory| self.task_at(directory))
+        match first(ancestors.iter(), |directory| self.task_at(directory))? {
+            None => self.task_of_file(path),
+            task => Ok(task),
+        }
+    }
+
+    /// The task that a file is, or that it was if the task has other files.
+    fn task_of_file(&self, file: &RepoPath) -> Result<Option<TaskRef>, Error> {
+        let Some((_, directory, _)) = self.setting.config.roots.match_file(file) else { return Ok(None) };
+        let Some(task) = self.possible_task(&directory)? else { return Ok(None) };
+        let is_file = self.source.entry_at(file)?.is_some_and(|entry| entry.kind != EntryKind::Directory);
+        if is_file && self.is_artifact(&task.workflow, file.name()) {
+            return Ok(Some(task));
+        }
+        self.task_at(&directory)
     }
 
     /// Whether the task is visible here: the roots match its directory, which holds a file of a task, and no
     /// directory above it is a task. Returns an error if the source cannot be listed.
     pub(crate) fn shows(&self, task: &TaskRef) -> Result<bool, Error> {
         let found = self.task_of_path(&task.transcript_path())?;
-        Ok(found.is_some_and(|found| found.directory == task.directory))
+        Ok(found.is_some_and(|found| found.directory() == task.directory()))
     }
 
     /// The task with this id, in the first root that has it.
@@ -109,11 +129,26 @@ impl Snapshot<'_> {
         first(directories, |directory| self.task_at(&directory))
     }
 
-    /// The task in exactly this directory, if it is one.
+    /// The task with exactly this directory, if it is one.
     pub(crate) fn task_at(&self, directory: &RepoPath) -> Result<Option<TaskRef>, Error> {
         let Some(task) = self.possible_task(directory)? else { return Ok(None) };
         let children = self.source.children(directory)?.unwrap_or_default();
-        Ok(self.holds_task(&task.workflow, directory, &children)?.then_some(task))
+        let is_task = self.holds_task(&task.workflow, directory, &children)? || self.is_file(&task)?;
+        Ok(is_task.then_some(task))
+    }
+
+    /// Whether the task is a file that is there and is an artifact of its workflow.
+    pub(crate) fn is_file(&self, task: &TaskRef) -> Result<bool, Error> {
+        let Some(file) = task.place.file() else { return Ok(false) };
+        let children = self.source.children(&file.directory)?.unwrap_or_default();
+        let mut own = children.iter().filter(|child| !child.is_directory && file.has_name(&child.name));
+        Ok(own.any(|child| self.is_artifact(&task.workflow, &child.name)))
+    }
+
+    /// Whether a file with this name is an artifact of a workflow.
+    fn is_artifact(&self, workflow: &WorkflowName, name: &str) -> bool {
+        let loaded = self.setting.workflow(workflow.as_str());
+        loaded.is_ok_and(|loaded| loaded.matcher().is_some_and(|matcher| matcher.matches(name)))
     }
 
     /// The task that this directory is if it contains a file of one.
@@ -124,7 +159,7 @@ impl Snapshot<'_> {
         if self.source.is_behind_link(directory)? || self.source.other_repository(directory)?.is_some() {
             return Ok(None);
         }
-        Ok(TaskRef::new(id, directory.clone(), root.workflow.clone()).ok())
+        Ok(TaskRef::in_root(root, id, directory).ok())
     }
 
     /// Whether a directory with these children contains a state, a log or an artifact.
@@ -183,8 +218,24 @@ impl Snapshot<'_> {
             match &child.unnameable {
                 Some(inside) => found.misnamed.extend(self.unnameable(&below, inside)),
                 None if child.is_directory => self.look_below(&below, depth + 1, found)?,
-                None => {}
+                None => self.look_at_file(&below, found)?,
             }
+        }
+        Ok(())
+    }
+
+    /// Adds the task that a file is, or a finding if only its name keeps it from being one.
+    fn look_at_file(&self, file: &RepoPath, found: &mut Survey) -> Result<(), Error> {
+        let roots = &self.setting.config.roots;
+        if let Some((root, error)) = roots.misnamed_file(file) {
+            let root = roots.get(root).filter(|root| self.is_artifact(&root.workflow, file.name()));
+            let message = format!("this file is in the place of a task but cannot be one: {error}");
+            let finding = Diagnostic::error(Code::BadTaskId, message).at(Place::file(file));
+            found.misnamed.extend(root.map(|_| finding.hint("rename the file, or exclude it in orch.toml")));
+        }
+        let Some((root, directory, _)) = roots.match_file(file) else { return Ok(()) };
+        if roots.get(root).is_some_and(|root| self.is_artifact(&root.workflow, file.name())) {
+            found.tasks.extend(self.possible_task(&directory)?);
         }
         Ok(())
     }
@@ -222,7 +273,7 @@ impl Snapshot<'_> {
     /// Reads a task's files once, by the workflow that its state names, or else its root's. Returns an error
     /// if the source cannot be read or the workflow cannot be used.
     pub(crate) fn observe(&self, task: &TaskRef, log_end: u64) -> Result<Reading, Error> {
-        let glance = Glance::of(self.source, self.costs, &task.directory)?;
+        let glance = Glance::of(self.source, self.costs, &task.place)?;
         let state = glance.state(&task.state_path(), self.setting.config.limit_bytes);
         let named = state.as_deref().and_then(workflow_named_in);
         let mut name = named.unwrap_or_else(|| task.workflow.to_string());
@@ -379,7 +430,7 @@ impl Snapshot<'_> {
             &self.setting.schemas,
             self.validations,
             &task.id,
-            &task.directory,
+            &task.place,
             limits,
         )?;
         Ok((workflow, observed))
@@ -591,7 +642,7 @@ fn refuse_faulty_schema(observed: &Observed, system: &str) -> Result<(), Error> 
 }
 
 fn with_ways_out(task: &TaskRef, mut diagnostics: Vec<Diagnostic>) -> Vec<Diagnostic> {
-    let log = shell_word(&format!("{}/{TRANSCRIPT_FILE}", task.directory));
+    let log = shell_word(task.transcript_path().as_str());
     let way = format!("git restore -- {log}, or: orch recover {}", shell_word(task.id.as_str()));
     for diagnostic in diagnostics.iter_mut().filter(|diagnostic| diagnostic.hint.is_none()) {
         diagnostic.hint = Some(way.clone());

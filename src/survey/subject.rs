@@ -44,7 +44,8 @@ impl Workspace {
             workflow: judged.workflow(),
             system: &self.setting.system,
             title: judged.title(),
-            directory: &judged.task.directory,
+            place: &judged.task.place,
+            path: judged.observed.facts.shown(),
             committed: committed.map(|commit| commit.to_string()),
             unmoved_since: judged.state().and_then(|state| state.updated_at),
             system_dir: self.system_directory(),
@@ -93,7 +94,7 @@ impl Workspace {
 /// The place in its file of each issue that the decision quotes.
 fn issue_places(judged: &Sight) -> Vec<Place> {
     let place = |issue: &QuotedIssue| -> Option<Place> {
-        let path = judged.task.directory.join(&issue.path).ok()?;
+        let path = judged.task.place.path(&issue.path).ok()?;
         let file = judged.observed.files.iter().find(|file| file.path == path)?;
         let format = judged.workflow().artifact(&issue.artifact)?.format;
         let text = std::str::from_utf8(&file.bytes).ok()?;

@@ -1,7 +1,8 @@
 //! Finds tasks: which directories are tasks, and which one a command means that names none.
 
 use super::{Error, Workspace};
-use crate::base::{Code, Diagnostic, Digest, InvalidPath, RepoPath, TaskId, WorkflowName};
+use crate::base::{Code, Diagnostic, Digest, InvalidPath, RepoPath, TaskId, TaskPlace, WorkflowName};
+use crate::config::Root;
 use crate::record::{STATE_FILE, SUGGESTION_FILE, TRANSCRIPT_FILE};
 use crate::store::Head;
 
@@ -10,19 +11,42 @@ use crate::store::Head;
 pub struct TaskRef {
     /// The id: the part of the directory that the wildcards of its root match.
     pub id: TaskId,
-    /// The directory, relative to the root of the repository.
-    pub directory: RepoPath,
+    /// Where its files are, relative to the root of the repository.
+    pub place: TaskPlace,
     /// The workflow of its root; the record may name another.
     pub workflow: WorkflowName,
     record: [RepoPath; 3],
 }
 
 impl TaskRef {
-    /// A task in a directory. Returns an error if the directory cannot contain the files of a record.
-    pub fn new(id: TaskId, directory: RepoPath, workflow: WorkflowName) -> Result<Self, InvalidPath> {
+    /// A task with its files at this place. Returns an error if its directory cannot contain the files of a
+    /// record.
+    pub fn new(id: TaskId, place: TaskPlace, workflow: WorkflowName) -> Result<Self, InvalidPath> {
         let [state, transcript, suggestion] =
-            [STATE_FILE, TRANSCRIPT_FILE, SUGGESTION_FILE].map(|name| directory.join(name));
-        Ok(Self { record: [state?, transcript?, suggestion?], id, directory, workflow })
+            [STATE_FILE, TRANSCRIPT_FILE, SUGGESTION_FILE].map(|name| place.directory().join(name));
+        Ok(Self { record: [state?, transcript?, suggestion?], id, place, workflow })
+    }
+
+    /// The task of a root with this directory. Returns an error as [`TaskRef::new`] does.
+    pub fn in_root(root: &Root, id: TaskId, directory: &RepoPath) -> Result<Self, InvalidPath> {
+        Self::new(id, root.place(directory), root.workflow.clone())
+    }
+
+    /// The directory of the task, which contains its record and identifies it.
+    #[must_use]
+    pub fn directory(&self) -> &RepoPath {
+        self.place.directory()
+    }
+
+    /// The path that stands for the task, as far as its id determines that.
+    #[must_use]
+    pub fn shown(&self) -> RepoPath {
+        self.place.shown([])
+    }
+
+    /// The same task, governed by another workflow.
+    pub(crate) fn governed_by(self, workflow: &WorkflowName) -> Self {
+        Self { workflow: workflow.clone(), ..self }
     }
 
     /// The same task under another id.
@@ -48,23 +72,22 @@ impl TaskRef {
         self.record[2].clone()
     }
 
-    /// The path of a file in its directory. Returns an error if the name is not valid.
+    /// The path of one of its files. Returns an error if the name is not valid.
     pub(crate) fn file(&self, name: &str) -> Result<RepoPath, Error> {
-        self.directory.join(name).map_err(|error| Diagnostic::error(Code::BadPath, error.to_string()).into())
+        self.place.path(name).map_err(|error| Diagnostic::error(Code::BadPath, error.to_string()).into())
     }
 }
 
 impl Workspace {
     /// All tasks, sorted by id: directories below a root that contain `state.json`, `transcript.jsonl` or a
-    /// declared artifact.
+    /// declared artifact, and files below a root of files that are one.
     ///
     /// A task never contains a task, so the search stops at each task.
     pub fn tasks(&self) -> Result<Vec<TaskRef>, Error> {
         self.snapshot(|snapshot| snapshot.tasks())
     }
 
-    /// All tasks, and a finding for each directory that contains files of a task but cannot be one because of
-    /// its name.
+    /// All tasks, and a finding for each directory or file that cannot be a task only because of its name.
     pub fn survey(&self) -> Result<(Vec<TaskRef>, Vec<Diagnostic>), Error> {
         self.snapshot(|snapshot| snapshot.survey())
     }
@@ -178,7 +201,7 @@ impl Workspace {
     pub fn place_for(&self, id: &TaskId) -> Option<TaskRef> {
         self.setting.config.roots.iter().enumerate().find_map(|(index, root)| {
             let directory = self.setting.config.roots.directory_of(index, id)?;
-            TaskRef::new(id.clone(), directory, root.workflow.clone()).ok()
+            TaskRef::in_root(root, id.clone(), &directory).ok()
         })
     }
 }

@@ -29,7 +29,7 @@ pub fn action_prompt(
     let mut out = format!("# Task {}{title}\n\n", decision.task);
     out.push_str(&format!("- action `{}`{what}, try {attempt}\n", action.name));
     out.push_str(&format!("- phase `{phase}` of workflow `{}`\n", one_line(&subject.workflow.title)));
-    out.push_str(&format!("- directory `{}/`\n", one_line(subject.directory.as_str())));
+    out.push_str(&format!("- {}\n", super::prompt::whereabouts(subject)));
     out.push_str(&format!("- why now: {}\n", one_line(&decision.reason)));
     out.push_str("\nEvery path below is relative to the root of the repository.\n");
     out.push_str(&super::instructions::section(subject, action.prompt.as_deref()));
@@ -47,7 +47,7 @@ pub fn action_prompt(
         out.push_str("\n## Files to write\n\n");
         for path in &action.outputs {
             let used_up = if is_used_up(decision, path) { USED_UP } else { "" };
-            let path = subject.directory.join(path).map_or_else(|_| path.clone(), |path| path.to_string());
+            let path = super::wire::in_repository(subject.place, path);
             out.push_str(&format!("- `{}`{used_up}\n", one_line(&path)));
         }
     }

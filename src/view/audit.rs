@@ -2,7 +2,7 @@
 
 use super::layout::{Cell, counted, id_cell, paragraph, plain, styled, table};
 use super::{Paint, Repository, StepView, Style};
-use crate::base::{Code, Diagnostic, Place, RepoPath, TaskId};
+use crate::base::{Code, Diagnostic, Place, TaskId, TaskPlace};
 use crate::decide::{Approval, Kind, Proof, ProvenStep, Standing};
 use crate::workflow::is_tree_name;
 use serde::Serialize;
@@ -44,7 +44,7 @@ pub struct AuditChange {
     pub author: String,
     /// The id of the task.
     pub task: String,
-    /// Its directory.
+    /// Its directory, or its file if it is one.
     pub path: String,
     /// The verdict on the change.
     pub standing: Standing,
@@ -195,7 +195,7 @@ impl AuditChange {
         commit: &AuditCommit<'_>,
         at: String,
         author: String,
-        (task, directory): (&TaskId, &RepoPath),
+        (task, place): (&TaskId, &TaskPlace),
         proof: &Proof,
         acknowledged: Option<String>,
     ) -> Self {
@@ -205,11 +205,11 @@ impl AuditChange {
             at,
             author,
             task: task.to_string(),
-            path: directory.to_string(),
+            path: place.shown([]).to_string(),
             standing: proof.standing,
             why: proof.why.clone(),
             rule: proof.rule.clone(),
-            steps: proof.steps.iter().map(|step| AuditStep::of(step, commit, (task, directory))).collect(),
+            steps: proof.steps.iter().map(|step| AuditStep::of(step, commit, (task, place))).collect(),
         }
     }
 
@@ -262,14 +262,14 @@ fn code(step: &ProvenStep, parent: Option<&str>) -> Vec<AuditCode> {
 }
 
 impl AuditStep {
-    fn of(step: &ProvenStep, commit: &AuditCommit<'_>, (task, directory): (&TaskId, &RepoPath)) -> Self {
+    fn of(step: &ProvenStep, commit: &AuditCommit<'_>, (task, place): (&TaskId, &TaskPlace)) -> Self {
         let (approval, signer) = match &step.approval {
             None => (None, None),
             Some(Approval::Claimed) => (Some("claimed"), None),
             Some(Approval::Verified { signer }) => (Some("verified"), Some(signer.clone())),
         };
         Self {
-            step: StepView::recorded(task.as_str(), directory, &step.entry, Some(commit.id)),
+            step: StepView::recorded(task.as_str(), place, &step.entry, Some(commit.id)),
             standing: step.standing,
             why: step.why.clone(),
             approval,

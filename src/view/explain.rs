@@ -430,16 +430,16 @@ fn is_unusable(subject: &Subject<'_>, name: &str) -> bool {
 fn origin(subject: &Subject<'_>, name: &str) -> Option<String> {
     let root = name.split(['.', '[']).next()?;
     if root == "state" {
-        return Some(in_repository(subject.directory, "state.json"));
+        return Some(in_repository(subject.place, "state.json"));
     }
     let derived = subject.decision.artifacts.iter().find(|derived| derived.name.as_str() == root)?;
-    Some(in_repository(subject.directory, &derived.files.first()?.path))
+    Some(in_repository(subject.place, &derived.files.first()?.path))
 }
 
 fn facts(subject: &Subject<'_>, derived: &Derived) -> ArtifactFacts {
     ArtifactFacts {
         artifact: derived.name.to_string(),
-        paths: derived.files.iter().map(|file| in_repository(subject.directory, &file.path)).collect(),
+        paths: derived.files.iter().map(|file| in_repository(subject.place, &file.path)).collect(),
         present: derived.present,
         valid: derived.valid,
         fresh: derived.fresh,

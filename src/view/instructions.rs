@@ -12,7 +12,7 @@ const TASK: &str = "<task>";
 /// out, because the section has one.
 pub(super) fn section(subject: &Subject<'_>, name: Option<&str>) -> String {
     let Some(text) = name.and_then(|name| subject.system.agent(name)) else { return String::new() };
-    let directory = one_line(subject.directory.as_str());
+    let directory = one_line(subject.place.directory().as_str());
     let text = text.trim();
     let body = text.strip_prefix("# ").and_then(|rest| rest.split_once('\n')).map_or(text, |(_, body)| body);
     let body = match directory.as_str() {

@@ -25,7 +25,7 @@ pub(super) fn inputs(subject: &Subject<'_>) -> Vec<InputView> {
     let issues: Vec<(&QuotedIssue, Option<&Place>)> = quoted.zip(places).collect();
     let mut rows = Vec::new();
     for evidence in &subject.decision.inputs {
-        let files = EvidenceView::rows(std::slice::from_ref(evidence), subject.directory);
+        let files = EvidenceView::rows(std::slice::from_ref(evidence), subject.place);
         for (file, (path, _)) in files.into_iter().zip(&evidence.files) {
             let own = |issue: &QuotedIssue| issue.artifact == evidence.artifact && issue.path == *path;
             let issues = issues.iter().filter(|(issue, _)| own(issue));

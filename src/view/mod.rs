@@ -69,7 +69,7 @@ pub use wire::{
     SendBackView, Suggestion, Suggestions,
 };
 
-use crate::base::{Place, RepoPath, Timestamp};
+use crate::base::{Place, RepoPath, TaskPlace, Timestamp};
 use crate::decide::{Decision, Runner};
 use crate::workflow::{System, Workflow};
 use serde::Serialize;
@@ -85,8 +85,10 @@ pub struct Subject<'a> {
     pub system: &'a System,
     /// A title for people.
     pub title: Option<&'a str>,
-    /// The directory of the task.
-    pub directory: &'a RepoPath,
+    /// Where the files of the task are.
+    pub place: &'a TaskPlace,
+    /// The path that stands for the task: that of its directory, or of the file that it is.
+    pub path: RepoPath,
     /// The commit that contains the present state.
     pub committed: Option<String>,
     /// The time of the task's last step; for sorting and, on a terminal, as an age; never in JSON.

@@ -42,6 +42,16 @@ pub fn prompt(subject: &Subject<'_>, form: SchemaForm) -> String {
     out
 }
 
+/// The directory of the task, or the file that it is.
+pub(super) fn whereabouts(subject: &Subject<'_>) -> String {
+    let path = one_line(subject.path.as_str());
+    match (subject.place.file(), path.as_str()) {
+        (Some(_), _) => format!("file `{path}`"),
+        (None, "") => "directory `./`".to_owned(),
+        (None, _) => format!("directory `{path}/`"),
+    }
+}
+
 fn head(out: &mut String, subject: &Subject<'_>, suggestion: &Suggestion) {
     let title =
         suggestion.task.title.as_ref().map_or(String::new(), |title| format!(": {}", one_line(title)));
@@ -52,7 +62,7 @@ fn head(out: &mut String, subject: &Subject<'_>, suggestion: &Suggestion) {
     let mut rows = vec![
         format!("phase `{phase}`{phase_title}, attempt {}", suggestion.task.attempt),
         format!("workflow `{}`: {}", suggestion.task.workflow, one_line(&subject.workflow.title)),
-        format!("directory `{}/`", if suggestion.task.path.is_empty() { "." } else { &suggestion.task.path }),
+        whereabouts(subject),
     ];
     if let Some(action) = action(subject) {
         let title = subject.workflow.actions.iter().find(|known| known.name.as_str() == action);

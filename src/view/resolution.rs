@@ -32,7 +32,7 @@ super::json::documents! { Resolutions = "resolution" }
 pub struct Resolution {
     /// The id of the task.
     pub task: String,
-    /// The directory of the task.
+    /// The directory of the task, or its file if it is one.
     pub path: String,
     /// Whether the record is resolved.
     pub settled: bool,

@@ -1,7 +1,7 @@
 //! One step of a task in JSON, as used by transitions, log, audit, events, runs and resolution.
 
 use super::wire::in_repository;
-use crate::base::RepoPath;
+use crate::base::TaskPlace;
 use crate::decide::{ActorKind, Evidence, HistoryEntry, Kind, Transition};
 use serde::Serialize;
 
@@ -11,7 +11,7 @@ use serde::Serialize;
 pub struct StepView {
     /// The id of the task.
     pub task: String,
-    /// The directory of the task.
+    /// The directory of the task, or its file if it is one.
     pub path: String,
     /// The number of the step, from 1; null if nothing was committed, in a dry run or outside git.
     #[cfg_attr(test, schemars(extend("minimum" = 1)))]
@@ -70,14 +70,15 @@ impl StepView {
     #[must_use]
     pub fn of(
         task: &str,
-        directory: &RepoPath,
+        place: &TaskPlace,
         transition: &Transition,
         entry: Option<&HistoryEntry>,
         commit: Option<&str>,
     ) -> Self {
+        let files = transition.evidence.iter().flat_map(|one| &one.files);
         Self {
             task: task.to_owned(),
-            path: directory.to_string(),
+            path: place.shown(files.map(|(name, _)| name.as_str())).to_string(),
             seq: entry.map(|entry| entry.seq),
             at: entry.map(|entry| entry.at.to_string()),
             from: transition.from.as_ref().map(ToString::to_string),
@@ -87,11 +88,7 @@ impl StepView {
             rule: transition.rule.as_ref().map(ToString::to_string),
             reason: transition.reason.clone(),
             actor: entry.map(ActorView::of),
-            evidence: transition
-                .evidence
-                .iter()
-                .flat_map(|one| StepEvidence::judged(one, directory))
-                .collect(),
+            evidence: transition.evidence.iter().flat_map(|one| StepEvidence::judged(one, place)).collect(),
             waived: transition.waive.iter().map(ToString::to_string).collect(),
             commit: commit.map(str::to_owned),
         }
@@ -99,10 +96,11 @@ impl StepView {
 
     /// A recorded step of a task.
     #[must_use]
-    pub fn recorded(task: &str, directory: &RepoPath, entry: &HistoryEntry, commit: Option<&str>) -> Self {
+    pub fn recorded(task: &str, place: &TaskPlace, entry: &HistoryEntry, commit: Option<&str>) -> Self {
+        let files = entry.evidence.iter();
         Self {
             task: task.to_owned(),
-            path: directory.to_string(),
+            path: place.shown(files.map(|(name, _)| name.as_str())).to_string(),
             seq: Some(entry.seq),
             at: Some(entry.at.to_string()),
             from: entry.from.as_ref().map(ToString::to_string),
@@ -112,7 +110,7 @@ impl StepView {
             rule: entry.rule.clone(),
             reason: entry.reason.clone(),
             actor: Some(ActorView::of(entry)),
-            evidence: entry.evidence.iter().map(|file| StepEvidence::recorded(file, directory)).collect(),
+            evidence: entry.evidence.iter().map(|file| StepEvidence::recorded(file, place)).collect(),
             waived: entry.waived.iter().map(ToString::to_string).collect(),
             commit: commit.map(str::to_owned),
         }
@@ -143,17 +141,17 @@ impl ActorView {
 
 impl StepEvidence {
     /// One row for every file of an artifact.
-    fn judged(evidence: &Evidence, directory: &RepoPath) -> Vec<Self> {
+    fn judged(evidence: &Evidence, place: &TaskPlace) -> Vec<Self> {
         let row = |(path, digest): &(String, crate::base::Digest)| Self {
             artifact: Some(evidence.artifact.to_string()),
-            path: in_repository(directory, path),
+            path: in_repository(place, path),
             digest: digest.to_string(),
             valid: Some(evidence.valid),
         };
         evidence.files.iter().map(row).collect()
     }
 
-    fn recorded((path, digest): &(String, String), directory: &RepoPath) -> Self {
-        Self { artifact: None, path: in_repository(directory, path), digest: digest.clone(), valid: None }
+    fn recorded((path, digest): &(String, String), place: &TaskPlace) -> Self {
+        Self { artifact: None, path: in_repository(place, path), digest: digest.clone(), valid: None }
     }
 }

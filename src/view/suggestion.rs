@@ -14,7 +14,7 @@ impl Suggestion {
     pub fn of(subject: &Subject<'_>) -> Self {
         let decision = subject.decision;
         Self {
-            task: TaskView::of(decision, subject.title, subject.directory),
+            task: TaskView::of(decision, subject.title, &subject.path),
             duty: DutyView::of(subject),
             waits_for: waits_for(decision),
             rule: decision.rule.as_ref().map(ToString::to_string),
@@ -28,7 +28,7 @@ impl Suggestion {
             options: decision.options.iter().map(CommandView::of).collect(),
             question: super::question::question(subject),
             moves: decision.moves.iter().map(Possible::of).collect(),
-            evidence: EvidenceView::rows(&decision.evidence, subject.directory),
+            evidence: EvidenceView::rows(&decision.evidence, subject.place),
             waived: decision.waived.iter().map(ToString::to_string).collect(),
             diagnostics: decision.diagnostics.iter().map(Finding::of).collect(),
             committed: subject.committed.clone(),
@@ -86,15 +86,19 @@ pub(super) fn expectation(subject: &Subject<'_>, expected: &Expectation) -> Expe
         expected.of.iter().map(|(name, digest)| (name.to_string(), digest.to_string())).collect();
     Expected {
         artifact: expected.artifact.to_string(),
-        path: in_repository(subject.directory, &expected.path),
+        path: in_repository(subject.place, &expected.path),
         tree: scope(subject, &expected.artifact).map(|scope| scope.texts().to_vec()).unwrap_or_default(),
         format: expected.format,
         schema: expected.schema.clone(),
         state: expected.state,
         because: expected.because.clone(),
-        example: schema_text(subject, expected)
-            .and_then(|text| example(text, &of))
-            .or_else(|| subject.workflow.artifact(&expected.artifact)?.example.clone().map(Value::String)),
+        example: schema_text(subject, expected).and_then(|text| example(text, &of)).or_else(|| {
+            subject
+                .workflow
+                .artifact(&expected.artifact)?
+                .example_for(&subject.decision.task, subject.title)
+                .map(Value::String)
+        }),
         of,
         problems: expected.problems.iter().map(Finding::of).collect(),
     }

@@ -17,7 +17,7 @@ pub struct TaskView {
     pub id: String,
     /// The title.
     pub title: Option<String>,
-    /// The directory, relative to the root of the repository.
+    /// The directory, or the file if the task is one, relative to the root of the repository.
     pub path: String,
     /// The workflow that decided.
     pub workflow: String,
@@ -52,13 +52,13 @@ pub struct DutyView {
 }
 
 impl TaskView {
-    /// The task of a decision, with its title and its directory.
+    /// The task of a decision, with its title and the path that stands for it.
     #[must_use]
-    pub fn of(decision: &Decision, title: Option<&str>, directory: &RepoPath) -> Self {
+    pub fn of(decision: &Decision, title: Option<&str>, path: &RepoPath) -> Self {
         Self {
             id: decision.task.to_string(),
             title: title.map(str::to_owned),
-            path: directory.to_string(),
+            path: path.to_string(),
             workflow: decision.workflow.to_string(),
             rev: decision.rev,
             current_phase: decision.phase.as_ref().map(ToString::to_string),

@@ -3,7 +3,7 @@
 use super::layout::{one_line, shorten};
 use super::wire::Finding;
 use super::{Paint, Repository, StepView, Style};
-use crate::base::{Diagnostic, RepoPath, TaskId, command};
+use crate::base::{Diagnostic, TaskId, TaskPlace, command};
 use crate::decide::{Direction, HistoryEntry, Kind, Transition, direction};
 use crate::workflow::Workflow;
 use serde::Serialize;
@@ -13,8 +13,8 @@ use serde::Serialize;
 pub struct AppliedView<'a> {
     /// The id of the task.
     pub task: &'a TaskId,
-    /// The directory of the task.
-    pub directory: &'a RepoPath,
+    /// Where the files of the task are.
+    pub place: &'a TaskPlace,
     /// The workflow, which determines the direction of the transition.
     pub workflow: &'a Workflow,
     /// The transition.
@@ -77,9 +77,9 @@ impl TransitionLine {
         let direction = direction(applied.workflow, transition.from.as_ref(), Some(&transition.to));
         let stays = transition.kind.stays() || transition.kind == Kind::Create;
         let goes_back = matches!(direction, Direction::Regress | Direction::Stay) && !stays;
-        let AppliedView { task, directory, entry, commit, .. } = *applied;
+        let AppliedView { task, place, entry, commit, .. } = *applied;
         Self {
-            step: StepView::of(task.as_str(), directory, transition, entry, commit),
+            step: StepView::of(task.as_str(), place, transition, entry, commit),
             direction,
             undo: commit
                 .filter(|_| goes_back && !applied.shares_commit)
@@ -127,11 +127,11 @@ mod tests {
     #[test]
     fn a_transition_is_a_line_and_a_send_back_can_be_undone() {
         let workflow = samples::workflow();
-        let (task, directory) = (samples::task(), samples::directory());
+        let (task, place) = (samples::task(), samples::place());
         let text = |transition: &Transition, commit, width| {
             let applied = AppliedView {
                 task: &task,
-                directory: &directory,
+                place: &place,
                 workflow: &workflow,
                 transition,
                 entry: None,

@@ -3,7 +3,7 @@
 //! Keys are camelCase and in this order; optional values are null and never left out.
 
 use super::{DutyView, Repository, Subject, TaskView, sort};
-use crate::base::{Diagnostic, RepoPath, Severity};
+use crate::base::{Diagnostic, Severity, TaskPlace};
 use crate::decide::{Choice, Evidence, ExpectState};
 use crate::workflow::{Format, Owner, is_tree_name};
 use serde::Serialize;
@@ -304,10 +304,10 @@ impl CommandView {
 impl EvidenceView {
     /// One row for every file of the evidence.
     #[must_use]
-    pub fn rows(evidence: &[Evidence], directory: &RepoPath) -> Vec<Self> {
+    pub fn rows(evidence: &[Evidence], place: &TaskPlace) -> Vec<Self> {
         let row = |proof: &Evidence, path: &str, digest: String| Self {
             artifact: proof.artifact.to_string(),
-            path: in_repository(directory, path),
+            path: in_repository(place, path),
             digest,
             valid: proof.valid,
         };
@@ -323,9 +323,9 @@ impl EvidenceView {
 /// The path of a file of a task, relative to the root of the repository. The name that stands for a tree is
 /// returned unchanged.
 #[must_use]
-pub fn in_repository(directory: &RepoPath, path: &str) -> String {
-    if directory.as_str().is_empty() || is_tree_name(path) {
+pub fn in_repository(place: &TaskPlace, path: &str) -> String {
+    if is_tree_name(path) {
         return path.to_owned();
     }
-    format!("{directory}/{path}")
+    place.path(path).map_or_else(|_| path.to_owned(), |path| path.to_string())
 }

@@ -29,7 +29,9 @@ pub use schema_field::{is_list, schema_field};
 pub use system::System;
 pub use tree::{TreePart, TreeScope, is_tree_name, tree_name};
 
-use crate::base::{ActionName, ArtifactName, Digest, Patterns, PhaseId, Place, RuleId, WorkflowName, words};
+use crate::base::{
+    ActionName, ArtifactName, Digest, Patterns, PhaseId, Place, RuleId, TaskId, WorkflowName, words,
+};
 use serde_json::{Map, Value};
 use std::sync::Arc;
 
@@ -111,8 +113,18 @@ pub struct Artifact {
     pub commit: bool,
     /// A one-line description for people and agents.
     pub title: Option<String>,
-    /// The text of an example file, for an artifact without a schema.
+    /// The text of an example file, for an artifact without a schema. In it `<task>` stands for the id of the
+    /// task, and `<title>` for its title.
     pub example: Option<String>,
+}
+
+impl Artifact {
+    /// The example for a task; one without a title shows its id in place of it.
+    #[must_use]
+    pub fn example_for(&self, task: &TaskId, title: Option<&str>) -> Option<String> {
+        let title = title.unwrap_or(task.as_str());
+        Some(self.example.as_ref()?.replace("<task>", task.as_str()).replace("<title>", title))
+    }
 }
 
 /// A schema as it was loaded.

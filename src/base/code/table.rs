@@ -324,9 +324,9 @@ codes! {
         "No phase before this one has a record whose needs hold.",
         "Name the phase with `--to`, or write the missing files.";
     NoExample = "no-example", No,
-        "A schema has no example.",
-        "`orch schema NAME --example` prints the first entry of `examples`, and there is none.",
-        "Add one to `examples` of the schema.";
+        "A schema or an artifact has no example.",
+        "`orch schema NAME --example` prints the first entry of `examples`, and `orch new` creates a task that is a file from the `example` of its artifact; there is none.",
+        "Add one to `examples` of the schema, or write the file and adopt it with `orch new`.";
     NoExecutor = "no-executor", Usage,
         "No executor is configured for this work.",
         "orch.toml has neither `[executor.NAME]` nor `[executor.default]` for it.",
@@ -355,6 +355,10 @@ codes! {
         "A question cannot be asked, because the input is not a terminal.",
         "The command needs an answer that was not given as an option.",
         "Give the answers as options, or start it in a terminal.";
+    NoTitle = "no-title", Usage,
+        "The name of the task's file contains its title, and there is none.",
+        "The root in orch.toml has `{title}` in its `path`, and `orch new` was called without `--title`.",
+        "`orch new ID --title TITLE`.";
     NotAFile = "not-a-file", Finding,
         "A path that should be a file is something else.",
         "It is a pipe, a device, a socket or a directory.",

@@ -76,7 +76,7 @@ pub(super) fn report(workspace: &Workspace, scope: AuditScope<'_>) -> Result<Aud
             &AuditCommit { id: &change.commit.id.to_string(), parent: parent.as_deref() },
             change.commit.at.to_string(),
             change.commit.author.clone(),
-            (&change.task.id, &change.task.directory),
+            (&change.task.id, &change.task.place),
             &change.proof,
             change.acknowledged.clone(),
         )

@@ -24,7 +24,7 @@ pub fn run(args: &LogArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failu
             let commit = commit.map(|commit| commit.to_string());
             entries.push((
                 entry.at,
-                StepView::recorded(task.id.as_str(), &task.directory, &entry, commit.as_deref()),
+                StepView::recorded(task.id.as_str(), &task.place, &entry, commit.as_deref()),
             ));
         }
     }

@@ -1,4 +1,4 @@
-//! `orch new`: creates a task, or adopts an existing directory as one.
+//! `orch new`: creates a task, or adopts an existing directory or file as one.
 
 use super::prelude::{Args, Context, ExitCode, Failure, LockArgs, Ui};
 use super::report;
@@ -12,10 +12,11 @@ use std::path::{Path, PathBuf};
 /// The file that a person edits.
 const SCRATCH: &str = "BRIEF.md";
 
-/// Create a task, or adopt an existing directory as a task.
+/// Create a task, or adopt an existing directory or file as a task.
 ///
 /// Records the task in the initial phase of its workflow, in one commit. Files that are already in the
-/// directory are kept and become part of the task. An untracked task, such as one that a branch switch left
+/// directory are kept and become part of the task. If the tasks of the root are files, a missing file is
+/// written from the example in the workflow. An untracked task, such as one that a branch switch left
 /// behind, is adopted in the same way.
 ///
 /// A `state.json` of another tool that names a phase of the workflow is adopted there. If the workflow declares
@@ -27,7 +28,7 @@ const SCRATCH: &str = "BRIEF.md";
 #[derive(Debug, Args)]
 pub struct NewArgs {
     /// The task id: its path below the root. Letters, digits, `-`, `_` and `.`, and `/` if the root in orch.toml
-    /// allows it. Or the path of an existing directory, which may have any name.
+    /// allows it. Or the path of an existing directory or file, which may have any name.
     id: String,
     /// The root that the task belongs to, as orch.toml gives it, or the directory of its tasks; default: the
     /// root in which a directory of this name exists, else one with the given workflow, else the one around the

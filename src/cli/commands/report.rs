@@ -228,7 +228,7 @@ pub(super) fn transition_lines(applied: &Applied) -> Vec<TransitionLine> {
         let commit = step.commit.map(|commit| commit.to_string());
         TransitionLine::of(&AppliedView {
             task: &applied.judged.task.id,
-            directory: &applied.judged.task.directory,
+            place: &applied.judged.task.place,
             workflow,
             transition: &step.transition,
             entry: step.entry.as_ref(),

@@ -116,7 +116,7 @@ fn settled(task: &TaskRef, settlement: &Settlement) -> Resolution {
     };
     Resolution {
         task: task.id.to_string(),
-        path: task.directory.to_string(),
+        path: task.shown().to_string(),
         settled: true,
         how: match settlement.how {
             ResolvedBy::Moved(side) => name(side),
@@ -145,7 +145,7 @@ fn failed(task: &TaskRef, error: &Error) -> Resolution {
 fn unsettled(task: &TaskRef, reason: String) -> Resolution {
     Resolution {
         task: task.id.to_string(),
-        path: task.directory.to_string(),
+        path: task.shown().to_string(),
         settled: false,
         how: "disputed",
         sides: Vec::new(),
@@ -162,7 +162,7 @@ fn unsettled(task: &TaskRef, reason: String) -> Resolution {
 
 fn disputed(dispute: &Dispute) -> Resolution {
     let task = dispute.task.id.as_str();
-    let step = |entry: &HistoryEntry| StepView::recorded(task, &dispute.task.directory, entry, None);
+    let step = |entry: &HistoryEntry| StepView::recorded(task, &dispute.task.place, entry, None);
     let timeline = |entries: &[HistoryEntry]| entries.iter().map(step).collect();
     let option = |side: MergeSide, effect: &str| CommandView {
         id: name(side).to_owned(),

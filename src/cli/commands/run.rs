@@ -73,10 +73,10 @@ pub fn run(args: &RunArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failu
 /// The lines of the steps that a run would record.
 fn foreseen_lines(end: &RunEnd) -> Vec<TransitionLine> {
     let (task, workflow) = (&end.judged.task, end.judged.workflow());
-    let (id, directory) = (&task.id, &task.directory);
+    let (id, place) = (&task.id, &task.place);
     let line = |transition| {
         let (entry, commit, shares_commit) = (None, None, false);
-        let view = AppliedView { task: id, directory, workflow, transition, entry, commit, shares_commit };
+        let view = AppliedView { task: id, place, workflow, transition, entry, commit, shares_commit };
         TransitionLine::of(&view)
     };
     end.foreseen.iter().map(line).collect()
@@ -152,7 +152,7 @@ fn finish(
         end.judged.decision.options.iter().map(|option| option.argv.clone()).collect();
     let report = RunReport {
         repository: workspace.repository(),
-        task: TaskView::of(&end.judged.decision, end.judged.title(), &end.judged.task.directory),
+        task: TaskView::of(&end.judged.decision, end.judged.title(), &end.judged.observed.facts.shown()),
         run: Some(end.run.clone()).filter(|run| !run.is_empty()),
         ending: (!goes_on).then_some(end.ending),
         reason: end.reason.clone(),

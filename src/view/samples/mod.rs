@@ -6,8 +6,8 @@ pub use workflow::workflow;
 
 use super::{Repository, StepView, Subject};
 use crate::base::{
-    ActionName, ArtifactName, Code, Diagnostic, Digest, PhaseId, Place, RepoPath, RuleId, TaskId, Timestamp,
-    WorkflowName,
+    ActionName, ArtifactName, Code, Diagnostic, Digest, PhaseId, Place, RepoPath, RuleId, TaskId, TaskPlace,
+    Timestamp, WorkflowName,
 };
 use crate::decide::{
     ActorKind, BrokenNeed, By, Choice, Decision, Derived, DerivedFile, Evidence, ExpectState, Expectation,
@@ -22,7 +22,7 @@ pub struct Sample {
     pub decision: Decision,
     pub workflow: Workflow,
     pub system: System,
-    pub directory: RepoPath,
+    pub place: TaskPlace,
     pub runner: Option<Runner>,
 }
 
@@ -33,7 +33,8 @@ impl Sample {
             workflow: &self.workflow,
             system: &self.system,
             title: Some("Log in with a passkey"),
-            directory: &self.directory,
+            place: &self.place,
+            path: self.place.shown([]),
             committed: Some("c0ffee0123".to_owned()),
             unmoved_since: None,
             system_dir: Some("system"),
@@ -47,8 +48,8 @@ pub fn task() -> TaskId {
     TaskId::new("t-42").expect("valid")
 }
 
-pub fn directory() -> RepoPath {
-    RepoPath::new("tasks/t-42").expect("valid")
+pub fn place() -> TaskPlace {
+    TaskPlace::of_directory(RepoPath::new("tasks/t-42").expect("valid"))
 }
 
 pub fn repository() -> Repository {
@@ -182,7 +183,7 @@ pub fn plain(current: &str, verdict: Verdict, reason: &str) -> Sample {
         diagnostics: Vec::new(),
     };
     let system = System::empty().with("agents/plan-reviewer.md", "# Plan reviewer\n\nJudge the plan.\n");
-    Sample { decision, workflow: workflow(), system, directory: directory(), runner: None }
+    Sample { decision, workflow: workflow(), system, place: place(), runner: None }
 }
 
 pub fn transition_due() -> Sample {
@@ -417,10 +418,10 @@ pub fn log() -> Vec<StepView> {
         action: transition.action.clone(),
     };
     vec![
-        StepView::recorded("t-42", &directory(), &entry(1, &create(), ActorKind::Human, "Ada"), None),
+        StepView::recorded("t-42", &place(), &entry(1, &create(), ActorKind::Human, "Ada"), None),
         StepView::recorded(
             "t-42",
-            &directory(),
+            &place(),
             &entry(2, &advance(), ActorKind::Orch, "orch"),
             Some("c0ffee01234567"),
         ),

@@ -24,14 +24,14 @@ fn every_output_has_the_shape_of_its_schema() {
     conforms(&Log::new(repository(), samples::log()));
     conforms(&ErrorView::new(Code::UnknownTask, "there is no task", None));
 
-    let (workflow, task, directory) = (samples::workflow(), samples::task(), samples::directory());
+    let (workflow, task, place) = (samples::workflow(), samples::task(), samples::place());
     let moves = [samples::create(), samples::advance(), samples::regress()];
     let commit = Some("c0ffee");
     let applied: Vec<AppliedView<'_>> = moves
         .iter()
         .map(|transition| AppliedView {
             task: &task,
-            directory: &directory,
+            place: &place,
             workflow: &workflow,
             transition,
             entry: None,

@@ -1,6 +1,6 @@
 //! A run played without processes: the course says what is to be done, a script says what comes of it.
 
-use orch::base::{Period, RepoPath, TaskId, Timestamp};
+use orch::base::{Period, RepoPath, TaskId, TaskPlace, Timestamp};
 use orch::decide::{
     ActorKind, Blocker, Budget, By, ControlRequest, Ending, ExecutorExit, Facts, JudgedTask, Leftover, Mode,
     News, RecordOutcome, Recorded, Recorder, Returned, RunCommand, RunEffect, RunEvent, RunMachine, Stamp,
@@ -20,7 +20,7 @@ pub fn workflow(text: &str) -> Workflow {
 pub fn facts() -> Facts {
     Facts {
         task: TaskId::new("t").expect("valid"),
-        directory: RepoPath::new("tasks/t").expect("valid"),
+        place: TaskPlace::of_directory(RepoPath::new("tasks/t").expect("valid")),
         artifacts: BTreeMap::new(),
         diagnostics: Vec::new(),
     }

@@ -3,7 +3,7 @@
 use super::world::{LIFECYCLE, compiled};
 use crate::setting::number;
 use orch::base::{
-    ArtifactName, Code, Diagnostic, Digest, PhaseId, RepoPath, TaskId, Timestamp, WorkflowName,
+    ArtifactName, Code, Diagnostic, Digest, PhaseId, RepoPath, TaskId, TaskPlace, Timestamp, WorkflowName,
 };
 use orch::decide::{
     Actor, ActorKind, ActorStatus, By, Facts, FileFact, HistoryEntry, Kind, Recorded, Stamp, State, Verdict,
@@ -185,7 +185,7 @@ fn task() -> impl Strategy<Value = (&'static Workflow, State, Facts)> {
         let names = workflow.artifacts.iter().map(|artifact| artifact.name.clone());
         let facts = Facts {
             task: TaskId::new("t").expect("valid"),
-            directory: RepoPath::root(),
+            place: TaskPlace::of_directory(RepoPath::root()),
             artifacts: std::iter::once(stray).chain(names).zip(files).collect(),
             diagnostics: Vec::new(),
         };

@@ -3,7 +3,9 @@
 //! The state goes through its file format at every step, so every story is also a clone's story.
 
 use globset::{GlobBuilder, GlobMatcher};
-use orch::base::{ArtifactName, Code, Diagnostic, Digest, ObjectFormat, RepoPath, TaskId, Timestamp};
+use orch::base::{
+    ArtifactName, Code, Diagnostic, Digest, ObjectFormat, RepoPath, TaskId, TaskPlace, Timestamp,
+};
 use orch::decide::{
     ActorKind, By, Decision, Facts, FileFact, Recorded, Settled, Stamp, State, Transition, Verdict, apply,
     derive, evaluate, initial_state, settle,
@@ -118,7 +120,7 @@ impl World {
         }
         Facts {
             task: TaskId::new("t-1").expect("valid"),
-            directory: RepoPath::new("tasks/t-1").expect("valid"),
+            place: TaskPlace::of_directory(RepoPath::new("tasks/t-1").expect("valid")),
             artifacts,
             diagnostics: Vec::new(),
         }

@@ -5,7 +5,7 @@
 use crate::audit::records::{SCHEMA, is_fold, steps_from};
 use crate::core::world::LIFECYCLE;
 use crate::model::Chance;
-use orch::base::{Digest, ObjectFormat, RepoPath, TaskId, Timestamp};
+use orch::base::{Digest, ObjectFormat, RepoPath, TaskId, TaskPlace, Timestamp};
 use orch::decide::{ActorKind, By, Facts, Recorded, Stamp, State};
 use orch::record::{EventLog, FoldCache, LogExtent, RecordReading, StateText, read_record, write_state};
 use orch::scan::{FileSet, Matcher, ReadLimits, Schemas, ValidationCache, observe};
@@ -275,10 +275,10 @@ pub fn look(tree: &Tree, task: &str) -> Seen {
     for (path, text) in below(tree, task) {
         files.put(RepoPath::new(path).expect("valid"), text.as_bytes().to_vec());
     }
-    let directory = RepoPath::new(format!("tasks/{task}")).expect("valid");
+    let place = TaskPlace::of_directory(RepoPath::new(format!("tasks/{task}")).expect("valid"));
     let id = TaskId::new(task).expect("valid");
     let limits = ReadLimits::default();
-    let observed = observe(&files, &LIFECYCLE, &MATCHER, &SCHEMAS, &VERDICTS, &id, &directory, &limits)
+    let observed = observe(&files, &LIFECYCLE, &MATCHER, &SCHEMAS, &VERDICTS, &id, &place, &limits)
         .expect("files in memory can be read");
     let recorded = match reading(tree, task) {
         RecordReading::New => Recorded::New,

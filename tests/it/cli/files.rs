@@ -1,0 +1,261 @@
+//! Roots of single files: each file that the path of a root matches is a task.
+
+use crate::harness::World;
+
+const ADR: &str = r#"# Decision record
+
+```toml orch
+[workflow]
+title = "Decision record"
+initial = "proposed"
+
+[artifact.record]
+path = "*.md"
+example = """
+---
+id: <task>
+status: proposed
+---
+
+# <title>
+"""
+
+[artifact.record.facts]
+status = "has(data.front_matter.status) ? string(data.front_matter.status) : ''"
+
+[phase.proposed]
+owner = "human"
+produces = ["record"]
+
+[phase.accepted]
+needs = ["record"]
+produces = ["record"]
+
+[phase.superseded]
+terminal = true
+needs = ["record"]
+
+[[rule]]
+id = "accept"
+from = "proposed"
+when = "record.valid && record.status == 'accepted'"
+to = "accepted"
+because = "its status says so"
+
+[[rule]]
+id = "supersede"
+from = "accepted"
+when = "record.valid && record.status == 'superseded'"
+to = "superseded"
+because = "its status says so"
+```
+"#;
+
+/// A repository with a root of directories and this root of files.
+fn world(path: &str) -> World {
+    let world = World::new();
+    world.write("system/workflows/adr.md", ADR);
+    world.write(
+        "orch.toml",
+        format!(
+            "[[root]]\npath = \"tasks/**\"\nworkflow = \"global-state-machine\"\n\n\
+             [[root]]\npath = \"{path}\"\nworkflow = \"adr\"\nexclude = [\"docs/adr/README.md\"]\n"
+        ),
+    );
+    world.orch(&["init", "--no-agents-md"]).succeeds();
+    world.commit("Set up orch");
+    world
+}
+
+fn adr() -> World {
+    world("docs/adr/*.md")
+}
+
+fn record(world: &World, path: &str, status: &str) {
+    world.write(path, format!("---\nstatus: {status}\n---\n\n# Decision\n"));
+}
+
+/// The ids of all tasks, each with its path.
+fn tasks(world: &World) -> Vec<(String, String)> {
+    let status = world.orch_json(&["status", "--all"]);
+    let tasks = status["tasks"].as_array().expect("tasks").iter();
+    let text = |value: &serde_json::Value| value.as_str().expect("a text").to_owned();
+    let mut tasks: Vec<_> = tasks.map(|task| (text(&task["task"]), text(&task["path"]))).collect();
+    tasks.sort();
+    tasks
+}
+
+fn pairs(expected: &[(&str, &str)]) -> Vec<(String, String)> {
+    expected.iter().map(|(id, path)| ((*id).to_owned(), (*path).to_owned())).collect()
+}
+
+/// The standings of all changes that an audit finds.
+fn standings(world: &World) -> Vec<String> {
+    let report = world.orch_json(&["audit"]);
+    let changes = report["changes"].as_array().expect("changes").iter();
+    changes.map(|change| change["standing"].as_str().expect("a word").to_owned()).collect()
+}
+
+#[test]
+fn each_file_of_a_root_of_files_is_a_task_and_its_record_is_beside_it() {
+    let world = adr();
+    record(&world, "docs/adr/0001.md", "accepted");
+    record(&world, "docs/adr/README.md", "accepted");
+    record(&world, "docs/adr/-bad.md", "accepted");
+    world.write("docs/adr/notes.txt", "no record");
+    let bad = "docs/adr/-bad.md: error[bad-task-id]: this file is in the place of a task";
+    world.orch(&["status"]).says(bad);
+    world.remove("docs/adr/-bad.md");
+    assert_eq!(tasks(&world), pairs(&[("0001", "docs/adr/0001.md")]));
+    // By its id, by its path from the root, and by its name from its directory.
+    world.orch(&["new", "0001"]).succeeds().says("adopted");
+    record(&world, "docs/adr/0002.md", "accepted");
+    world.orch(&["new", "docs/adr/0002.md"]).succeeds().says("adopted");
+    record(&world, "docs/adr/0003.md", "proposed");
+    world.orch(&["-C", "docs/adr", "new", "0003.md"]).succeeds().says("adopted");
+    world.orch(&["watch", "--once"]).succeeds().says("0001: proposed -> accepted");
+    let committed = world.git(&["ls-files", "docs/adr"]);
+    for file in ["0001.md", ".tasks/0001/state.json", ".tasks/0001/transcript.jsonl"] {
+        assert!(committed.contains(&format!("docs/adr/{file}\n")), "{committed}");
+    }
+    assert_eq!(world.dirty(), "?? docs/adr/README.md\n?? docs/adr/notes.txt\n");
+    let of = world.git(&["show", "--format=", "--name-only", "HEAD"]);
+    assert!(!of.contains("docs/adr/0001.md"), "each task commits its own file: {of}");
+    assert_eq!(tasks(&world).len(), 3);
+    world.orch(&["suggest", "docs/adr/0003.md"]).succeeds().says("0003");
+    world.orch(&["prompt", "0003"]).succeeds().says("- file `docs/adr/0003.md`");
+    assert!(standings(&world).iter().all(|standing| standing == "proven"));
+}
+
+#[test]
+fn new_writes_the_file_from_the_example_of_its_artifact() {
+    let world = adr();
+    world.orch(&["new", "0007", "--title", "Use CEL"]).succeeds();
+    assert!(world.path("tasks/0007/state.json").exists(), "the first root has precedence");
+    world.orch(&["new", "0008", "--root", "docs/adr", "--title", "Use CEL"]).succeeds();
+    assert_eq!(world.read("docs/adr/0008.md"), "---\nid: 0008\nstatus: proposed\n---\n\n# Use CEL\n");
+    assert_eq!(world.dirty(), "");
+    // What cannot be created leaves nothing behind.
+    world.write("system/workflows/adr.md", ADR.replace("example = \"\"\"", "title = \"\"\""));
+    world.orch(&["new", "0009", "--root", "docs/adr"]).ends(1).reports("has no `example`");
+    assert!(!world.path("docs/adr/0009.md").exists() && !world.path("docs/adr/.tasks/0009").exists());
+}
+
+#[test]
+fn checks_see_a_forged_or_misused_file_task() {
+    let world = adr();
+    record(&world, "docs/adr/0001.md", "proposed");
+    world.orch(&["new", "0001"]).succeeds();
+    let base = world.git(&["rev-parse", "HEAD"]);
+    // An honest edit is checked where it is staged, and is judged.
+    record(&world, "docs/adr/0001.md", "accepted");
+    world.git(&["add", "-A"]);
+    world.orch(&["check", "--staged"]).succeeds().reports("1 task: no problem");
+    world.git(&["commit", "-q", "-m", "Accept"]);
+    // A state by hand is not.
+    let state = world.read("docs/adr/.tasks/0001/state.json").replace("\"proposed\"", "\"accepted\"");
+    world.write("docs/adr/.tasks/0001/state.json", state);
+    world.git(&["add", "-A"]);
+    world.orch(&["check", "--staged"]).ends(1).says("docs/adr/.tasks/0001/state.json");
+    world.git(&["commit", "-q", "-m", "Forge"]);
+    world.orch(&["check", "--range", &format!("{}..HEAD", base.trim())]).ends(1);
+    assert!(standings(&world).contains(&"forged".to_owned()));
+    world.git(&["reset", "-q", "--hard", "HEAD~1"]);
+    // To exclude the file hides nothing: the forgery is found when the task is visible again.
+    let settings = world.read("orch.toml");
+    world.write("orch.toml", settings.replace("README.md", "*.md"));
+    world.commit("Exclude");
+    let state = world.read("docs/adr/.tasks/0001/state.json").replace("\"proposed\"", "\"accepted\"");
+    world.write("docs/adr/.tasks/0001/state.json", state);
+    world.commit("Forge");
+    world.write("orch.toml", settings);
+    world.commit("Include");
+    assert!(standings(&world).contains(&"forged".to_owned()));
+}
+
+#[test]
+fn a_file_that_is_gone_makes_its_task_inconsistent_and_restoring_it_mends_that() {
+    let world = adr();
+    record(&world, "docs/adr/0001.md", "accepted");
+    world.orch(&["new", "0001"]).succeeds();
+    world.orch(&["next", "0001"]).succeeds();
+    world.remove("docs/adr/0001.md");
+    let suggestion = world.orch_json(&["suggest", "0001"])["suggestions"][0].clone();
+    assert_eq!(
+        (&suggestion["kind"], &suggestion["path"]),
+        (&"inconsistent".into(), &"docs/adr/0001.md".into())
+    );
+    assert_eq!(suggestion["expects"][0]["path"], "docs/adr/0001.md");
+    let restore = &suggestion["options"][0]["argv"];
+    assert_eq!((&restore[0], &restore[5]), (&"git".into(), &"docs/adr/0001.md".into()), "{restore}");
+    world.git(&["restore", "docs/adr/0001.md"]);
+    world.orch(&["check", "0001"]).succeeds();
+    // A lost record is rebuilt beside the file.
+    std::fs::remove_dir_all(world.path("docs/adr/.tasks/0001")).expect("removed");
+    world.orch(&["recover", "0001"]).succeeds();
+    assert_eq!(world.json("docs/adr/.tasks/0001/state.json")["phase"], "accepted");
+    assert_eq!(world.dirty(), "");
+}
+
+#[test]
+fn a_file_task_is_renamed_archived_and_taken_back_with_its_file() {
+    let world = adr();
+    record(&world, "docs/adr/0001.md", "accepted");
+    world.orch(&["new", "0001"]).succeeds();
+    world.orch(&["next", "0001"]).succeeds();
+    world.write("docs/adr/0003.md", "taken");
+    world.orch(&["rename", "0001", "0003"]).ends(2).reports("docs/adr/0003.md is there already");
+    world.remove("docs/adr/0003.md");
+    world.orch(&["rename", "0001", "0002"]).succeeds();
+    assert_eq!(tasks(&world), pairs(&[("0002", "docs/adr/0002.md")]));
+    let changed = world.git(&["show", "-M", "--name-status", "--format=", "HEAD"]);
+    assert!(changed.contains("R100\tdocs/adr/0001.md\tdocs/adr/0002.md"), "{changed}");
+    world.orch(&["rollback", "0002", "--reason", "too early"]).succeeds();
+    world.orch(&["undo", "0002", "--reason", "it was right"]).succeeds();
+    record(&world, "docs/adr/0002.md", "superseded");
+    world.orch(&["next", "0002"]).succeeds();
+    world.orch(&["archive", "0002"]).succeeds();
+    assert_eq!(tasks(&world), pairs(&[("archive/0002", "docs/adr/archive/0002.md")]));
+    assert_eq!(world.dirty(), "");
+    assert!(!world.path("docs/adr/0002.md").exists() && !world.path("docs/adr/.tasks/0002").exists());
+    assert!(!standings(&world).contains(&"forged".to_owned()));
+    world.git(&["fsck", "--strict"]);
+}
+
+#[test]
+fn branches_that_move_one_file_task_merge() {
+    let world = adr();
+    world.orch(&["init", "--merge-driver", "--no-agents-md"]).succeeds();
+    for id in ["0001", "0002"] {
+        record(&world, &format!("docs/adr/{id}.md"), "proposed");
+        world.orch(&["new", id]).succeeds();
+    }
+    world.git(&["switch", "-q", "-c", "side"]);
+    record(&world, "docs/adr/0001.md", "accepted");
+    world.orch(&["next", "0001"]).succeeds();
+    world.git(&["switch", "-q", "main"]);
+    record(&world, "docs/adr/0001.md", "accepted");
+    world.orch(&["next", "0001"]).succeeds();
+    world.git(&["merge", "-q", "--no-edit", "side"]);
+    assert_eq!(world.orch_json(&["suggest", "0001"])["suggestions"][0]["currentPhase"], "accepted");
+    assert!(!standings(&world).contains(&"forged".to_owned()));
+}
+
+#[test]
+fn a_title_in_the_name_of_a_file_may_change() {
+    let world = world("docs/adr/* - {title}.md");
+    record(&world, "docs/adr/adr-1.2 - Use a database.md", "accepted");
+    record(&world, "docs/adr/without title.md", "accepted");
+    assert_eq!(tasks(&world), pairs(&[("adr-1.2", "docs/adr/adr-1.2 - Use a database.md")]));
+    world.orch(&["new", "adr-1.2"]).succeeds().says("adopted");
+    world.git(&["mv", "docs/adr/adr-1.2 - Use a database.md", "docs/adr/adr-1.2 - Use SQLite - only.md"]);
+    world.orch(&["next", "adr-1.2"]).succeeds().says("proposed -> accepted");
+    assert_eq!(tasks(&world), pairs(&[("adr-1.2", "docs/adr/adr-1.2 - Use SQLite - only.md")]));
+    assert_eq!(world.dirty(), "?? \"docs/adr/without title.md\"\n");
+    world.orch(&["rename", "adr-1.2", "adr-2"]).succeeds();
+    assert_eq!(tasks(&world), pairs(&[("adr-2", "docs/adr/adr-2 - Use SQLite - only.md")]));
+    world.orch(&["new", "adr-3", "--root", "docs/adr"]).ends(2).reports("has its title in its name");
+    world.orch(&["new", "adr-3", "--root", "docs/adr", "--title", "Cache/no cache"]).succeeds();
+    assert!(world.read("docs/adr/adr-3 - Cache-no cache.md").contains("# Cache/no cache\n"));
+    assert!(standings(&world).iter().all(|standing| standing == "proven"));
+}
