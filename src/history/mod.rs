@@ -8,6 +8,7 @@ mod compared;
 mod gates;
 mod hidden;
 mod logs;
+mod moved_code;
 mod new_steps;
 mod parallel;
 mod proof;

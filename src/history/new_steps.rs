@@ -6,7 +6,7 @@ use crate::decide::{HistoryEntry, Kind, Recorded, State};
 use crate::record::LogEvent;
 use crate::scan::FileSet;
 use crate::survey::snapshot::Snapshot;
-use crate::survey::{Loaded, TaskRef};
+use crate::survey::{CodeAt, Loaded, TaskRef};
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
@@ -54,6 +54,8 @@ pub(super) struct NewSteps<'a> {
     /// The parent whose settings and code are used.
     pub before: Snapshot<'a>,
     pub after: Snapshot<'a>,
+    /// The code of the commit itself.
+    pub own_code: CodeAt<'a>,
     pub archive: &'a Archive<'a>,
     /// The events, each after the events that it follows.
     pub steps: Vec<NewStep>,

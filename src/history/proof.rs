@@ -281,10 +281,11 @@ impl Proving<'_> {
     ) -> Result<Proof, Error> {
         let RecordChange { task, befores, parents, after, archive, .. } = *self.change;
         // A step rests on the code of the parent commit.
+        let own_code = after.code;
         let after = Snapshot { code: before.code, ..*after };
         let (steps, held_after) = Default::default();
         let mut replaying =
-            NewSteps { task, parents, befores, before: *before, after, archive, steps, held_after };
+            NewSteps { task, parents, befores, before: *before, after, own_code, archive, steps, held_after };
         if let Err(why) = replaying.read(added, heads, foreign) {
             return Ok(Proof::forged(why));
         }

@@ -294,28 +294,49 @@ struct Attempts<'t> {
 }
 
 impl Attempts<'_> {
-    /// Derives the step from some files, with the code of the parent commit, or else the code that it
-    /// recorded, or else code that it may have seen.
+    /// Derives the step from some files, with the code of the parent commit, or else that of its own commit,
+    /// which a squash makes.
     fn on(&mut self, files: &dyn Source) -> Result<Option<ProvenStep>, Error> {
-        if let Some(proven) = self.by(files, &[])? {
+        let proven = self.with_code_of(files, false)?;
+        let is_certain = |proven: &ProvenStep| proven.standing < Standing::Unverifiable;
+        if proven.as_ref().is_some_and(is_certain) || !self.brings_code()? {
+            return Ok(proven);
+        }
+        let own = self.with_code_of(files, true)?.filter(is_certain);
+        Ok(own.or(proven))
+    }
+
+    /// Whether the step concerns code, and its commit changes code.
+    fn brings_code(&self) -> Result<bool, Error> {
+        let concerns_code = !self.told.is_empty() || !self.guesses.is_empty();
+        let workflow = self.loaded.workflow().filter(|_| concerns_code);
+        workflow.map_or(Ok(false), |workflow| self.replaying.changes_code(workflow))
+    }
+
+    /// Derives the step with the code of a commit, or else the code that the step recorded, or else code that
+    /// it may have seen.
+    fn with_code_of(&mut self, files: &dyn Source, is_own: bool) -> Result<Option<ProvenStep>, Error> {
+        if let Some(proven) = self.by(files, &[], is_own)? {
             return Ok(Some(proven));
         }
         let possible = std::iter::once(self.told).chain(self.guesses.chunks(1));
-        first(possible.filter(|told| !told.is_empty()), |told| self.by(files, told))
+        first(possible.filter(|told| !told.is_empty()), |told| self.by(files, told, is_own))
     }
 
-    fn by(&mut self, source: &dyn Source, told: &[Told]) -> Result<Option<ProvenStep>, Error> {
+    fn by(&mut self, source: &dyn Source, told: &[Told], is_own: bool) -> Result<Option<ProvenStep>, Error> {
         let (at, step) = (self.replaying, self.step);
-        let snapshot = Snapshot { source, ..at.after };
+        let code = if is_own { at.own_code } else { at.after.code };
+        let snapshot = Snapshot { source, code, ..at.after };
         let before = step.recorded();
         let task = at.task_then(step);
-        let (workflow, observed, untrue) = snapshot.observe_step(&task, self.loaded, &before, told)?;
+        let (workflow, observed, untrue) =
+            snapshot.observe_step(is_own, &task, self.loaded, &before, told)?;
         if untrue.is_empty() && !told.is_empty() {
             return Ok(None);
         }
         let entry = step.entry();
         match replay(workflow, &before, &observed.facts, entry, Some(&step.state)) {
-            Ok(replayed) => self.proven(step, &snapshot, workflow, &replayed, &untrue).map(Some),
+            Ok(replayed) => self.proven(step, (&snapshot, is_own), workflow, &replayed, &untrue).map(Some),
             Err(disproof) => {
                 let other = at.other_evidence(entry, &observed);
                 self.refused.get_or_insert_with(|| other.unwrap_or(disproof.message));
@@ -334,7 +355,7 @@ impl Attempts<'_> {
     fn proven(
         &self,
         step: &NewStep,
-        snapshot: &Snapshot<'_>,
+        (snapshot, is_own): (&Snapshot<'_>, bool),
         workflow: &Workflow,
         replayed: &Replayed,
         untrue: &[Told],
@@ -344,8 +365,23 @@ impl Attempts<'_> {
         if let Some(why) = at.before.setting.refused_data(workflow, &step.state) {
             return Ok(verdict(entry, Standing::Forged, Some(why)));
         }
-        let code = match snapshot.code_unknown(workflow, at.parents, untrue)? {
-            None => snapshot.miscounted(at.task, workflow, &step.recorded(), self.told)?,
+        let moved = |artifact: &ArtifactName, digest| {
+            at.moved_code(step, workflow, snapshot, artifact, digest).unwrap_or_else(|error| {
+                // What git cannot read proves nothing.
+                Some(format!(", and its history cannot be read: {error}"))
+            })
+        };
+        let is_moved = untrue.iter().any(|told| !told.is_base());
+        let code = match snapshot.code_unknown(workflow, at.parents, untrue, moved)? {
+            None if is_own => {
+                let own = snapshot.code_here(workflow)?;
+                let own = own.iter().filter(|(name, _)| !untrue.iter().any(|told| told.is_of(name)));
+                own.into_iter().find_map(|(name, digest)| moved(name, *digest))
+            }
+            None => {
+                let told = self.told.iter().filter(|told| !untrue.contains(told));
+                snapshot.miscounted(at.task, workflow, &step.recorded(), told)?
+            }
             unknown => unknown,
         };
         if code.is_some() {
@@ -353,6 +389,7 @@ impl Attempts<'_> {
         }
         let why = match (replayed.standing, replayed.lost.as_slice()) {
             (Standing::Unverifiable, _) => Some("the state that it took over is not in git".to_owned()),
+            (_, []) if is_moved => Some("the code here is other code with the same change".to_owned()),
             (_, []) => None,
             (_, lost) => Some(format!("evidence of earlier phases is gone: {}", lost.join(", "))),
         };

@@ -90,7 +90,13 @@ impl LogEvent {
     #[must_use]
     pub fn line(&self) -> String {
         let body = self.body();
-        format!("{BEFORE_ID}{}{AFTER_ID}{}\n", self.id, &body[1..])
+        format!("{}{}\n", Self::line_start(&self.id), &body[1..])
+    }
+
+    /// The text at which the line of the event with this id starts, and no other line of a log.
+    #[must_use]
+    pub fn line_start(id: &Digest) -> String {
+        format!("{BEFORE_ID}{id}{AFTER_ID}")
     }
 
     /// The text of the line without the id.

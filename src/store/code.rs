@@ -3,14 +3,14 @@
 //! The digest of a part is the id that git would give to a tree of this part alone, so equal code has the
 //! same digest in every clone.
 
-use super::changes::{differ, is_file, subtree, unlike_names};
+use super::changes::{TreeObject, differ, is_file, subtree, unlike_names};
 use super::tree::entry_at;
 use super::{Error, Store, TreeSource, digest, trailers};
 use crate::base::{Digest, RepoPath};
 use crate::workflow::TreePart;
 use git2::{Commit as GitCommit, ObjectType, Oid, Tree};
 use std::cell::RefCell;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 /// The maximum number of commits that are searched.
 const MOST_COMMITS: usize = 1000;
@@ -223,23 +223,104 @@ impl Store {
             // A name that is not UTF-8 cannot appear in a pattern.
             let name = String::from_utf8_lossy(entry.name_bytes());
             let path = at.join(&name).unwrap_or_else(|_| at.clone());
-            let id = match (code.part)(&path, is_tree) {
-                TreePart::None => None,
-                TreePart::Whole => Some(digest(entry.id())),
-                TreePart::Within if is_tree => {
-                    self.part_of(&self.repo.find_tree(entry.id())?, &path, code)?
-                }
-                TreePart::Within => None,
-            };
-            if let Some(id) = id {
-                kept.extend(format!("{:o} ", entry.filemode_raw()).into_bytes());
-                kept.extend(entry.name_bytes());
-                kept.push(0);
-                kept.extend(id.as_bytes());
+            if let Some(id) = self.id_in_part((entry.id(), is_tree), &path, code)? {
+                put_entry(&mut kept, entry.filemode_raw(), entry.name_bytes(), id);
             }
         }
         Ok((!kept.is_empty()).then(|| self.format().tree(&kept)))
     }
+
+    /// The id of an entry of a tree, reduced to this part; `None` if nothing of it belongs to the part.
+    fn id_in_part(
+        &self,
+        (id, is_tree): (Oid, bool),
+        path: &RepoPath,
+        code: &CodePart<'_>,
+    ) -> Result<Option<Digest>, Error> {
+        match (code.part)(path, is_tree) {
+            TreePart::Whole => Ok(Some(digest(id))),
+            TreePart::Within if is_tree => self.part_of(&self.repo.find_tree(id)?, path, code),
+            TreePart::Within | TreePart::None => Ok(None),
+        }
+    }
+
+    /// The digest that this part of the commit `onto` would have with the change that leads from one commit to
+    /// another: the files that differ between these two are as in the second. `None` if one of these files is
+    /// not the same in `onto` as in the first. No commit stands for an empty tree. Returns an error if git
+    /// cannot read a tree. Compares ids only, so no attribute and no setting of git has a part in it.
+    pub fn code_with_change(
+        &self,
+        onto: Option<Digest>,
+        [from, to]: [Option<Digest>; 2],
+        code: &CodePart<'_>,
+    ) -> Result<Option<Digest>, Error> {
+        let tree = |commit: Option<Digest>| -> Result<Option<Oid>, Error> {
+            commit.map(|commit| Ok(self.tree_of(commit)?.id())).transpose()
+        };
+        let trees = [tree(onto)?, tree(from)?, tree(to)?];
+        let content = self.with_change(trees, &RepoPath::root(), code)?;
+        Ok(content.map(|content| self.format().tree(&content)))
+    }
+
+    /// The content of the tree in [`Self::code_with_change`], for a directory of the three commits.
+    fn with_change(
+        &self,
+        trees: [Option<Oid>; 3],
+        at: &RepoPath,
+        code: &CodePart<'_>,
+    ) -> Result<Option<Vec<u8>>, Error> {
+        let mut names: BTreeMap<Vec<u8>, [Option<TreeObject>; 3]> = BTreeMap::new();
+        for (side, tree) in trees.into_iter().enumerate() {
+            let Some(tree) = tree else { continue };
+            for entry in &self.repo.find_tree(tree)? {
+                let is_tree = entry.kind() == Some(ObjectType::Tree);
+                let held = (entry.id(), entry.filemode_raw(), is_tree);
+                names.entry(entry.name_bytes().to_vec()).or_default()[side] = Some(held);
+            }
+        }
+        let mut kept = Vec::new();
+        for (name, sides) in names {
+            let path = at.join(&String::from_utf8_lossy(&name)).unwrap_or_else(|_| at.clone());
+            let mut parts = [None; 3];
+            for (part, held) in parts.iter_mut().zip(sides) {
+                let Some((id, mode, is_tree)) = held else { continue };
+                *part = self.id_in_part((id, is_tree), &path, code)?.map(|id| (id, mode, is_tree));
+            }
+            let [onto, from, to] = parts;
+            let chosen = if from == to {
+                onto
+            } else if onto == from {
+                to
+            } else if parts.iter().flatten().all(|(.., is_tree)| *is_tree) {
+                let below = sides.map(subtree);
+                let Some(content) = self.with_change(below, &path, code)? else { return Ok(None) };
+                (!content.is_empty()).then(|| (self.format().tree(&content), DIRECTORY, true))
+            } else {
+                return Ok(None);
+            };
+            kept.extend(chosen.map(|(id, mode, is_tree)| (name, is_tree, mode, id)));
+        }
+        // git sorts a directory as if its name ended with a slash.
+        kept.sort_by_cached_key(|(name, is_tree, ..)| {
+            [name.as_slice(), if *is_tree { b"/" } else { b"" }].concat()
+        });
+        let mut content = Vec::new();
+        for (name, _, mode, id) in kept {
+            put_entry(&mut content, mode, &name, id);
+        }
+        Ok(Some(content))
+    }
+}
+
+/// The file mode of a directory.
+const DIRECTORY: i32 = 0o040_000;
+
+/// Adds an entry to the content of a tree.
+fn put_entry(content: &mut Vec<u8>, mode: i32, name: &[u8], id: Digest) {
+    content.extend(format!("{mode:o} ").into_bytes());
+    content.extend(name);
+    content.push(0);
+    content.extend(id.as_bytes());
 }
 
 /// Collects the files of this part that differ between two directories, given as tree ids in two commits.

@@ -185,6 +185,41 @@ impl Store {
         Ok(found)
     }
 
+    /// The commit among `to` and its ancestors that brings a text into a file of this name. `None` if there are
+    /// several, or one takes the text out of such a file; also if this clone is shallow or lacks one of the files,
+    /// or the history is too long to search, so that there may be others. Returns an error if git cannot read the
+    /// history.
+    pub fn commit_bringing(&self, to: Digest, name: &str, text: &str) -> Result<Option<Digest>, Error> {
+        if !self.boundary().is_empty() {
+            return Ok(None);
+        }
+        let (mut found, mut is_only, mut left) = (None, true, MAX_WALK);
+        let everywhere = [RepoPath::root()];
+        self.walk_between(to, None, |commit| {
+            left -= 1;
+            let changed = self.changed_by(&commit, &everywhere)?;
+            for path in changed.iter().filter(|path| path.name() == name) {
+                let mut has = |commit: &GitCommit<'_>| -> Result<bool, Error> {
+                    let Some(blob) = blob_of(commit, path)?.map(digest) else { return Ok(false) };
+                    let bytes = self.blob(blob)?;
+                    is_only &= bytes.is_some();
+                    Ok(bytes.is_some_and(|bytes| String::from_utf8_lossy(&bytes).contains(text)))
+                };
+                let mut had = false;
+                for parent in commit.parents() {
+                    had |= has(&parent)?;
+                }
+                match (had, has(&commit)?) {
+                    (false, true) => is_only &= found.replace(digest(commit.id())).is_none(),
+                    (true, false) => is_only = false,
+                    _ => {}
+                }
+            }
+            Ok(is_only && left > 0)
+        })?;
+        Ok(found.filter(|_| is_only && left > 0))
+    }
+
     /// The newest commit for which `is_meant` is true, among `from` and its ancestors. Skips commits older
     /// than `since`. Returns an error if git cannot read the history.
     pub fn ancestor<'s>(

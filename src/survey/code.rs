@@ -8,7 +8,7 @@ use crate::base::{ArtifactName, Code, Diagnostic, Digest, RepoPath, TaskId};
 use crate::config::Roots;
 use crate::decide::{Facts, FileFact, HistoryEntry, Recorded, State, former_id, is_just_renamed};
 use crate::scan::{Observed, ObservedLog};
-use crate::store::{CodePart, Since, Start, Store};
+use crate::store::{CodeCommit, CodePart, Since, Start, Store, TreeSource};
 use crate::workflow::{Artifact, TreePart, TreeScope, Workflow, tree_name};
 use serde_json::{Value, json};
 use std::borrow::Cow;
@@ -70,9 +70,11 @@ impl Snapshot<'_> {
 
     /// Observes what a task contained when a step was taken after `before`. Code is taken as committed,
     /// except where the step recorded another digest; those digests are returned too. Returns an error if the
-    /// source cannot be read.
+    /// source cannot be read. With `is_own`, the code is that of the commit with the step, as after a squash;
+    /// as this commit contains steps of the task, it names the task.
     pub(crate) fn observe_step<'l>(
         &self,
+        is_own: bool,
         task: &TaskRef,
         loaded: &'l Loaded,
         before: &Recorded,
@@ -80,6 +82,9 @@ impl Snapshot<'_> {
     ) -> Result<(&'l Workflow, Observed, Vec<Told>), Error> {
         let (workflow, mut observed) = self.observe_by(task, loaded)?;
         self.look_at_code(task, workflow, before, &mut observed)?;
+        if let (true, CodeAt::Commit(_, Some(own))) = (is_own, self.code) {
+            name_task(&mut observed, own, task);
+        }
         let mut untrue = Vec::new();
         for one in told {
             let files = observed.facts.artifacts.get_mut(&one.artifact).into_iter().flatten();
@@ -96,20 +101,36 @@ impl Snapshot<'_> {
         Ok((workflow, observed, untrue))
     }
 
+    /// The committed code of each `tree` artifact. Returns an error if git cannot be read.
+    pub(crate) fn code_here(&self, workflow: &Workflow) -> Result<Vec<(ArtifactName, Digest)>, Error> {
+        let (CodeAt::Present(store, commit) | CodeAt::Commit(store, commit)) = self.code else {
+            return Ok(Vec::new());
+        };
+        let digest = |(artifact, scope): (&Artifact, &TreeScope)| {
+            let part =
+                |path: &_, is_directory| part_of(scope, &self.setting.config.roots, path, is_directory);
+            let code = CodePart { name: self.name_of(scope), part: &part };
+            Ok((artifact.name.clone(), store.code_digest(commit, &code)?))
+        };
+        trees(workflow).map(digest).collect()
+    }
+
     /// Why recorded code that differs from the committed code may be honest and yet unverifiable here. `None`
-    /// if every such digest is only the base of a comparison and was committed earlier. Returns an error if
-    /// git cannot be read.
+    /// if every such digest is only the base of a comparison and was committed earlier, or `moved` finds nothing
+    /// missing. Returns an error if git cannot be read.
     pub(crate) fn code_unknown(
         &self,
         workflow: &Workflow,
         parents: &[Digest],
         untrue: &[Told],
+        moved: impl Fn(&ArtifactName, Digest) -> Option<String>,
     ) -> Result<Option<String>, Error> {
         for Told { artifact, digest, use_of } in untrue {
             let name = tree_name(artifact.as_str());
             if *use_of != UseOf::Base {
-                let why = format!("{name}, {}, is not the code of the parent commit", digest.short());
-                return Ok(Some(why));
+                let Some(missing) = moved(artifact, *digest) else { continue };
+                let code = digest.short();
+                return Ok(Some(format!("{name}, {code}, is not the code of the parent commit{missing}")));
             }
             let scope = workflow.artifact(artifact).and_then(|artifact| artifact.tree.as_ref());
             let Some(scope) = scope else { continue };
@@ -123,12 +144,12 @@ impl Snapshot<'_> {
     /// Why a step that rests on code compares it with a base that is not in git: some commit must contain
     /// both that code and a record that says so. `None` if there is one. Returns an error if git cannot be
     /// read.
-    pub(crate) fn miscounted(
+    pub(crate) fn miscounted<'t>(
         &self,
         task: &TaskRef,
         workflow: &Workflow,
         before: &Recorded,
-        step: &[Told],
+        step: impl Iterator<Item = &'t Told>,
     ) -> Result<Option<String>, Error> {
         let (Recorded::Known(state), CodeAt::Commit(store, Some(head))) = (before, self.code) else {
             return Ok(None);
@@ -136,8 +157,7 @@ impl Snapshot<'_> {
         let Some(phase) = state.phase.as_deref().and_then(|name| workflow.phase_named(name)) else {
             return Ok(None);
         };
-        for one in
-            step.iter().filter(|one| one.use_of == UseOf::Evidence && phase.produces.contains(&one.artifact))
+        for one in step.filter(|one| one.use_of == UseOf::Evidence && phase.produces.contains(&one.artifact))
         {
             let Some(scope) = workflow.artifact(&one.artifact).and_then(|artifact| artifact.tree.as_ref())
             else {
@@ -159,6 +179,42 @@ impl Snapshot<'_> {
             }
         }
         Ok(None)
+    }
+
+    /// Why the commits after `from` up to `to` do not make the change of some code that a step records: from
+    /// `base` to `wanted`. `None` if they do: every file that they change is byte for byte the same in both,
+    /// before the change and after it. Commits that name the task may not have changed the code before. Returns an
+    /// error if git cannot be read.
+    pub(crate) fn other_change(
+        &self,
+        task: &TaskRef,
+        artifact: &Artifact,
+        [base, wanted]: [Digest; 2],
+        [from, to]: [Digest; 2],
+    ) -> Result<Option<String>, Error> {
+        let (CodeAt::Present(store, _) | CodeAt::Commit(store, _)) = self.code else {
+            return Ok(Some(String::new()));
+        };
+        let Some(scope) = artifact.tree.as_ref() else { return Ok(Some(String::new())) };
+        let part = |path: &_, is_directory| part_of(scope, &self.setting.config.roots, path, is_directory);
+        let code = CodePart { name: self.name_of(scope), part: &part };
+        let mut onto = from;
+        if store.code_digest(Some(from), &code)? != base {
+            let is_base = |source: &TreeSource<'_>| Ok(store.code_digest(source.commit(), &code)? == base);
+            let Some(found) = store.ancestor(&[from], None, is_base)? else {
+                let base = base.short();
+                return Ok(Some(format!(", and the code that it was made from, {base}, is not in git")));
+            };
+            onto = found;
+            let since = store.code_since(from, &Start::Was(vec![base]), &code, false)?;
+            let is_named = |commit: &CodeCommit| commit.tasks.iter().any(|named| named == task.id.as_str());
+            if since.is_none_or(|since| since.commits.iter().any(is_named)) {
+                return Ok(Some(", and the task changed the code before that phase".to_owned()));
+            }
+        }
+        let made = store.code_with_change(Some(onto), [Some(from), Some(to)], &code)?;
+        let why = ", and the commits since that phase was entered make another change".to_owned();
+        Ok((made != Some(wanted)).then_some(why))
     }
 
     /// The task, and where it was under the ids that these steps replaced.
@@ -217,9 +273,32 @@ enum UseOf {
 }
 
 impl Told {
+    /// Whether the step only notes it as a base for comparisons.
+    pub(crate) fn is_base(&self) -> bool {
+        self.use_of == UseOf::Base
+    }
+
+    /// Whether it is about this artifact.
+    pub(crate) fn is_of(&self, artifact: &ArtifactName) -> bool {
+        self.artifact == *artifact
+    }
+
     /// Whether it names this digest of an artifact.
     pub(crate) fn is(&self, artifact: &ArtifactName, digest: Digest) -> bool {
         self.artifact == *artifact && self.digest == digest
+    }
+}
+
+/// Adds the task to those that a commit names.
+fn name_task(observed: &mut Observed, commit: Digest, task: &TaskRef) {
+    let commit = commit.to_string();
+    let files = observed.facts.artifacts.values_mut().flatten().filter(|file| file.is_tree);
+    for data in files.filter_map(|file| file.data.as_mut()) {
+        let commits = Arc::make_mut(data).get_mut("commits").and_then(Value::as_array_mut);
+        for known in commits.into_iter().flatten().filter(|known| known["id"] == commit.as_str()) {
+            let named = known.get_mut("tasks").and_then(Value::as_array_mut);
+            named.into_iter().for_each(|named| named.push(json!(task.id.as_str())));
+        }
     }
 }
 

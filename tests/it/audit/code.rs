@@ -112,3 +112,153 @@ fn what_is_moved_honestly_is_never_forged() {
     let change: Value = last(&world, "unverifiable");
     assert_eq!(change["steps"].as_array().map(Vec::len), Some(2), "{change:#}");
 }
+
+/// The commits of a task on the branch `work`, in order: what it did before it entered the phase that makes code, the
+/// entry, the code, and the two steps that rest on it.
+struct Branch {
+    world: World,
+    before: Vec<String>,
+    entry: String,
+    code: String,
+    steps: [String; 2],
+}
+
+impl Branch {
+    /// A branch that changes the last line of `src/a.rs`.
+    fn new() -> Self {
+        let world = World::ready();
+        world.write("src/a.rs", lines("1", "9"));
+        world.commit("some code");
+        world.git(&["switch", "-q", "-c", "work"]);
+        world.orch(&["new", "t"]).succeeds();
+        world.walk_to("t", "codegen");
+        world.write("src/a.rs", lines("1", "nine"));
+        world.git(&["add", "src"]);
+        world.git(&["commit", "-q", "-m", "code", "--trailer", "Orch-Task: t"]);
+        world.orch(&["next", "t"]).succeeds();
+        world.code_review("t", true, 1);
+        world.orch(&["next", "t"]).succeeds();
+        let listed = world.git(&["rev-list", "--reverse", "main..work"]);
+        let mut commits: Vec<String> = listed.lines().map(str::to_owned).collect();
+        let rest = commits.split_off(commits.len() - 4);
+        let [entry, code, one, other] = <[String; 4]>::try_from(rest).expect("four commits");
+        Self { world, before: commits, entry, code, steps: [one, other] }
+    }
+
+    fn begin(&self, at: &str) {
+        self.world.git(&["switch", "-q", "-C", "scene", at]);
+    }
+
+    fn pick(&self, commits: &[&String]) {
+        let commits = commits.iter().map(|commit| commit.as_str());
+        let arguments: Vec<&str> = ["cherry-pick"].into_iter().chain(commits).collect();
+        self.world.git(&arguments);
+    }
+
+    fn pick_all_before_the_second_step(&self) {
+        let rest = [&self.entry, &self.code, &self.steps[0]];
+        self.pick(&self.before.iter().chain(rest).collect::<Vec<_>>());
+    }
+
+    fn add(&self, path: &str, text: &str) {
+        self.world.write(path, text);
+        self.world.commit("not by the task");
+    }
+}
+
+fn lines(first: &str, last: &str) -> String {
+    format!("{first}\n2\n3\n4\n5\n6\n7\n8\n{last}\n")
+}
+
+#[test]
+fn a_rebase_and_a_squash_prove_code_by_the_same_change() {
+    let branch = Branch::new();
+    let world = &branch.world;
+    let start = |name: &str, from: &str| world.git(&["switch", "-q", "-C", name, from]);
+    start("exact", "main");
+    world.git(&["merge", "-q", "--squash", "work"]);
+    world.git(&["commit", "-q", "-m", "all of it, without a trailer"]);
+    let change = last(world, "folded");
+    let steps = change["steps"].as_array().expect("steps");
+    assert!(steps.iter().all(|step| step["standing"] == "proven" && step["why"].is_null()), "{change:#}");
+    // Others change other files.
+    world.git(&["switch", "-q", "main"]);
+    branch.add("src/b.rs", "elsewhere\n");
+    // Whatever git would do with these files when it merges, has no part in it.
+    world.write(".git/info/attributes", "* merge=union\n");
+    start("rebased", "work");
+    world.git(&["rebase", "-q", "main"]);
+    let objects = world.git(&["count-objects"]);
+    let change = last(world, "proven");
+    assert_eq!(change["steps"][0]["why"], "the code here is other code with the same change", "{change:#}");
+    world.orch(&["audit", "--strict"]).succeeds();
+    assert_eq!(world.git(&["count-objects"]), objects, "an audit writes nothing");
+    start("squashed", "main");
+    world.git(&["merge", "-q", "--squash", "work"]);
+    world.git(&["commit", "-q", "-m", "all of it"]);
+    last(world, "folded");
+    world.orch(&["audit", "--strict"]).succeeds();
+    world.orch(&["check", "--range", "main..HEAD"]).succeeds();
+    // The next steps are judged on the code that is here.
+    world.tests("t", 0, 1);
+    world.orch(&["next", "t"]).succeeds();
+    world.orch(&["audit", "--strict"]).succeeds();
+}
+
+/// Code that was not in what the record names is never proven, however the record came to stand on it.
+#[test]
+fn code_that_nobody_reviewed_is_proven_by_no_other_base() {
+    const OTHER: &str = "the commits since that phase was entered make another change";
+    type Scene = fn(&Branch);
+    let scenes: [(&str, &str, Scene); 7] = [
+        ("between the entry and the code", OTHER, |at| {
+            at.begin(&at.entry);
+            at.add("src/evil.rs", "evil\n");
+            at.pick(&[&at.code, &at.steps[0]]);
+        }),
+        ("between the two steps", OTHER, |at| {
+            at.begin(&at.steps[0]);
+            at.add("src/evil.rs", "evil\n");
+            at.pick(&[&at.steps[1]]);
+        }),
+        ("in the commit of the entry", OTHER, |at| {
+            at.begin(&at.entry);
+            at.world.write("src/evil.rs", "evil\n");
+            at.world.git(&["add", "src"]);
+            at.world.git(&["commit", "-q", "--amend", "--no-edit"]);
+            at.pick(&[&at.code, &at.steps[0]]);
+        }),
+        ("by the task, before it entered the phase", "the task changed the code before that phase", |at| {
+            at.begin("main");
+            at.world.write("src/evil.rs", "evil\n");
+            at.world.git(&["add", "src"]);
+            at.world.git(&["commit", "-q", "-m", "early", "--trailer", "Orch-Task: t"]);
+            at.pick_all_before_the_second_step();
+        }),
+        ("in a file that the task changes", OTHER, |at| {
+            at.begin("main");
+            at.add("src/a.rs", &lines("evil", "9"));
+            at.pick_all_before_the_second_step();
+        }),
+        ("while the record was away", "no single commit shows when", |at| {
+            at.begin(&at.entry);
+            at.world.git(&["rm", "-qr", "tasks/t"]);
+            at.add("src/evil.rs", "evil\n");
+            at.world.git(&["checkout", "-q", &at.entry, "--", "tasks"]);
+            at.world.commit("back again");
+            at.pick(&[&at.code, &at.steps[0]]);
+        }),
+        ("in a squash", OTHER, |at| {
+            at.begin("main");
+            at.world.git(&["merge", "-q", "--squash", "work"]);
+            at.add("src/evil.rs", "evil\n");
+        }),
+    ];
+    let branch = Branch::new();
+    for (place, words, scene) in scenes {
+        scene(&branch);
+        let change = last(&branch.world, "unverifiable");
+        let why = change["why"].as_str().expect("a reason");
+        assert!(why.contains(words), "{place}: {why}");
+    }
+}
