@@ -38,6 +38,11 @@ pub(super) fn table_fault(fault: GitFault) -> Error {
             let message = "the repository uses the reftable format, which this git does not support";
             Error::new(Code::UnsupportedRepository, message).with_hint(hint)
         }
+        // git does not say more.
+        GitFault::Refused { message, .. } if message.contains("I/O error") => {
+            let hint = "check whether the disk is full, and the permissions of .git/reftable".to_owned();
+            Error::from(fault).with_hint(hint)
+        }
         GitFault::Refused { .. } => fault.into(),
     }
 }
