@@ -5,7 +5,7 @@ use super::derive::{SeenArtifact, look};
 use super::scope::TaskScope;
 use super::{
     Actor, ActorKind, ActorStatus, By, Change, ERRORS_WINDOW, Facts, HISTORY_WINDOW, HistoryEntry, Kind,
-    State, Transition, WorkflowRef,
+    Performance, State, Transition, WorkflowRef,
 };
 use crate::base::{ArtifactName, Digest, PhaseId, Timestamp};
 use crate::workflow::Workflow;
@@ -18,13 +18,21 @@ pub struct Stamp {
     pub at: Timestamp,
     /// The actor of the step.
     pub by: By,
+    /// How an executor performed the action, for a step that records one.
+    pub performance: Option<Box<Performance>>,
 }
 
 impl Stamp {
+    /// The stamp of a step that no executor performed.
+    #[must_use]
+    pub fn new(at: Timestamp, by: By) -> Self {
+        Self { at, by, performance: None }
+    }
+
     /// A stamp for steps that are only simulated and never recorded.
     #[must_use]
     pub fn of_no_record() -> Self {
-        Self { at: Timestamp::from_seconds(0), by: By { kind: ActorKind::Orch, name: "orch".to_owned() } }
+        Self::new(Timestamp::from_seconds(0), By { kind: ActorKind::Orch, name: "orch".to_owned() })
     }
 }
 
@@ -117,6 +125,7 @@ fn entry(transition: &Transition, seq: u64, stamp: &Stamp) -> HistoryEntry {
         waived: transition.waive.clone(),
         confirmed: transition.confirm.as_ref().map(|(artifact, _)| artifact.clone()),
         action: transition.action.clone(),
+        performance: stamp.performance.clone(),
     }
 }
 

@@ -139,6 +139,7 @@ pub fn choose(
         waived: Vec::new(),
         confirmed: None,
         action: None,
+        performance: None,
     };
     let mut history = join_histories(chosen.history.iter().chain(&other.history));
     history.push(entry);

@@ -74,8 +74,8 @@ pub use run::{
 pub use send_back::{QuotedIssue, SendBack};
 pub use settle::{Settled, Step, settle, settle_from};
 pub use state::{
-    Actor, ActorKind, ActorStatus, By, ERRORS_WINDOW, HISTORY_WINDOW, HistoryEntry, Recorded, RunRecord,
-    State, Tally, WorkflowRef,
+    Actor, ActorKind, ActorStatus, By, ERRORS_WINDOW, FILES_KEPT, HISTORY_WINDOW, HistoryEntry, Performance,
+    Recorded, RunRecord, State, Tally, WorkflowRef,
 };
 pub use state_document::{STATE_VERSION, document, history_value, standing, standing_document};
 pub use undo::{TakenBack, is_person_order, undo};

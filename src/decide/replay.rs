@@ -130,7 +130,9 @@ fn follow(
             (derived.map_err(|message| disproof(entry, message.into()))?, Standing::Claimed)
         }
     };
-    let stamp = Stamp { at: entry.at, by: entry.actor.clone() };
+    let is_performed = matches!(entry.kind, Kind::Run | Kind::Skip);
+    let performance = entry.performance.clone().filter(|_| is_performed);
+    let stamp = Stamp { performance, ..Stamp::new(entry.at, entry.actor.clone()) };
     let mut next = apply(workflow, state, facts, &transition, &stamp);
     if let Some(after) = after {
         // The recording event is its head, and is only known afterwards.

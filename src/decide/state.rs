@@ -178,7 +178,24 @@ pub struct HistoryEntry {
     pub confirmed: Option<ArtifactName>,
     /// The action that the transition records.
     pub action: Option<ActionName>,
+    /// How an executor performed the action.
+    pub performance: Option<Box<Performance>>,
 }
+
+/// How an executor performed an action. No rule yields it, so it is recorded as it was observed.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Performance {
+    /// When the executor started; `None` if an earlier process started it.
+    pub started: Option<Timestamp>,
+    /// The program, without its arguments; `None` as for `started`.
+    pub executor: Option<String>,
+    /// The files that it wrote, as the action or the result names them, with their blob ids; at most
+    /// [`FILES_KEPT`].
+    pub files: Vec<(String, String)>,
+}
+
+/// How many files of a performance are recorded.
+pub const FILES_KEPT: usize = 20;
 
 impl ActorStatus {
     /// The statuses that `orch` sets, and their texts.

@@ -2,7 +2,7 @@
 //!
 //! [`crate::record`] adds the schema reference and the seal that make it a file, and reads it back.
 
-use super::{Actor, HistoryEntry, RunRecord, State};
+use super::{Actor, HistoryEntry, Performance, RunRecord, State};
 use crate::base::{ArtifactName, Digest};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
@@ -138,6 +138,20 @@ fn actor_value(actor: &Actor) -> Value {
     Value::Object(members)
 }
 
+/// How an executor performed an action, as JSON; what is not known is left out.
+fn performance_value(performance: &Performance) -> Value {
+    let mut members = Map::new();
+    members.extend(performance.started.map(|at| ("started_at".to_owned(), Value::from(at.to_string()))));
+    let executor = performance.executor.as_deref();
+    members.extend(executor.map(|name| ("executor".to_owned(), Value::from(name))));
+    if !performance.files.is_empty() {
+        let files =
+            performance.files.iter().map(|(path, digest)| (path.clone(), Value::from(digest.as_str())));
+        members.insert("files".to_owned(), Value::Object(files.collect()));
+    }
+    Value::Object(members)
+}
+
 /// One history entry as JSON, in the form that the state and the transcript share.
 #[must_use]
 pub fn history_value(entry: &HistoryEntry) -> Value {
@@ -162,6 +176,9 @@ pub fn history_value(entry: &HistoryEntry) -> Value {
         }
         if let Some(action) = &entry.action {
             members.insert("action".to_owned(), Value::from(action.as_str()));
+        }
+        if let Some(performance) = &entry.performance {
+            members.insert("performance".to_owned(), performance_value(performance));
         }
     }
     value

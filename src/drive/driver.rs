@@ -31,6 +31,8 @@ pub(super) struct Drive<'a> {
     pub command: Vec<String>,
     /// The turn of the current work.
     pub turn: Option<Turn>,
+    /// When the executor that this process started last was started, and its program.
+    pub performing: Option<(Timestamp, String)>,
     /// Whether processes of an earlier runner were still alive, and were ended.
     pub was_running: bool,
     /// The workflow of the last evaluation.
@@ -135,6 +137,7 @@ pub(super) fn take_up(
         id: run.id,
         started: run.started,
         turn,
+        performing: None,
         was_running: false,
         compiled: Arc::clone(&judged.compiled),
         judged: None,

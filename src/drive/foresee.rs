@@ -47,7 +47,7 @@ pub fn foresee_run(writer: &Writer<'_>, task: &TaskRef, options: &RunOptions) ->
 
 /// Takes the steps of a command in memory. Returns whether there are any.
 fn go(writer: &Writer<'_>, ahead: &mut Sight, command: &RunCommand, foreseen: &mut Vec<Transition>) -> bool {
-    let steps = steps_for(writer, command, ahead, ahead.workflow()).unwrap_or_default();
+    let steps = steps_for(writer, command, ahead, None).unwrap_or_default();
     let Some(last) = steps.last() else { return false };
     let state = last.state.clone();
     foreseen.extend(steps.iter().map(|step| step.transition.clone()));

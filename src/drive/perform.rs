@@ -38,6 +38,7 @@ impl Drive<'_> {
         tracing::info!(work = work.name(), attempt = work.attempt, turn, turns, "turn started");
         tell(&Happened::Turn { work: &work, turn, turns, log: &shown });
         let program = executor.argv.first().cloned();
+        self.performing = program.clone().map(|program| (self.writer.now(), program));
         let mut trace = ExecutorTrace { executor: program, ..ExecutorTrace::default() };
         match self.listen(&name, &executor, &mut trace, tell) {
             Ok(Performed { ended: Ended::NotStarted(why), .. }) => {

@@ -3,10 +3,10 @@
 use super::driver::{Drive, case, own};
 use super::{Happened, Tell};
 use crate::apply::{Applied, TaskOutcome, Wanted, Writer};
-use crate::base::{Code, Diagnostic, Reason, RepoPath};
+use crate::base::{Code, Diagnostic, Digest, Reason, RepoPath, Timestamp};
 use crate::decide::{Blocker, RecordOutcome, Recorder, RunCommand, RunEffect, RunEvent, Settled, Step};
+use crate::store::durable;
 use crate::survey::{Error, Sight};
-use crate::workflow::Workflow;
 use std::cell::RefCell;
 use std::path::Path;
 
@@ -24,13 +24,13 @@ impl Drive<'_> {
         if !command.may_record(&self.compiled.workflow) {
             return self.step(RunEvent::Recorded(command, RecordOutcome::Nothing), tell);
         }
-        let writer = self.writer;
+        let (writer, started) = (self.writer, self.performing.clone());
         let unmade: RefCell<Option<Unmade>> = RefCell::new(None);
         let steps_of = |judged: &Sight| -> Result<Settled, Error> {
             // Files behind a symbolic link belong to no task.
             writer.refuse_link(judged)?;
             let made = match case(judged, &|_| false) {
-                Ok(case) => steps_for(writer, &command, judged, case.workflow).map_err(Unmade::Refused),
+                Ok(_) => steps_for(writer, &command, judged, started.as_ref()).map_err(Unmade::Refused),
                 Err(blocker) => Err(Unmade::Blocked(blocker)),
             };
             let (steps, why) = made.map_or_else(|why| (Vec::new(), Some(why)), |steps| (steps, None));
@@ -61,6 +61,9 @@ impl Drive<'_> {
             }
             (Ok(outcomes), None) => {
                 self.is_held = false;
+                if matches!(command, RunCommand::Result { .. } | RunCommand::GiveUp(_)) {
+                    self.performing = None;
+                }
                 let noted = self.told(outcomes, tell);
                 self.step(RunEvent::Recorded(command, noted), tell)
             }
@@ -96,19 +99,23 @@ impl Drive<'_> {
     }
 }
 
-/// The steps that record a command, or why it is refused.
+/// The steps that record a command, or why it is refused. `started` says when the executor of the work started,
+/// and which program it is.
 pub(super) fn steps_for(
     writer: &Writer<'_>,
     command: &RunCommand,
     judged: &Sight,
-    workflow: &Workflow,
+    started: Option<&(Timestamp, String)>,
 ) -> Result<Vec<Step>, Reason> {
+    let workflow = judged.workflow();
     let state = judged.state().ok_or("the state cannot be read")?;
     let recorder = Recorder {
         own: writer.caller.own_stamp(),
         caller: writer.stamp(),
         refuses: &|state| writer.refused_data(workflow, state),
         is_there: &|path| is_there(writer.workspace.root(), judged, path),
+        started: started.cloned(),
+        digest: &|path| digest_of(writer, judged, path),
     };
     let steps = command.steps(workflow, state, &judged.observed.facts, &recorder)?;
     let asked = if matches!(command, RunCommand::Moves { .. }) { 1 + steps.len() } else { 0 };
@@ -118,7 +125,30 @@ pub(super) fn steps_for(
 
 /// Whether a file that an executor names exists, relative to the task or to the repository.
 fn is_there(root: &Path, judged: &Sight, path: &str) -> bool {
+    place_of(root, judged, path).is_some()
+}
+
+fn place_of(root: &Path, judged: &Sight, path: &str) -> Option<RepoPath> {
     let below_task = judged.task.place.path(path);
-    let found = [below_task.ok(), RepoPath::new(path).ok()];
-    found.into_iter().flatten().any(|path| path.under(root).is_file())
+    let mut found = [below_task.ok(), RepoPath::new(path).ok()].into_iter().flatten();
+    found.find(|path| path.under(root).is_file())
+}
+
+/// The blob id of a file that an executor names. An artifact has been read already; another file is read unless
+/// it is larger than an artifact may be.
+fn digest_of(writer: &Writer<'_>, judged: &Sight, path: &str) -> Option<Digest> {
+    let workspace = writer.workspace;
+    let path = place_of(workspace.root(), judged, path)?;
+    if let Some(file) = judged.observed.files.iter().find(|file| file.path == path) {
+        return Some(file.digest);
+    }
+    let place = path.under(workspace.root());
+    let size = place.metadata().ok()?.len();
+    let bytes = if size <= workspace.setting.config.limit_bytes {
+        durable::read_regular(&place)?
+    } else {
+        return None;
+    };
+    let stored = workspace.store().and_then(|store| store.clean(&path, &bytes).ok());
+    Some(judged.workflow().digest.format().blob(stored.as_deref().unwrap_or(&bytes)))
 }

@@ -99,7 +99,7 @@ impl NewSteps<'_> {
         if after.len() > MOST_BRANCHES {
             return false;
         }
-        let stamp = Stamp { at: entry.at, by: entry.actor.clone() };
+        let stamp = Stamp::new(entry.at, entry.actor.clone());
         (1..(1_usize << after.len()).saturating_sub(1)).any(|chosen| {
             let side = |is_chosen: bool| -> Option<State> {
                 let heads = after.iter().enumerate();

@@ -115,6 +115,7 @@ impl LogEvent {
         put("waives", "waived");
         put("confirmed", "confirmed");
         put("action", "action");
+        put("performance", "performance");
         members.insert("workflow".to_owned(), Value::from(self.workflow.to_string()));
         if !self.changes.is_empty() {
             let changes = self.changes.iter().map(JsonPatchOp::to_value).collect();

@@ -5,8 +5,8 @@ use super::seal;
 use crate::base::pointer::child;
 use crate::base::{ActionName, ArtifactName, Code, Digest, PhaseId, Timestamp, WorkflowName};
 use crate::decide::{
-    Actor, ActorKind, ActorStatus, By, HistoryEntry, Kind, Mode, RunRecord, STATE_VERSION, State, Tally,
-    WorkflowRef, document,
+    Actor, ActorKind, ActorStatus, By, HistoryEntry, Kind, Mode, Performance, RunRecord, STATE_VERSION,
+    State, Tally, WorkflowRef, document,
 };
 use crate::workflow::RESERVED_KEYS;
 use serde_json::{Map, Value, json};
@@ -346,6 +346,18 @@ pub(super) fn history_entry(value: &Value) -> Option<HistoryEntry> {
         waived: waived.filter_map(|name| ArtifactName::new(name.as_str()?).ok()).collect(),
         confirmed: text(members, "confirmed").and_then(|name| ArtifactName::new(name).ok()),
         action: text(members, "action").and_then(|name| ActionName::new(name).ok()),
+        performance: members.get("performance").and_then(performance).map(Box::new),
+    })
+}
+
+/// Parses how an executor performed an action.
+fn performance(value: &Value) -> Option<Performance> {
+    let members = value.as_object()?;
+    let files = members.get("files").and_then(Value::as_object).into_iter().flatten();
+    Some(Performance {
+        started: text(members, "started_at").and_then(|at| Timestamp::parse(&at)),
+        executor: text(members, "executor"),
+        files: files.filter_map(|(path, digest)| Some((path.clone(), digest.as_str()?.to_owned()))).collect(),
     })
 }
 
@@ -387,6 +399,11 @@ mod tests {
                 waived: Vec::new(),
                 confirmed: None,
                 action: Some(ActionName::new("build").expect("valid")),
+                performance: Some(Box::new(Performance {
+                    started: Some(Timestamp::from_seconds(999_999_990)),
+                    executor: Some("make".to_owned()),
+                    files: vec![("out/a b".to_owned(), digest.to_string())],
+                })),
             }],
             errors: Vec::new(),
             run: RunRecord {

@@ -22,6 +22,7 @@ fn step(before: &State, at: i64) -> State {
         waived: Vec::new(),
         confirmed: None,
         action: None,
+        performance: None,
     };
     let mut state = State {
         task: Some("t".to_owned()),

@@ -104,14 +104,14 @@ impl Caller {
     pub fn stamp(&self, identity: Option<&str>) -> Stamp {
         let name =
             self.name.clone().or_else(|| identity.map(str::to_owned)).unwrap_or_else(|| "unknown".to_owned());
-        Stamp { at: self.clock.now(), by: By { kind: self.kind, name } }
+        Stamp::new(self.clock.now(), By { kind: self.kind, name })
     }
 
     /// The stamp of a record that `orch` makes on its own, under the rules.
     #[must_use]
     pub fn own_stamp(&self) -> Stamp {
         let name = concat!("orch ", env!("CARGO_PKG_VERSION")).to_owned();
-        Stamp { at: self.clock.now(), by: By { kind: ActorKind::Orch, name } }
+        Stamp::new(self.clock.now(), By { kind: ActorKind::Orch, name })
     }
 }
 

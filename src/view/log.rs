@@ -43,6 +43,14 @@ impl Log {
                 let by = format!("by {} ({})", actor.name, actor.kind.as_str());
                 paragraph(&mut out, &by, 4, 0, width);
             }
+            if let (Some(executor), Some(started)) = (&entry.executor, &entry.started) {
+                paragraph(&mut out, &format!("performed by {executor}, started {started}"), 4, 0, width);
+            }
+            for file in &entry.files {
+                let short: String = file.digest.chars().take(10).collect();
+                let line = one_line(&format!("wrote {}@{short}", file.path));
+                out.push_str(&format!("    {}\n", paint.paint(Style::Dim, &line)));
+            }
             for file in &entry.evidence {
                 let short: String = file.digest.chars().take(10).collect();
                 let path = below(&entry.path, &file.path);

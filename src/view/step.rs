@@ -37,8 +37,26 @@ pub struct StepView {
     pub evidence: Vec<StepEvidence>,
     /// Artifacts whose absence the step accepts.
     pub waived: Vec<String>,
+    /// When the executor of the action started, in UTC; null if the step records no action, or this is not
+    /// known.
+    #[cfg_attr(test, schemars(extend("format" = "date-time")))]
+    pub started: Option<String>,
+    /// The program that performed the action; null as for `started`.
+    pub executor: Option<String>,
+    /// The files that the executor wrote, as the action or the result names them; at most 20.
+    pub files: Vec<WrittenFile>,
     /// The commit that contains the step, if known.
     pub commit: Option<String>,
+}
+
+/// A file that an executor wrote.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct WrittenFile {
+    /// The path, relative to the directory of the task, or else to the root of the repository.
+    pub path: String,
+    /// Its blob id when the step was recorded.
+    pub digest: String,
 }
 
 /// The actor of a step.
@@ -75,10 +93,14 @@ impl StepView {
         entry: Option<&HistoryEntry>,
         commit: Option<&str>,
     ) -> Self {
-        let files = transition.evidence.iter().flat_map(|one| &one.files);
+        let evidence = transition.evidence.iter().flat_map(|one| &one.files);
+        let (started, executor, files) = performed(entry);
         Self {
+            started,
+            executor,
+            files,
             task: task.to_owned(),
-            path: place.shown(files.map(|(name, _)| name.as_str())).to_string(),
+            path: place.shown(evidence.map(|(name, _)| name.as_str())).to_string(),
             seq: entry.map(|entry| entry.seq),
             at: entry.map(|entry| entry.at.to_string()),
             from: transition.from.as_ref().map(ToString::to_string),
@@ -97,10 +119,14 @@ impl StepView {
     /// A recorded step of a task.
     #[must_use]
     pub fn recorded(task: &str, place: &TaskPlace, entry: &HistoryEntry, commit: Option<&str>) -> Self {
-        let files = entry.evidence.iter();
+        let evidence = entry.evidence.iter();
+        let (started, executor, files) = performed(Some(entry));
         Self {
+            started,
+            executor,
+            files,
             task: task.to_owned(),
-            path: place.shown(files.map(|(name, _)| name.as_str())).to_string(),
+            path: place.shown(evidence.map(|(name, _)| name.as_str())).to_string(),
             seq: Some(entry.seq),
             at: Some(entry.at.to_string()),
             from: entry.from.as_ref().map(ToString::to_string),
@@ -131,6 +157,20 @@ impl StepView {
     pub(super) fn short_commit(&self) -> String {
         self.commit.iter().flat_map(|commit| commit.chars().take(10)).collect()
     }
+}
+
+/// How an executor performed the action of a step: since when, which program, and what it wrote.
+fn performed(entry: Option<&HistoryEntry>) -> (Option<String>, Option<String>, Vec<WrittenFile>) {
+    let Some(performance) = entry.and_then(|entry| entry.performance.as_ref()) else {
+        return Default::default();
+    };
+    let written =
+        |(path, digest): &(String, String)| WrittenFile { path: path.clone(), digest: digest.clone() };
+    (
+        performance.started.map(|at| at.to_string()),
+        performance.executor.clone(),
+        performance.files.iter().map(written).collect(),
+    )
 }
 
 impl ActorView {

@@ -2,10 +2,10 @@
 
 use super::proposal::rests_on_proposal;
 use super::{ControlRequest, DefaultAnswer, FailedAction, Precondition};
-use crate::base::{ActionName, ArtifactName, Reason, RuleId};
+use crate::base::{ActionName, ArtifactName, Digest, Reason, RuleId, Timestamp};
 use crate::decide::{
-    ActionResult, ActorKind, By, Facts, Mode, Recorded, Stamp, State, Step, Transition, accept, answer,
-    apply, end, give_up, settle, signalled, start,
+    ActionResult, ActorKind, By, FILES_KEPT, Facts, Mode, Performance, Recorded, Stamp, State, Step,
+    Transition, accept, answer, apply, end, give_up, settle, signalled, start,
 };
 use crate::workflow::{Signal, Workflow};
 
@@ -52,6 +52,10 @@ pub struct Recorder<'a> {
     pub refuses: &'a dyn Fn(&State) -> Option<String>,
     /// Whether a file that an executor names exists.
     pub is_there: &'a dyn Fn(&str) -> bool,
+    /// When the executor of this work started, and its program, if this process started it.
+    pub started: Option<(Timestamp, String)>,
+    /// The blob id of a file that an executor names, if it can be read.
+    pub digest: &'a dyn Fn(&str) -> Option<Digest>,
 }
 
 impl RunCommand {
@@ -82,7 +86,7 @@ impl RunCommand {
             match self.transition(workflow, state, facts, recorder)? {
                 None => Vec::new(),
                 Some(transition) => {
-                    let state = apply(workflow, state, facts, &transition, &self.stamp(recorder));
+                    let state = apply(workflow, state, facts, &transition, &self.stamp(workflow, recorder));
                     vec![Step { transition, state }]
                 }
             }
@@ -130,15 +134,35 @@ impl RunCommand {
     }
 
     /// Who performs the step, and when.
-    fn stamp(&self, recorder: &Recorder<'_>) -> Stamp {
+    fn stamp(&self, workflow: &Workflow, recorder: &Recorder<'_>) -> Stamp {
         match self {
             Self::Start | Self::Begin(_) | Self::Order(_) => recorder.caller.clone(),
-            Self::Moves { .. } | Self::GiveUp(_) | Self::Answer(_) | Self::End(_) => recorder.own.clone(),
-            Self::Result { action, .. } => {
+            Self::Moves { .. } | Self::Answer(_) | Self::End(_) => recorder.own.clone(),
+            Self::GiveUp(_) => Stamp { performance: recorder.performance(&[]), ..recorder.own.clone() },
+            Self::Result { action, result, .. } => {
                 let by = By { kind: ActorKind::Agent, name: action.to_string() };
-                Stamp { at: recorder.caller.at, by }
+                let outputs = workflow.action(action).map(|action| action.outputs.as_slice());
+                let written: Vec<&String> =
+                    outputs.unwrap_or_default().iter().chain(&result.output_files).collect();
+                Stamp { performance: recorder.performance(&written), ..Stamp::new(recorder.caller.at, by) }
             }
         }
+    }
+}
+
+impl Recorder<'_> {
+    /// How the executor performed the work, given the names of the files that it wrote; `None` if nothing is
+    /// known.
+    fn performance(&self, written: &[&String]) -> Option<Box<Performance>> {
+        let mut files: Vec<(String, String)> = Vec::new();
+        for path in written {
+            if files.len() < FILES_KEPT && files.iter().all(|(known, _)| known != *path) {
+                files.extend((self.digest)(path).map(|digest| ((*path).clone(), digest.to_string())));
+            }
+        }
+        let (started, executor) = self.started.clone().unzip();
+        let performance = Performance { started, executor, files };
+        (performance != Performance::default()).then(|| Box::new(performance))
     }
 }
 

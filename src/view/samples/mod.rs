@@ -416,6 +416,7 @@ pub fn log() -> Vec<StepView> {
         waived: Vec::new(),
         confirmed: None,
         action: transition.action.clone(),
+        performance: None,
     };
     vec![
         StepView::recorded("t-42", &place(), &entry(1, &create(), ActorKind::Human, "Ada"), None),

@@ -140,7 +140,14 @@ impl<'p> Play<'p> {
         if let Some(why) = (self.refuse)(command) {
             return RecordOutcome::Refused(why.into());
         }
-        let recorder = Recorder { own: stamp(), caller: stamp(), refuses: &|_| None, is_there: &|_| true };
+        let recorder = Recorder {
+            own: stamp(),
+            caller: stamp(),
+            refuses: &|_| None,
+            is_there: &|_| true,
+            started: None,
+            digest: &|_| None,
+        };
         let steps = match command.steps(self.workflow, &self.state, &facts(), &recorder) {
             Ok(steps) => steps,
             Err(why) => return RecordOutcome::Refused(why),
@@ -166,5 +173,5 @@ impl<'p> Play<'p> {
 }
 
 fn stamp() -> Stamp {
-    Stamp { at: Timestamp::from_seconds(0), by: By { kind: ActorKind::Orch, name: "orch".to_owned() } }
+    Stamp::new(Timestamp::from_seconds(0), By { kind: ActorKind::Orch, name: "orch".to_owned() })
 }

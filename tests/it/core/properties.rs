@@ -135,6 +135,7 @@ fn entry() -> impl Strategy<Value = HistoryEntry> {
             waived: if kind == Kind::Override { vec![artifact.clone()] } else { Vec::new() },
             confirmed: (kind == Kind::Confirm).then_some(artifact),
             action: None,
+            performance: None,
         })
 }
 
@@ -195,7 +196,7 @@ fn task() -> impl Strategy<Value = (&'static Workflow, State, Facts)> {
 
 fn stamp() -> Stamp {
     let by = By { kind: ActorKind::Orch, name: "orch".to_owned() };
-    Stamp { at: Timestamp::from_seconds(1_700_000_000), by }
+    Stamp::new(Timestamp::from_seconds(1_700_000_000), by)
 }
 
 fn turned(facts: &Facts) -> Facts {

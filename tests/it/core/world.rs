@@ -172,10 +172,8 @@ impl World {
     /// Who applies a transition here, and when.
     pub fn stamp(&mut self) -> Stamp {
         self.clock += 60;
-        Stamp {
-            at: Timestamp::from_seconds(self.clock),
-            by: By { kind: ActorKind::Human, name: "Ann".to_owned() },
-        }
+        let by = By { kind: ActorKind::Human, name: "Ann".to_owned() };
+        Stamp::new(Timestamp::from_seconds(self.clock), by)
     }
 
     /// Applies one transition and records it.

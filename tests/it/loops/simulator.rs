@@ -179,6 +179,8 @@ impl Simulation<'_> {
             caller: self.stamp(),
             refuses: &|state| self.refused(state),
             is_there: &|path| self.files.files.contains_key(path),
+            started: None,
+            digest: &|_| None,
         };
         match command.steps(&workflow, &self.state, &self.facts, &recorder) {
             Err(why) => RecordOutcome::Refused(why),
@@ -298,7 +300,7 @@ impl Simulation<'_> {
 
     fn stamp(&self) -> Stamp {
         let at = 1_700_000_000 + i64::try_from(self.told.len()).expect("few") * 60;
-        Stamp { at: Timestamp::from_seconds(at), by: By { kind: ActorKind::Human, name: "Ann".to_owned() } }
+        Stamp::new(Timestamp::from_seconds(at), By { kind: ActorKind::Human, name: "Ann".to_owned() })
     }
 
     /// What is true whenever a run has ended: the state is valid, and its file says the same.

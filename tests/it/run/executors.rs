@@ -76,6 +76,75 @@ fn fail_one_after_the_other(faults: &[(&str, &str)]) {
     task.is_clean();
 }
 
+#[test]
+fn history_keeps_when_an_action_started_who_performed_it_and_what_it_wrote() {
+    // `polish` also writes a file that is no artifact, and one below the root of the repository.
+    let script = GOOD.replace(
+        "{\"stateUpdates\": {\"polished\": true}, \"cost\": 0.25}",
+        "{\"stateUpdates\": {\"polished\": true}, \"outputFiles\": [\"shine.txt\", \"report.md\", \"executor.sh\"]}",
+    );
+    assert_ne!(script, GOOD);
+    let script = format!("echo bright > tasks/t/shine.txt\n{script}");
+    let task = Loop::new(&script);
+    task.world.write(".gitignore", "shine.txt\n");
+    task.world.commit("ignore");
+    task.run().succeeds();
+    let log = task.world.orch_json(&["log", "t"]);
+    let entries = log["entries"].as_array().expect("entries");
+    let of =
+        |action: &str| entries.iter().rfind(|entry| entry["action"] == action).expect("the action").clone();
+    let blob = |path: &str| task.world.git(&["hash-object", path]).trim().to_owned();
+    for (action, files) in [
+        ("improve", vec![("report.md", blob("tasks/t/report.md"))]),
+        (
+            "polish",
+            vec![
+                ("shine.txt", blob("tasks/t/shine.txt")),
+                ("report.md", blob("tasks/t/report.md")),
+                ("executor.sh", blob("executor.sh")),
+            ],
+        ),
+    ] {
+        let entry = of(action);
+        let wrote: Vec<(String, String)> =
+            serde_json::from_value::<Vec<serde_json::Value>>(entry["files"].clone())
+                .expect("a list")
+                .iter()
+                .map(|file| {
+                    [&file["path"], &file["digest"]].map(|text| text.as_str().expect("text").to_owned())
+                })
+                .map(|[path, digest]| (path, digest))
+                .collect();
+        let expected: Vec<(String, String)> =
+            files.into_iter().map(|(path, id)| (path.to_owned(), id)).collect();
+        assert_eq!(wrote, expected, "{action}");
+        assert_eq!((&entry["executor"], entry["started"].is_string()), (&"sh".into(), true), "{action}");
+    }
+    // A step that no executor performed has none of it, and the state's history says the same as the log.
+    let moved = entries.iter().find(|entry| entry["kind"] == "advance").expect("a move");
+    assert_eq!((&moved["executor"], &moved["files"]), (&serde_json::Value::Null, &serde_json::json!([])));
+    let history = task.state()["history"].as_array().expect("a history").clone();
+    let polished = history.iter().find(|entry| entry["action"] == "polish").expect("the action");
+    assert_eq!(polished["performance"]["executor"], "sh");
+    assert_eq!(polished["performance"]["files"]["shine.txt"], blob("tasks/t/shine.txt"));
+    task.world.orch(&["log", "t"]).succeeds().says("performed by sh, started 20").says("wrote shine.txt@");
+    task.is_clean();
+    // What an executor did is only recorded of actions: on another step the audit refuses it.
+    let path = "tasks/t/transcript.jsonl";
+    let text = task.world.read(path);
+    let last = text.lines().last().expect("a line");
+    assert!(last.contains("\"kind\":\"end\""), "{last}");
+    let body = format!("{{{}", &last[last.find("\"after\"").expect("an event")..]);
+    let body = body.replace(",\"workflow\":", ",\"performance\":{\"executor\":\"rm\"},\"workflow\":");
+    let id = orch::base::Digest::of_blob(body.as_bytes());
+    task.world.write(path, text.replace(last, &format!("{{\"id\":\"{id}\",{}", &body[1..])));
+    task.world.remove("tasks/t/state.json");
+    task.world.orch(&["recover", "t"]).succeeds();
+    task.world.git(&["commit", "-q", "-a", "--amend", "--no-edit"]);
+    let audit = task.world.orch(&["audit"]).ends(1);
+    assert!(audit.stdout.contains("performance should be null"), "{audit:?}");
+}
+
 /// The first try reports an error and exits with 0; the costs of all tries count.
 #[test]
 fn the_json_that_agent_programs_print_is_read() {

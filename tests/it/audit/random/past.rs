@@ -193,7 +193,7 @@ impl Past {
             ActorKind::Human => "Ann",
             ActorKind::Agent => "coder",
         };
-        Stamp { at: Timestamp::from_seconds(self.clock), by: By { kind, name: name.to_owned() } }
+        Stamp::new(Timestamp::from_seconds(self.clock), By { kind, name: name.to_owned() })
     }
 
     /// Records steps of a task in the work directory; with `commit`, each in a commit of its own with
