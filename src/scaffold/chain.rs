@@ -10,8 +10,8 @@ use super::{GeneratedFiles, checked, prompt_name, prose, state_schema};
 /// README. Returns the findings of the workflow check as faults.
 pub(super) fn chain(name: &str, skill: &Skill) -> Result<GeneratedFiles, Vec<SkillFault>> {
     let mut files = vec![
-        (format!("schemas/{name}-spec-review.schema.json"), state_schema::review(name)),
-        (format!("agents/{name}-spec-review.md"), prose::review(name)),
+        (format!("schemas/{name}-spec-review.schema.json"), state_schema::review(name, skill)),
+        (format!("agents/{name}-spec-review.md"), prose::review(name, skill)),
         (format!("workflows/{name}/README.md"), readme(name, skill)),
     ];
     for (nth, phase) in skill.phases.iter().enumerate() {
@@ -142,7 +142,8 @@ fn instructions(name: &str, before: &[SkillPhase], phase: &SkillPhase) -> String
     let what = if phase.description.is_empty() { &phase.title } else { &phase.description };
     let mut text = format!(
         "# {}\n\nPerform the phase `{}` of the workflow `{name}`.\n\n## Before you begin\n\n\
-         Read the documents that `<dir>/spec-review.json` lists under `specs_loaded`. Your work has to satisfy them.\n",
+         Read the documents that `<dir>/spec-review.json` lists under `specs_loaded` and `also_read`. Your work has to\n\
+         satisfy them.\n",
         plain(&phase.title),
         phase.name
     );

@@ -19,7 +19,7 @@ mod words;
 
 pub use fault::{SkillFault, SkillRefused};
 pub use field::Field;
-pub use skill::{Condition, Skill, SkillAction, SkillPhase, read};
+pub use skill::{Condition, Skill, SkillAction, SkillPhase, missing_specs, read};
 
 use crate::base::{Code, Diagnostic, words};
 use crate::workflow::{Document, System, check, compile, format};
@@ -66,8 +66,8 @@ pub fn scaffold(
     }
     let mut files = vec![
         (format!("schemas/{name}-state.schema.json"), state_schema::state(&plan)),
-        (format!("schemas/{name}-spec-review.schema.json"), state_schema::review(name)),
-        (format!("agents/{name}-spec-review.md"), prose::review(name)),
+        (format!("schemas/{name}-spec-review.schema.json"), state_schema::review(name, &skill)),
+        (format!("agents/{name}-spec-review.md"), prose::review(name, &skill)),
         (format!("workflows/{name}/README.md"), prose::readme(&plan)),
     ];
     for planned in &plan.actions {

@@ -2,19 +2,24 @@
 
 use super::Strategy;
 use super::plan::{LoopPlan, MAX_ITERATIONS, PlannedMachine};
-use super::skill::SPEC_REVIEW;
+use super::skill::{SPEC_REVIEW, Skill};
+use super::state_schema::specifications;
 use super::words::plain;
 
 /// The instructions for the review of the specification.
-pub(super) fn review(name: &str) -> String {
+pub(super) fn review(name: &str, skill: &Skill) -> String {
+    let documents = specifications(name, skill);
+    let listed = bullets("", documents.iter().map(|path| format!("`{path}`")));
     format!(
         "# Review the specification\n\n\
          First read the documents that the work of `{name}` has to satisfy:\n\n\
-         - `system/workflows/{name}/README.md`, which describes its purpose, its output and the required quality;\n\
-         - every document that the task or the README refers to.\n\n\
+         {listed}\
+         The first describes its purpose, its output and the required quality. Also read every document that the task or\n\
+         one of these refers to.\n\n\
          Then write `spec-review.json` into the task's directory. Set `status` to `complete` if you could start now,\n\
-         otherwise to `incomplete`, and list what is missing under `open_questions`. List every document that you read under\n\
-         `specs_loaded`, as a path from the root of the repository. Change nothing else.\n"
+         otherwise to `incomplete`, and list what is missing under `open_questions`: a document above that does not exist,\n\
+         with who has to write it, is missing. List the documents above that you read under `specs_loaded`, and others under\n\
+         `also_read`, as paths from the root of the repository. Change nothing else.\n"
     )
 }
 
@@ -30,8 +35,8 @@ pub(super) fn action(plan: &LoopPlan<'_>, planned: &PlannedMachine<'_>) -> Strin
     ));
     text.push_str(
         "## Before you begin\n\n\
-         Read the documents that `spec-review.json` in the task's directory lists under `specs_loaded`. Your work\n\
-         has to satisfy them.\n\n",
+         Read the documents that `spec-review.json` in the task's directory lists under `specs_loaded` and\n\
+         `also_read`. Your work has to satisfy them.\n\n",
     );
     text.push_str(&bullets(
         "The action was chosen because these conditions hold:",
@@ -104,8 +109,8 @@ fn or_nothing(lines: &[String], otherwise: &str) -> String {
     if lines.is_empty() { format!("{otherwise}\n\n") } else { bullets("", lines.iter().map(String::as_str)) }
 }
 
-fn bullets<'t>(head: &str, items: impl Iterator<Item = &'t str>) -> String {
-    let items: String = items.map(|item| format!("- {}\n", plain(item))).collect();
+fn bullets(head: &str, items: impl Iterator<Item: AsRef<str>>) -> String {
+    let items: String = items.map(|item| format!("- {}\n", plain(item.as_ref()))).collect();
     match (items.is_empty(), head.is_empty()) {
         (true, _) => String::new(),
         (false, true) => format!("{items}\n"),

@@ -5,7 +5,7 @@
 use super::fault::SkillFault;
 use super::field::{self, Field};
 use crate::base::pointer::child;
-use crate::base::{ActionName, Code, nearest};
+use crate::base::{ActionName, Code, RepoPath, nearest};
 use crate::workflow::{Guard, RESERVED_KEYS};
 use serde_json::{Map, Value};
 
@@ -33,6 +33,8 @@ pub struct Skill {
     pub output: Vec<String>,
     /// The criteria for its results, in lines for people.
     pub quality: Vec<String>,
+    /// The documents that its work has to satisfy besides its README, as paths from the root of the repository.
+    pub specs: Vec<String>,
     /// The fields of its state, except those that `orch` manages.
     pub fields: Vec<Field>,
     /// The phases of a sequential skill, in order; empty for a loop.
@@ -90,6 +92,20 @@ pub struct Condition {
     pub text: String,
 }
 
+/// The specifications in a configuration.
+const SPECS: &str = "/specs";
+
+/// The specifications that do not exist, as faults. `exists` tells of a path from the root of the repository.
+pub fn missing_specs(skill: &Skill, exists: impl Fn(&str) -> bool) -> Vec<SkillFault> {
+    let missing = skill.specs.iter().enumerate().filter(|(_, spec)| !exists(spec));
+    let fault = |(nth, spec): (usize, &String)| {
+        let message = format!("the specification `{spec}` does not exist");
+        let hint = "write it before you generate the workflow, or take it out of `specs`";
+        SkillFault::error(child(SPECS, &nth.to_string()), Code::SkillSpec, message).hint(hint)
+    };
+    missing.map(fault).collect()
+}
+
 /// Reads a configuration. Unless one of the faults is an error, a workflow can be generated from the skill.
 #[must_use]
 pub fn read(config: &Value) -> (Skill, Vec<SkillFault>) {
@@ -121,6 +137,7 @@ impl SkillReader {
             triggers: self.texts(top, "", "triggers"),
             output: lines(top.get("output")),
             quality: lines(top.get("quality")),
+            specs: self.specs(top),
             ..Skill::default()
         };
         if top.get("execution_mode").and_then(Value::as_str) == Some(SEQUENTIAL) {
@@ -149,6 +166,19 @@ impl SkillReader {
                 SkillFault::error("/execution_mode", Code::SkillValue, format!("there is no mode `{mode}`"));
             self.faults.push(fault.hint("the modes are: autonomous, hybrid, sequential"));
         }
+    }
+
+    fn specs(&mut self, top: &Map<String, Value>) -> Vec<String> {
+        let mut specs: Vec<String> = Vec::new();
+        for (nth, spec) in self.texts(top, "", "specs").into_iter().enumerate() {
+            let pointer = child(SPECS, &nth.to_string());
+            match RepoPath::new(&spec) {
+                Ok(path) if !specs.contains(&path.to_string()) => specs.push(path.to_string()),
+                Ok(_) => self.error(&pointer, Code::SkillValue, format!("`{spec}` is named twice")),
+                Err(error) => self.error(&pointer, Code::SkillValue, error.to_string()),
+            }
+        }
+        specs
     }
 
     /// Warns of keys that have no effect.

@@ -1,6 +1,7 @@
 //! The generated schemas: of the state, and of the review of the specification.
 
 use super::plan::LoopPlan;
+use super::skill::Skill;
 use super::translate::COUNTER;
 use serde_json::{Map, Value, json};
 
@@ -36,9 +37,10 @@ pub(super) fn state(plan: &LoopPlan<'_>) -> String {
     }))
 }
 
-/// The schema of the review.
-pub(super) fn review(name: &str) -> String {
-    let specification = format!("system/workflows/{name}/README.md");
+/// The schema of the review. It accepts no other document than the specifications, and a complete review only with
+/// all of them.
+pub(super) fn review(name: &str, skill: &Skill) -> String {
+    let documents = specifications(name, skill);
     pretty(&json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "$id": format!("{name}-spec-review.schema.json"),
@@ -53,9 +55,14 @@ pub(super) fn review(name: &str) -> String {
             },
             "specs_loaded": {
                 "type": "array",
-                "description": "The documents that were read, as paths from the root of the repository.",
+                "description": "The specifications that were read, as paths from the root of the repository.",
+                "items": {"enum": documents},
+                "uniqueItems": true,
+            },
+            "also_read": {
+                "type": "array",
+                "description": "Other documents that were read, such as those that the task refers to.",
                 "items": {"type": "string", "minLength": 1},
-                "minItems": 1,
             },
             "open_questions": {
                 "type": "array",
@@ -64,12 +71,22 @@ pub(super) fn review(name: &str) -> String {
             },
             "timestamp": {"type": "string", "format": "date-time", "description": "The time of the review."},
         },
+        "if": {"properties": {"status": {"const": "complete"}}},
+        "then": {"properties": {"specs_loaded": {"minItems": documents.len()}}},
         "examples": [{
             "status": "complete",
-            "specs_loaded": [specification],
+            "specs_loaded": documents,
             "timestamp": "2026-11-21T05:40:00Z",
         }],
     }))
+}
+
+/// The documents that the work has to satisfy: the README, and what the configuration names.
+pub(super) fn specifications(name: &str, skill: &Skill) -> Vec<String> {
+    let readme = format!("system/workflows/{name}/README.md");
+    std::iter::once(readme.clone())
+        .chain(skill.specs.iter().filter(|spec| **spec != readme).cloned())
+        .collect()
 }
 
 fn pretty(value: &Value) -> String {

@@ -228,6 +228,41 @@ fn settings_may_name_a_workflow_before_it_is_made() {
     assert_eq!(world.json("tasks/t/state.json")["status"], "spec_review");
 }
 
+/// What the configuration names as a specification has to exist, and a review opens the loop only if it names
+/// these documents and no others.
+#[test]
+fn phase_0_opens_only_for_specifications_that_exist() {
+    let world = World::ready();
+    world.write(
+        "skill-config.json",
+        r#"{"skill_name": "made", "description": "Sorts.", "execution_mode": "autonomous",
+  "specs": ["docs/rules.md"],
+  "autonomous_config": {"actions": [{"id": "action-sort"}], "termination_conditions": []}}
+"#,
+    );
+    let made = || world.orch(&["workflow", "new", "made", "--from", "skill-config.json"]);
+    made().ends(2).says("skill-config.json:2:13").says("the specification `docs/rules.md` does not exist");
+    assert!(!world.path("system/workflows/made.md").exists());
+    world.write("docs/rules.md", "# Rules\n");
+    made().succeeds();
+    world.commit("a workflow");
+    world.orch(&["new", "t", "--workflow", "made"]).succeeds();
+    let readme = "system/workflows/made/README.md";
+    let review = |specs: &[&str], opens: bool| {
+        let text =
+            serde_json::json!({"status": "complete", "specs_loaded": specs, "also_read": ["brief.md"]});
+        world.write("tasks/t/spec-review.json", format!("{text:#}\n"));
+        let told = world.orch_json(&["suggest", "t"])["suggestions"][0].clone();
+        assert_eq!(told["kind"] == "transition", opens, "{specs:?}: {told:#}");
+    };
+    review(&["docs/nope.md"], false);
+    world.orch(&["check", "t"]).ends(1).says("tasks/t/spec-review.json:4:5").says("docs/nope.md");
+    review(&[readme, "docs/nope.md"], false);
+    review(&[readme], false);
+    review(&[readme, readme], false);
+    review(&[readme, "docs/rules.md"], true);
+}
+
 #[test]
 fn answers_that_break_off_leave_nothing_behind() {
     let world = World::ready();

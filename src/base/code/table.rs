@@ -539,6 +539,10 @@ codes! {
         "An action runs once although it seems meant to run again.",
         "It changes a field that decides whether it runs.",
         "Allow it to repeat, or ignore the warning.";
+    SkillSpec = "skill-spec", Finding,
+        "A specification that a skill configuration names does not exist.",
+        "`specs` lists a file that is not in the repository.",
+        "Write the file, or take it out of `specs`.";
     SkillType = "skill-type", Finding,
         "The type of a field is unknown.",
         "The translation does not know the type, so the field accepts any value.",

@@ -283,7 +283,8 @@ fn g11_nothing_starts_before_the_specification_was_reviewed() {
         assert!(task.trace.iter().all(|action| action == "spec_review"), "{:?}", task.trace);
         // A review that leaves questions open is one for a person.
         let mut task = machine.task();
-        let open = json!({"status": "incomplete", "specs_loaded": ["README.md"]}).to_string();
+        let open =
+            json!({"status": "incomplete", "specs_loaded": ["system/workflows/made/README.md"]}).to_string();
         let ended = task.run(Mode::Auto, &mut |_| {
             Reply::Printed(
                 "{\"summary\": \"read\"}".to_owned(),
@@ -432,7 +433,11 @@ fn a_sequential_skill_is_a_chain_with_a_gate_each() {
     assert_eq!(problems, []);
     let mut world = World::new(std::sync::Arc::new(workflow.expect("compiled")));
     for (path, text, before) in [
-        ("spec-review.json", r#"{"status": "complete", "specs_loaded": ["README.md"]}"#, "spec_review"),
+        (
+            "spec-review.json",
+            r#"{"status": "complete", "specs_loaded": ["system/workflows/made/README.md"]}"#,
+            "spec_review",
+        ),
         ("endpoints.json", "[1]", "scan"),
         ("analysis.json", "{}", "analyze"),
     ] {

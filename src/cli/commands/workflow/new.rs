@@ -73,7 +73,8 @@ pub(super) fn run(args: &WorkflowNewArgs, context: &Context, ui: &Ui) -> Result<
         Some(path) => from_file(args, path, &workspace, context, ui)?,
         None => from_answers(args, &workspace, ui)?,
     };
-    let (skill, faults) = scaffold::read(&config.value);
+    let (skill, mut faults) = scaffold::read(&config.value);
+    faults.extend(scaffold::missing_specs(&skill, |path| workspace.root().join(path).is_file()));
     let files = made_of(name.as_str(), &skill, faults, &config, context, ui)?;
     write(args, &workspace, context, ui, &files, config.strategy)
 }
