@@ -1,6 +1,7 @@
 /// Everything that ships inside the binary: path below `system/` and text, in path order.
 static SHIPPED: &[(&str, &str)] = &[
     ("agents/acceptor.md", include_str!("../../system/agents/acceptor.md")),
+    ("agents/backlog-worker.md", include_str!("../../system/agents/backlog-worker.md")),
     ("agents/ccw-loop-complete.md", include_str!("../../system/agents/ccw-loop-complete.md")),
     ("agents/ccw-loop-debug.md", include_str!("../../system/agents/ccw-loop-debug.md")),
     ("agents/ccw-loop-develop.md", include_str!("../../system/agents/ccw-loop-develop.md")),
@@ -73,6 +74,7 @@ static SHIPPED: &[(&str, &str)] = &[
     ("schemas/skill-tuning.schema.json", include_str!("../../system/schemas/skill-tuning.schema.json")),
     ("schemas/state.schema.json", include_str!("../../system/schemas/state.schema.json")),
     ("schemas/task-meta.schema.json", include_str!("../../system/schemas/task-meta.schema.json")),
+    ("workflows/backlog.md", include_str!("../../system/workflows/backlog.md")),
     ("workflows/ccw-loop.md", include_str!("../../system/workflows/ccw-loop.md")),
     ("workflows/global-state-machine.md", include_str!("../../system/workflows/global-state-machine.md")),
     ("workflows/openspec.md", include_str!("../../system/workflows/openspec.md")),

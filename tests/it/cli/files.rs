@@ -259,3 +259,64 @@ fn a_title_in_the_name_of_a_file_may_change() {
     assert!(world.read("docs/adr/adr-3 - Cache-no cache.md").contains("# Cache/no cache\n"));
     assert!(standings(&world).iter().all(|standing| standing == "proven"));
 }
+
+/// Writes a task as Backlog.md does.
+fn backlog_task(world: &World, file: &str, status: &str, [description, criterion]: [&str; 2]) {
+    let (id, title) = file.split_once(" - ").expect("an id and a title");
+    let text = format!(
+        "---\nid: {}\ntitle: {title}\nstatus: {status}\nassignee:\n  - '@ann'\ncreated_date: '2026-01-02 10:11'\n\
+         labels: []\ndependencies: []\npriority: medium\n---\n\n## Description\n\n\
+         <!-- SECTION:DESCRIPTION:BEGIN -->\n{description}\n<!-- SECTION:DESCRIPTION:END -->\n\n\
+         ## Acceptance Criteria\n<!-- AC:BEGIN -->\n- [x] #1 The form is sent once\n\
+         - [{criterion}] #2 A test covers it\n<!-- AC:END -->\n\n## Definition of Done\n<!-- DOD:BEGIN -->\n\
+         - [x] #1 The tests pass\n<!-- DOD:END -->\n\n## Implementation Plan\n\n- [ ] look at the form\n",
+        id.to_uppercase()
+    );
+    world.write(&format!("backlog/tasks/{file}.md"), text);
+}
+
+#[test]
+fn the_shipped_backlog_workflow_understands_an_existing_tree_of_task_files() {
+    let world = World::new();
+    let root = "[[root]]\npath = \"backlog/tasks/* - {title}.md\"\nworkflow = \"backlog\"\n";
+    world.write("orch.toml", root);
+    world.orch(&["init", "--no-agents-md", "--no-system"]).succeeds();
+    backlog_task(&world, "back-1 - Fix-login", "To Do", ["It fails twice.", " "]);
+    backlog_task(&world, "back-1.01 - Fix-the-form", "In Progress", ["A part.", " "]);
+    backlog_task(&world, "back-2 - Done-too-early", "Done", ["It fails.", " "]);
+    backlog_task(&world, "back-3 - Done-(really)", "Done", ["It fails.", "x"]);
+    backlog_task(&world, "back-4 - Says-nothing", "To Do", ["", " "]);
+    world.write("backlog/tasks/back-5 - No-status.md", "# Only a title\n");
+    world.write("backlog/tasks/readme.md", "# Tasks\n");
+    world.commit("The backlog");
+    let status = world.orch_json(&["status", "--all"]);
+    let told: Vec<(&str, &str)> = (status["tasks"].as_array().expect("tasks").iter())
+        .map(|task| (task["task"].as_str().expect("an id"), task["reason"].as_str().expect("a reason")))
+        .collect();
+    for expected in [
+        ("back-1", "nobody has begun the work"),
+        ("back-1.01", "the work is not finished"),
+        ("back-4", "the task does not say what is wanted"),
+        ("back-5", "the file does not say where the work stands"),
+    ] {
+        assert!(told.contains(&expected), "{expected:?} in {told:#?}");
+    }
+    assert_eq!(told.len(), 6);
+    let phase = |id: &str| world.json(&format!("backlog/tasks/.tasks/{id}/state.json"))["phase"].clone();
+    for id in ["back-2", "back-3"] {
+        world.orch(&["new", id]).succeeds();
+    }
+    world.orch(&["watch", "--once"]).succeeds();
+    assert_eq!([phase("back-2"), phase("back-3")], ["in_progress", "done"]);
+    world.orch(&["explain", "back-2"]).succeeds().says("the status is Done, and boxes are open");
+    // Boxes outside the criteria do not count, and a task may be put back.
+    backlog_task(&world, "back-2 - Done-too-early", "To Do", ["It fails.", "x"]);
+    world.orch(&["next", "back-2"]).succeeds().says("in_progress -> to_do");
+    backlog_task(&world, "back-2 - Done-too-early", "done", ["It fails.", "x"]);
+    world.orch(&["watch", "--once"]).succeeds().says("back-2: in_progress -> done");
+    // A new task is a file that the workflow accepts, whatever its title.
+    let new = ["new", "back-6", "--root", "backlog/tasks", "--title", "Say \"no\": at once"];
+    world.orch(&new).succeeds().reports("nobody has begun the work");
+    assert_eq!(world.dirty(), "");
+    assert!(standings(&world).iter().all(|standing| standing == "proven"));
+}
