@@ -45,6 +45,9 @@ pub struct Global {
     /// When to use colour.
     #[arg(long, value_name = "WHEN", default_value = "auto", global = true)]
     pub color: Colour,
+    /// Never show a long answer in a pager.
+    #[arg(long, global = true)]
+    pub no_pager: bool,
 }
 
 /// The commands, in the order of `orch --help`.

@@ -6,6 +6,7 @@ use crate::store::IndexGate;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use std::fs;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread;
 
@@ -21,6 +22,8 @@ pub struct Interrupts {
     run: Arc<Mutex<StopFlag>>,
     /// What is closed before the process ends, so that no lock of git's stays behind.
     gate: IndexGate,
+    /// Whether Ctrl-C is meant for a program that has the terminal.
+    is_childs: Arc<AtomicBool>,
 }
 
 impl Interrupts {
@@ -43,9 +46,12 @@ impl Interrupts {
             // If no handler can be installed, the system's default action still ends the process.
             let Ok(mut signals) = Signals::new(heard) else { return };
             let (instead, run) = (Arc::clone(&self.instead), Arc::clone(&self.run));
-            let gate = self.gate.clone();
+            let (gate, is_childs) = (self.gate.clone(), Arc::clone(&self.is_childs));
             thread::spawn(move || {
-                for _ in signals.forever() {
+                for signal in signals.forever() {
+                    if signal == SIGINT && is_childs.load(Ordering::Relaxed) {
+                        continue;
+                    }
                     let then = instead.lock().unwrap_or_else(PoisonError::into_inner).take();
                     match then {
                         Some(then) => then(),
@@ -60,6 +66,15 @@ impl Interrupts {
     pub(super) fn instead(&self, then: impl FnOnce() + Send + 'static) {
         *self.instead.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(then));
         self.listen();
+    }
+
+    /// Calls `wait`, which waits for a program that has the terminal. Meanwhile Ctrl-C is for that program alone.
+    pub(super) fn left_to_child<R>(&self, wait: impl FnOnce() -> R) -> R {
+        self.is_childs.store(true, Ordering::Relaxed);
+        self.listen();
+        let waited = wait();
+        self.is_childs.store(false, Ordering::Relaxed);
+        waited
     }
 
     /// From now on the next signal ends the process at once again.

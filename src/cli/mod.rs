@@ -9,6 +9,7 @@ mod interrupt;
 mod lock_args;
 mod logging;
 mod manual;
+mod pager;
 mod ui;
 
 pub use args::{Cli, Command, Global};
@@ -23,6 +24,7 @@ use crate::survey::{Caller, Workspace};
 use crate::view::{self, Style};
 use clap::{FromArgMatches, Parser};
 use logging::Logging;
+use pager::Pager;
 use std::ffi::OsString;
 use std::io::IsTerminal;
 use std::path::PathBuf;
@@ -41,6 +43,7 @@ pub struct Context {
     /// How long to wait for the locks of other processes, if the command line says.
     wait: Option<Period>,
     logging: Arc<Logging>,
+    pager: Pager,
 }
 
 impl Context {
@@ -83,6 +86,11 @@ impl Context {
         Ok(Workspace::open_to_look(&self.start, self.caller.environment.clone())?)
     }
 
+    /// Prints an answer that may be long, on a terminal through a pager. Returns an error if stdout cannot be written.
+    pub fn page(&self, ui: &Ui, text: &str) -> std::io::Result<()> {
+        self.pager.print(text, ui, &self.interrupts)
+    }
+
     /// A writer that acts for the caller.
     #[must_use]
     pub fn writer<'w>(&'w self, workspace: &'w Workspace) -> Writer<'w> {
@@ -118,11 +126,12 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>, variable: impl Fn(&str
     let ui = Ui::new(cli.global.color, cli.global.quiet, no_color);
     let start = cli.global.directory.clone().unwrap_or_else(|| PathBuf::from("."));
     let logging = Arc::new(Logging::begin(cli.global.verbose, variable("ORCH_LOG"), &ui));
+    let pager = Pager::of(!cli.global.no_pager, start.clone(), &variable);
     let (at_terminal, process) = (std::io::stdin().is_terminal(), Some(std::process::id()));
     let caller = Caller { at_terminal, process, ..Caller::from_environment(variable) };
     let interrupts = Interrupts::new(caller.environment.index_gate.clone());
     let wait = cli.command.as_ref().and_then(Command::wait);
-    let context = Context { caller, start, global: cli.global, interrupts, wait, logging };
+    let context = Context { caller, start, global: cli.global, interrupts, wait, logging, pager };
     let result = commands::run(cli.command, &context, &ui);
     match &result {
         Ok(code) => tracing::info!(exit = *code as u8, "orch exits"),

@@ -5,13 +5,13 @@
 //! an executor starts and after it ends, so that a killed run continues after its last recorded step.
 
 mod document;
-mod editor;
 mod executor;
 mod files;
 mod group;
 mod lineage;
 mod lines;
 mod output;
+mod person_programs;
 mod pipes;
 mod process_tree;
 mod program;
@@ -19,11 +19,11 @@ mod record;
 mod trial;
 
 pub use crate::decide::ControlRequest;
-pub use editor::edit;
 pub use executor::{Executor, Performed};
 pub use files::{Control, ControlOutcome, Lock, RunFiles};
 pub use group::{RESULT, RunningExecutor, adopt_orphans, end_leftovers};
 pub use lineage::Lineage;
+pub use person_programs::{RunningPager, edit};
 pub use program::unstartable;
 pub use record::{Process, RunStanding, RunState, Turn, WorkState};
 pub use trial::{Ended, Live};

@@ -4,6 +4,7 @@ use super::Store;
 use super::error::GitFault;
 use crate::base::{Code, Digest, Error};
 use std::io::Write;
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 impl Store {
@@ -29,8 +30,7 @@ impl Store {
     }
 
     fn command(&self, arguments: &[&str]) -> Command {
-        #[expect(clippy::disallowed_methods, reason = "the one place that starts git")]
-        let mut command = Command::new("git");
+        let mut command = program();
         command
             .current_dir(&self.root)
             // Otherwise the environment could name another repository than the open one. Its variables about
@@ -48,6 +48,21 @@ impl Store {
             .stderr(Stdio::piped());
         command
     }
+}
+
+/// The pager that git would use in a directory: `GIT_PAGER`, `core.pager`, `PAGER`, or what git was built with. `None`
+/// if git does not say.
+#[must_use]
+pub fn git_pager(directory: &Path) -> Option<String> {
+    let mut command = program();
+    command.args(["var", "GIT_PAGER"]).current_dir(directory).stdin(Stdio::null()).stderr(Stdio::null());
+    let said = command.output().ok().filter(|output| output.status.success())?;
+    Some(String::from_utf8_lossy(&said.stdout).trim().to_owned())
+}
+
+fn program() -> Command {
+    #[expect(clippy::disallowed_methods, reason = "the one place that starts git")]
+    Command::new("git")
 }
 
 fn spawn(mut command: Command, arguments: &[&str]) -> Result<Child, GitFault> {

@@ -46,6 +46,7 @@ pub use code::{CodeCommit, CodePart, Since, Start};
 pub use commit::{Committed, PlannedCommit, Transaction, Write};
 pub use conflict::{Operation, Unmerged};
 pub use environment::Environment;
+pub use git::git_pager;
 pub use hooks::{Hooks, HooksLocation};
 pub use index::resolving;
 pub use journal::MovedPath;

@@ -8,6 +8,7 @@ mod json;
 mod names;
 mod next;
 mod orders;
+mod pager;
 mod places;
 mod recover;
 mod relocate;

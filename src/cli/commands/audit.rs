@@ -50,7 +50,7 @@ pub fn run(args: &AuditArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fai
     match form(args.format, context)? {
         Form::Json => ui.document(&report)?,
         Form::Text => {
-            ui.answer(&report.text(ui.paint, ui.width))?;
+            context.page(ui, &report.text(ui.paint, ui.width))?;
             ui.status(&report.summary());
         }
         form => print(&Checked { findings: report.findings(), ..Checked::default() }, form, ui)?,

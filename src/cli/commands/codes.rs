@@ -10,7 +10,7 @@ pub(super) fn explain(code: Code, context: &Context, ui: &Ui) -> Result<(), Fail
     if context.global.json {
         return Ok(ui.document(&view)?);
     }
-    Ok(ui.answer(&view.text(ui.width))?)
+    Ok(context.page(ui, &view.text(ui.width))?)
 }
 
 /// The text of `docs/codes.md`: every code with its explanation.

@@ -31,7 +31,7 @@ pub fn run(args: &ExplainArgs, context: &Context, ui: &Ui) -> Result<ExitCode, F
     if context.global.json {
         ui.document(&explanations)?;
     } else {
-        ui.answer(&explanations.text(ui.paint, ui.width))?;
+        context.page(ui, &explanations.text(ui.paint, ui.width))?;
     }
     Ok(ExitCode::Fine)
 }

@@ -33,7 +33,7 @@ pub fn run(args: &LogArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failu
     if context.global.json {
         ui.document(&log)?;
     } else {
-        ui.answer(&log.text(ui.paint, ui.width))?;
+        context.page(ui, &log.text(ui.paint, ui.width))?;
     }
     Ok(ExitCode::Fine)
 }

@@ -39,7 +39,7 @@ pub fn run(args: &PromptArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fa
     if context.global.json {
         ui.document(&view::PromptAnswer { task: task.id.to_string(), prompt: text })?;
     } else {
-        ui.answer(&text)?;
+        context.page(ui, &text)?;
     }
     Ok(ExitCode::Fine)
 }

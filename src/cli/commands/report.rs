@@ -244,7 +244,7 @@ pub(super) fn text(context: &Context, ui: &Ui, text: &str) -> Result<(), Failure
     if context.global.json {
         return Ok(ui.document(&TextAnswer { text: text.to_owned() })?);
     }
-    Ok(ui.answer(text)?)
+    Ok(context.page(ui, text)?)
 }
 
 /// Prints that there was nothing to apply, and why.

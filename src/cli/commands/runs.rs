@@ -26,7 +26,7 @@ pub fn run(args: &RunsArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fail
     if context.global.json {
         ui.document(&runs)?;
     } else {
-        ui.answer(&runs.text(ui.paint, ui.width))?;
+        context.page(ui, &runs.text(ui.paint, ui.width))?;
     }
     Ok(ExitCode::Fine)
 }

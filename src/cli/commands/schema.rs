@@ -31,13 +31,13 @@ pub fn run(args: &SchemaArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fa
         });
     };
     if !args.example {
-        ui.answer(&format!("{}\n", text.trim_end()))?;
+        context.page(ui, &format!("{}\n", text.trim_end()))?;
         return Ok(ExitCode::Fine);
     }
     let Some(example) = scan::example(text) else {
         let message = format!("cannot derive an example from schema `{}`", args.schema_name);
         return Err(Failure::new(Code::NoExample, message).hint("add one to the schema's `examples`"));
     };
-    ui.answer(&format!("{example:#}\n"))?;
+    context.page(ui, &format!("{example:#}\n"))?;
     Ok(ExitCode::Fine)
 }

@@ -59,7 +59,7 @@ pub fn run(args: &StatusArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fa
             ui.status(&note.to_string());
         }
     } else {
-        ui.answer(&status.text(ui.paint, &args.form(context, ui)))?;
+        context.page(ui, &status.text(ui.paint, &args.form(context, ui)))?;
     }
     Ok(report::exit_after(&problems, ExitCode::Fine))
 }

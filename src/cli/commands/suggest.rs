@@ -87,9 +87,11 @@ fn tell(answer: &Answer, args: &SuggestArgs, context: &Context, ui: &Ui) -> Resu
     }
     match (args.brief, context.global.json) {
         (true, true) => ui.document(&Briefs::of(&shown))?,
-        (true, false) => ui.answer(&Briefs::of(&shown).text(&answer.nothing))?,
+        (true, false) => context.page(ui, &Briefs::of(&shown).text(&answer.nothing))?,
         (false, true) => ui.document(&shown)?,
-        (false, false) => ui.answer(&view::suggestions(&shown, &answer.nothing, ui.paint, ui.width))?,
+        (false, false) => {
+            context.page(ui, &view::suggestions(&shown, &answer.nothing, ui.paint, ui.width))?
+        }
     }
     Ok(())
 }

@@ -4,6 +4,7 @@ use super::super::prelude::{Context, Failure, Ui};
 use super::super::{next, report};
 use crate::apply::{AdvancePlan, Applied, NewTask, Order, TaskOutcome};
 use crate::base::Code;
+use crate::cli::pager::Pager;
 use crate::cli::{Cli, Command, Global};
 use crate::config;
 use crate::decide::Direction;
@@ -39,7 +40,8 @@ impl<'a> Stage<'a> {
         let caller = Caller { name: Some("Demo".to_owned()), ..context.caller.clone() };
         let (start, interrupts) = (directory.to_owned(), context.interrupts.clone());
         let logging = Arc::clone(&context.logging);
-        let context = Context { caller, global, start, interrupts, wait: None, logging };
+        let context =
+            Context { caller, global, start, interrupts, wait: None, logging, pager: Pager::default() };
         let stage = Self { directory, context, ui, aside, scene: 0, reports: std::cell::Cell::new(0) };
         stage.say("The life of one task. Every move below is a real commit in a new repository:")?;
         stage.say(&directory.display().to_string())?;
