@@ -239,10 +239,7 @@ impl Write for &LogScreen {
 fn show(ui: &Ui, receive: &Receiver<LogShown>, missed: &AtomicUsize) {
     for shown in receive {
         match shown {
-            LogShown::Line(text) => {
-                ui.passed();
-                ui.problem(&text);
-            }
+            LogShown::Line(text) => ui.problem(&text),
             LogShown::End(told) => drop(told.send(())),
         }
         let missed = missed.swap(0, Ordering::Relaxed);

@@ -10,6 +10,7 @@ mod lock_args;
 mod logging;
 mod manual;
 mod pager;
+mod progress;
 mod ui;
 
 pub use args::{Cli, Command, Global};
@@ -25,6 +26,7 @@ use crate::view::{self, Style};
 use clap::{FromArgMatches, Parser};
 use logging::Logging;
 use pager::Pager;
+use progress::{WorkProgress, of_total};
 use std::ffi::OsString;
 use std::io::IsTerminal;
 use std::path::PathBuf;
@@ -84,6 +86,16 @@ impl Context {
     /// Returns an error if there is no usable repository.
     pub fn bare_workspace(&self) -> Result<Workspace, Failure> {
         Ok(Workspace::open_to_look(&self.start, self.caller.environment.clone())?)
+    }
+
+    /// Shows how many tasks were looked at, as soon as that takes longer than a moment.
+    fn show_looks(&self, workspace: &Workspace, total: Option<usize>, ui: &Ui) {
+        if ui.live && !self.global.json {
+            let progress = WorkProgress::new(ui);
+            workspace.tell_looks(move |looks| {
+                progress.tell(|| format!("looked at {}", of_total(looks, total, "tasks")))
+            });
+        }
     }
 
     /// Prints an answer that may be long, on a terminal through a pager. Returns an error if stdout cannot be written.

@@ -47,6 +47,7 @@ impl Pager {
         }
         let started = self.command().and_then(|command| RunningPager::start(&command, &self.options).ok());
         let Some(pager) = started else { return ui.answer(text) };
+        ui.passed();
         match interrupts.left_to_child(|| pager.show(text))?.code() {
             Some(code) if NOT_STARTED.contains(&code) => ui.answer(text),
             _ => Ok(()),

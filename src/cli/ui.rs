@@ -3,6 +3,8 @@
 use crate::view::{JsonDocument, Paint, line, pretty};
 use console::Term;
 use std::io::{self, Write};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// When to use colour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
@@ -33,6 +35,8 @@ pub struct Ui {
     pub live: bool,
     /// Whether a person can be prompted: both stdin and stderr are terminals.
     pub interactive: bool,
+    /// Whether a progress line is shown.
+    passing: Arc<AtomicBool>,
 }
 
 impl Ui {
@@ -56,6 +60,7 @@ impl Ui {
             height: height.into(),
             live: err.is_term() && !quiet,
             interactive,
+            passing: Arc::default(),
         }
     }
 
@@ -71,6 +76,7 @@ impl Ui {
         if self.muted {
             return Ok(());
         }
+        self.passed();
         let mut out = io::stdout().lock();
         out.write_all(text.as_bytes())?;
         out.flush()
@@ -87,13 +93,14 @@ impl Ui {
         if self.live {
             let width = usize::from(Term::stderr().size().1).saturating_sub(1);
             let shown: String = text.chars().take(width).collect();
+            self.passing.store(true, Ordering::Relaxed);
             let _ = write!(io::stderr().lock(), "\r\u{1b}[2K{shown}");
         }
     }
 
-    /// Clears the progress line.
+    /// Clears the progress line, if one is shown. All output does so first.
     pub fn passed(&self) {
-        if self.live {
+        if self.passing.swap(false, Ordering::Relaxed) {
             let _ = write!(io::stderr().lock(), "\r\u{1b}[2K");
         }
     }
@@ -106,6 +113,7 @@ impl Ui {
     /// Prompts for a line and returns it trimmed; `None` at the end of input.
     #[must_use]
     pub fn ask(&self, prompt: &str) -> Option<String> {
+        self.passed();
         let mut err = io::stderr().lock();
         let _ = write!(err, "{prompt}").and_then(|()| err.flush());
         drop(err);
@@ -129,6 +137,7 @@ impl Ui {
 
     /// Prints one line on stderr, even with `--quiet`.
     pub fn problem(&self, text: &str) {
+        self.passed();
         // If stderr is closed, there is nowhere to report that. One write per line keeps the lines of several
         // threads and processes apart.
         let line = format!("{}\n", text.trim_end_matches('\n'));

@@ -21,7 +21,7 @@ pub struct Audit {
 }
 
 /// Which commits to replay.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Clone, Copy, Default)]
 pub struct AuditScope<'a> {
     /// A range `A..B`, or a revision for everything reachable from it; by default HEAD.
     pub range: Option<&'a str>,
@@ -29,6 +29,8 @@ pub struct AuditScope<'a> {
     pub since: Option<&'a str>,
     /// Revisions whose history proves steps too, for example a branch that was squashed or rebased.
     pub also: &'a [String],
+    /// Receives how many commits of how many were replayed, now and then.
+    pub progress: Option<&'a dyn Fn(usize, usize)>,
 }
 
 /// Replays commits.
@@ -46,7 +48,7 @@ pub fn audit(workspace: &Workspace, scope: AuditScope<'_>) -> Result<Audit, Erro
     };
     let since = scope.since.map(|since| store.resolve(since)).transpose()?;
     let range = Range { from: since.or(range.from), ..range };
-    let (commits, mut changes) = replayed(store, &range)?;
+    let (commits, mut changes) = replayed(store, &range, scope.progress)?;
     // A commit that hid a task is reported once, although several commits may show the task again.
     let mut reported = HashSet::new();
     changes.retain(|change| reported.insert((change.commit.id, change.task.directory().clone())));
@@ -55,7 +57,8 @@ pub fn audit(workspace: &Workspace, scope: AuditScope<'_>) -> Result<Audit, Erro
     }
     let mut elsewhere = Elsewhere::default();
     for revision in scope.also {
-        let (_, mut found) = replayed(store, &Range { from: Some(range.to), to: store.resolve(revision)? })?;
+        let (_, mut found) =
+            replayed(store, &Range { from: Some(range.to), to: store.resolve(revision)? }, None)?;
         verify(store, &mut found)?;
         found.iter().for_each(|change| elsewhere.note(revision, change));
     }
@@ -74,10 +77,14 @@ pub fn audit(workspace: &Workspace, scope: AuditScope<'_>) -> Result<Audit, Erro
 }
 
 /// The number of commits of a range, and what their replay found.
-fn replayed(store: &Store, range: &Range) -> Result<(usize, Vec<Audited>), Error> {
+fn replayed(
+    store: &Store,
+    range: &Range,
+    progress: Option<&dyn Fn(usize, usize)>,
+) -> Result<(usize, Vec<Audited>), Error> {
     let commits = store.commits(range)?;
     let is_whole = range.from.is_none() && !commits.iter().any(|commit| commit.is_boundary);
-    Ok((commits.len(), replay_all(store, &commits, is_whole)?))
+    Ok((commits.len(), replay_all(store, &commits, is_whole, progress)?))
 }
 
 fn shallow(change: &Audited) -> Error {

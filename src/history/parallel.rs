@@ -56,6 +56,11 @@ impl Sections {
         sections[thread].next()
     }
 
+    /// The number of pieces that no thread has taken yet.
+    fn left(&self) -> usize {
+        self.open().iter().map(ExactSizeIterator::len).sum()
+    }
+
     fn drop_all(&self) {
         self.open().fill(0..0);
     }
@@ -66,12 +71,17 @@ impl Sections {
 }
 
 /// Replays commits, which list parents before their children. `is_whole` says that they are the whole
-/// history.
+/// history. `progress` receives how many of them were replayed, of how many.
 ///
 /// # Errors
 ///
 /// A commit cannot be read.
-pub(super) fn replay_all(store: &Store, commits: &[Visited], is_whole: bool) -> Result<Vec<Audited>, Error> {
+pub(super) fn replay_all(
+    store: &Store,
+    commits: &[Visited],
+    is_whole: bool,
+    progress: Option<&dyn Fn(usize, usize)>,
+) -> Result<Vec<Audited>, Error> {
     // An audit trusts git alone, so it does not use the validation cache of the clone.
     let validations = ValidationCache::default();
     let read = ReadOnce::default();
@@ -105,6 +115,7 @@ pub(super) fn replay_all(store: &Store, commits: &[Visited], is_whole: bool) -> 
         let helpers: Vec<_> = (1..=helpers).filter_map(start).collect();
         let (mut changes, mut next, mut done) = (Vec::new(), 0, BTreeMap::new());
         while let Some(number) = sections.next(0) {
+            progress.inspect(|told| told((pieces.len() - sections.left() - 1) * PIECE, commits.len()));
             if number == next {
                 let found = replay(store, &archive, &validations, pieces[number]);
                 changes.extend(found.inspect_err(|_| sections.drop_all())?);

@@ -1,7 +1,7 @@
 //! A directory by its handle: what is created, replaced or removed through it is in this very directory, even
 //! if someone replaces the directories of its path by links meanwhile. No link is followed.
 
-use rustix::fs::{AtFlags, Dir, Mode, OFlags, linkat, mkdirat, openat, renameat, unlinkat};
+use rustix::fs::{Access, AtFlags, Dir, Mode, OFlags, access, linkat, mkdirat, openat, renameat, unlinkat};
 use rustix::io::Errno;
 use std::ffi::{OsStr, OsString};
 use std::fs::{File, Permissions};
@@ -21,6 +21,13 @@ pub struct Directory {
     handle: OwnedFd,
     /// The path by which it was opened.
     path: PathBuf,
+}
+
+/// Asks whether this process may read a file, or list and enter a directory, without opening it. Returns an error
+/// if it may not.
+pub fn permitted(path: &Path) -> io::Result<()> {
+    let wanted = if path.is_dir() { Access::READ_OK | Access::EXEC_OK } else { Access::READ_OK };
+    Ok(access(path, wanted)?)
 }
 
 impl Directory {

@@ -1,10 +1,8 @@
 //! Finds the repository: the one around a directory, or the one that the environment names.
 
 use super::{Error, IndexGate};
-use crate::scan::io_error;
+use crate::scan::{io_error, permitted};
 use git2::{ErrorCode, Repository, RepositoryOpenFlags};
-use rustix::fs::{Access, access};
-use rustix::io::Errno;
 use std::ffi::OsStr;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -119,9 +117,8 @@ pub(super) fn allow_reftable() {
 /// The nearest `.git` around a directory, if permissions forbid to read it. Opens nothing, because it may be a FIFO.
 fn unreadable(start: &Path) -> Option<(PathBuf, io::Error)> {
     let git = start.ancestors().map(|above| above.join(".git")).find(|git| git.symlink_metadata().is_ok())?;
-    let wanted = if git.is_dir() { Access::READ_OK | Access::EXEC_OK } else { Access::READ_OK };
-    let denied = access(&git, wanted).err().filter(|error| *error == Errno::ACCESS)?;
-    Some((git, denied.into()))
+    let error = permitted(&git).err().filter(|error| error.kind() == io::ErrorKind::PermissionDenied)?;
+    Some((git, error))
 }
 
 /// Refuses a start directory outside the work tree, as git does.

@@ -1,15 +1,19 @@
 //! Counters of expensive work, incremented where it is done.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 
 /// The counters of one workspace. They are always on, because an increment is cheap.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub struct Costs {
     looks: Cell<u64>,
     reads: Cell<u64>,
     bytes: Cell<u64>,
     evaluations: Cell<u64>,
+    on_look: RefCell<Option<OnLook>>,
 }
+
+/// Receives the number of looks so far.
+type OnLook = Box<dyn Fn(u64) + Send>;
 
 /// How often work was done since the workspace was opened.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -33,6 +37,13 @@ pub struct Counted {
 impl Costs {
     pub(super) fn looked(&self) {
         self.looks.set(self.looks.get() + 1);
+        if let Some(told) = &*self.on_look.borrow() {
+            told(self.looks.get());
+        }
+    }
+
+    pub(super) fn tell_looks(&self, told: OnLook) {
+        *self.on_look.borrow_mut() = Some(told);
     }
 
     /// A file of a task was read, so many bytes of it.

@@ -125,6 +125,11 @@ impl Workspace {
         matches!(self.at, At::WorkDir)
     }
 
+    /// Calls `told` after each look with the number of looks so far.
+    pub fn tell_looks(&self, told: impl Fn(u64) + Send + 'static) {
+        self.costs.tell_looks(Box::new(told));
+    }
+
     /// Waits this long for the locks of other processes when something is recorded, and for an open `git
     /// commit`. By default each has its own, shorter time.
     pub fn wait_for_locks(&mut self, wait: Period) {

@@ -6,7 +6,7 @@ use crate::terminal::Terminal;
 /// What a command shows at a terminal, line by line.
 fn at_terminal(world: &World, arguments: &[&str]) -> Vec<String> {
     let mut command = world.orch_command(arguments);
-    command.env("TERM", "xterm").env("NO_COLOR", "1");
+    command.env("TERM", "xterm").env("NO_COLOR", "1").env("ORCH_PAGER", "cat");
     let (code, shown) = Terminal::session(command, &[]);
     assert_eq!(code, Some(0), "{shown}");
     let lines: Vec<String> = shown.lines().map(|line| line.trim_end().to_owned()).collect();

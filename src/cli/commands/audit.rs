@@ -3,6 +3,7 @@
 use super::check::{Form, form, print};
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use crate::base::{Code, Patterns};
+use crate::cli::progress::WorkProgress;
 use crate::decide::Standing;
 use crate::history;
 use crate::history::{AuditScope, Checked};
@@ -44,7 +45,12 @@ pub struct AuditArgs {
 
 pub fn run(args: &AuditArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
     let workspace = context.bare_workspace()?;
-    let scope = AuditScope { range: args.range.as_deref(), since: args.since.as_deref(), also: &args.also };
+    let progress = WorkProgress::new(ui);
+    let replayed =
+        |done: usize, total: usize| progress.tell(|| format!("replayed {done} of {total} commits"));
+    let progress: Option<&dyn Fn(usize, usize)> = (!context.global.json).then_some(&replayed);
+    let scope =
+        AuditScope { range: args.range.as_deref(), since: args.since.as_deref(), also: &args.also, progress };
     let patterns = patterns(&args.task)?;
     let report = report(&workspace, scope)?.of_tasks(|id| patterns.is_empty() || patterns.matches(id));
     match form(args.format, context)? {

@@ -94,6 +94,7 @@ fn check(args: &CheckArgs, context: &Context, ui: &Ui) -> Result<Checked, Failur
         [] => workspace.survey()?,
         names => (report::named(&workspace, names)?, Vec::new()),
     };
+    context.show_looks(&workspace, Some(tasks.len()), ui);
     let mut checked = Checker::new(&workspace, &context.caller).tasks(&tasks)?;
     checked.findings.splice(0..0, report::duplicates(&tasks));
     checked.findings.extend(misnamed);

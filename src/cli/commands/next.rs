@@ -74,6 +74,7 @@ fn several(
     }
     let may = |transition: &Transition| !transition.by_human;
     let plan = AdvancePlan { may: &may, once: true, own: false, dry_run: args.dry_run, adopt: &|_| false };
+    context.show_looks(workspace, None, ui);
     let outcomes = context.writer(workspace).advance(tasks, &plan)?.into_iter();
     let done: Vec<Applied> = outcomes
         .filter_map(|outcome| match outcome {

@@ -39,6 +39,7 @@ pub fn run(args: &StatusArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fa
         true => workspace.survey()?,
         false => report::named_or_all(&workspace, &args.tasks)?,
     };
+    context.show_looks(&workspace, Some(tasks.len()), ui);
     let (judged, mut problems) = report::judge_all(&workspace, &tasks);
     problems.extend(misnamed);
     let outside = workspace.outside_git();

@@ -59,6 +59,7 @@ pub fn run(args: &SuggestArgs, context: &Context, ui: &Ui) -> Result<ExitCode, F
     if args.wait {
         return wait(&workspace, args, context, ui);
     }
+    context.show_looks(&workspace, None, ui);
     let answer = answer(&workspace, args)?;
     tell(&answer, args, context, ui)?;
     Ok(answer.exit(args))

@@ -50,6 +50,7 @@ pub fn run(args: &WatchArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fai
 
 /// Evaluates all tasks once and applies what is due.
 fn once(workspace: Workspace, args: &WatchArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
+    context.show_looks(&workspace, None, ui);
     let mut watching = Watching::new(workspace, context.caller.clone(), args.dry_run);
     let mut code = ExitCode::Fine;
     for effect in watching.step(WatchEvent::Start) {

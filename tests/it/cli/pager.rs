@@ -77,3 +77,25 @@ fn orch_waits_for_its_pager_through_an_interrupt() {
     assert_eq!(terminal.ends(), Some(0));
     assert!(world.read("paged").contains("# for several tasks"));
 }
+
+/// A filter makes each look slow.
+#[test]
+fn long_work_shows_how_far_it_is_and_leaves_no_trace() {
+    let world = World::ready();
+    world.git(&["config", "filter.slow.clean", "sleep 0.15; cat"]);
+    world.write(".gitattributes", "plan.json filter=slow\n");
+    world.commit("A slow filter");
+    for number in 1..=6 {
+        let task = format!("t-{number}");
+        world.orch(&["new", &task]).succeeds();
+        world.plan(&task, 1);
+    }
+    let (code, slow) = shown(&world, &["status"], &[]);
+    assert_eq!(code, Some(0));
+    assert!(slow.contains("of 6 tasks"), "{slow}");
+    let after = slow.rsplit("\u{1b}[2K").next().expect("text");
+    assert!(after.starts_with("6 tasks: 6 planning") && !after.contains("looked at"), "{after}");
+    for arguments in [&["status", "--quiet"][..], &["status", "--json"]] {
+        assert!(!shown(&world, arguments, &[]).1.contains("looked at"), "{arguments:?}");
+    }
+}

@@ -125,14 +125,14 @@ fn say(send: &Sender<Shown>, waiting: &AtomicUsize, shown: Shown) {
 /// Prints until every sender is gone.
 fn write(ui: &Ui, receive: &Receiver<Shown>, waiting: &AtomicUsize) {
     for shown in receive {
-        if !matches!(shown, Shown::Passing(_)) {
-            ui.passed();
-        }
         match shown {
             Shown::Passing(text) => ui.passing(&text),
             Shown::Status(text) => ui.status(&text),
             Shown::Problem(text) => ui.problem(&text),
-            Shown::End(told) => drop(told.send(())),
+            Shown::End(told) => {
+                ui.passed();
+                let _ = told.send(());
+            }
         }
         waiting.fetch_sub(1, Ordering::SeqCst);
     }
