@@ -164,12 +164,12 @@ pub fn wait_for<T, E: From<Error>>(
     mut news: impl FnMut() -> Result<Option<T>, E>,
 ) -> Result<Waited<T>, E> {
     let mut watcher = listen(workspace, false)?;
-    let mut head = workspace.head();
+    let mut head = workspace.head()?;
     begin()?;
     loop {
         let left = until.map_or(IDLE, |until| until.saturating_duration_since(Instant::now()));
         let Some(signals) = watcher.next(left) else { return Ok(Waited::Stopped) };
-        let moved = std::mem::replace(&mut head, workspace.head()) != head;
+        let moved = std::mem::replace(&mut head, workspace.head()?) != head;
         let is_news = |signal: &WatchSignal| match signal {
             WatchSignal::Failed(_) => false,
             WatchSignal::Head => moved,

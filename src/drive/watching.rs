@@ -182,8 +182,10 @@ impl Watching {
     pub fn take(&mut self, events: Vec<WatchEvent>) -> Vec<WatchEffect> {
         let looks = |event: &WatchEvent| !matches!(event, WatchEvent::Trouble(_));
         let is_needed = events.iter().any(looks);
-        let head = if is_needed { self.workspace.present_head() } else { None };
-        events.into_iter().flat_map(|event| self.take_one(event, &head)).collect()
+        let head = if is_needed { self.workspace.present_head() } else { Ok(None) };
+        let (head, unread) = head.map_or_else(|error| (None, Some(trouble(&error))), |head| (head, None));
+        let taken = events.into_iter().flat_map(|event| self.take_one(event, &head));
+        unread.into_iter().chain(taken).collect()
     }
 
     fn take_one(&mut self, event: WatchEvent, head: &Option<Head>) -> Vec<WatchEffect> {

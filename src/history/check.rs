@@ -124,7 +124,7 @@ impl<'w> Checker<'w> {
         checked.add(setting.findings.iter().cloned(), &after);
         let is_ours = |path: &&RepoPath| compared.bases().iter().any(|base| path.below(base).is_some());
         checked.add(index.unmerged().iter().filter(is_ours).map(unmerged_finding), &after);
-        let branch = self.workspace.branch();
+        let branch = self.workspace.branch()?;
         let owner = ChangeOwner { message, branch: branch.as_deref(), caller: self.caller };
         let mut sides = SideCache::new(store, &archive);
         self.check_compared(&compared, &owner, None, &mut sides, &mut checked)?;
@@ -139,7 +139,7 @@ impl<'w> Checker<'w> {
     pub fn revision(&self, revision: &str) -> Result<Checked, Error> {
         let store = self.workspace.repository_or_refuse()?;
         let commit = store.visit(store.resolve(revision)?)?;
-        self.check_commits(store, &[commit], self.workspace.branch().as_deref(), false)
+        self.check_commits(store, &[commit], self.workspace.branch()?.as_deref(), false)
     }
 
     /// Checks every commit of a range against its parents.
@@ -153,7 +153,7 @@ impl<'w> Checker<'w> {
         self.check_commits(
             store,
             &store.commits(&range)?,
-            self.workspace.branch().as_deref(),
+            self.workspace.branch()?.as_deref(),
             range.from.is_none(),
         )
     }

@@ -1,10 +1,12 @@
 //! Finds the repository: the one around a directory, or the one that the environment names.
 
-use super::{Error, IndexGate};
+use super::{Error, IndexGate, durable};
+use crate::base::Code;
 use crate::scan::{io_error, permitted};
 use git2::{ErrorCode, Repository, RepositoryOpenFlags};
 use std::ffi::OsStr;
 use std::io;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Once;
 
@@ -15,6 +17,10 @@ pub struct Environment {
     pub git_dir: Option<PathBuf>,
     /// `GIT_WORK_TREE`: the root of the work tree.
     pub work_tree: Option<PathBuf>,
+    /// `GIT_CEILING_DIRECTORIES`: the directories that the search for a repository does not reach.
+    pub ceilings: Vec<PathBuf>,
+    /// `GIT_DISCOVERY_ACROSS_FILESYSTEM`: whether the search leaves the file system where it began.
+    pub crosses_devices: bool,
     /// `GIT_INDEX_FILE`: the index that a hook has to check.
     pub index_file: Option<PathBuf>,
     /// Whether the environment contains settings, as `git -c` passes them.
@@ -31,6 +37,8 @@ impl Environment {
         Self {
             git_dir: given("GIT_DIR").map(PathBuf::from),
             work_tree: given("GIT_WORK_TREE").map(PathBuf::from),
+            ceilings: given("GIT_CEILING_DIRECTORIES").map(|list| ceilings(&list)).unwrap_or_default(),
+            crosses_devices: given("GIT_DISCOVERY_ACROSS_FILESYSTEM").is_some_and(|value| is_true(&value)),
             index_file: given("GIT_INDEX_FILE").map(PathBuf::from),
             has_settings: given("GIT_CONFIG_COUNT").or_else(|| given("GIT_CONFIG_PARAMETERS")).is_some(),
             index_gate: IndexGate::default(),
@@ -46,12 +54,13 @@ impl Environment {
 
     /// Opens the repository for the directory `start`; `None` outside git.
     ///
-    /// Returns an error if `GIT_DIR` and `start` belong to two different repositories.
+    /// Returns an error if `GIT_DIR` and `start` belong to two different repositories, or if the nearest `.git`
+    /// cannot be opened.
     pub(super) fn open(&self, start: &Path) -> Result<Option<Repository>, Error> {
         let around = self.opened(start, RepositoryOpenFlags::empty())?;
         // git passes its hooks a path relative to the root; from a subdirectory that path does not exist.
         let Some(named) = self.git_dir.as_deref().filter(|named| around.is_none() || named.exists()) else {
-            return Ok(around);
+            return self.nearest(start, around);
         };
         let exactly = RepositoryOpenFlags::NO_SEARCH | RepositoryOpenFlags::NO_DOTGIT;
         let Some(repo) = self.opened(named, exactly)? else {
@@ -76,6 +85,38 @@ impl Environment {
         }
     }
 
+    /// The repository of the nearest `.git` at or above `start`, or `found` if there is none or `found` is nearer.
+    ///
+    /// libgit2 passes by a `.git` that is damaged or that it cannot read, and takes an outer repository or none.
+    /// Returns an error in its place, because a move would be recorded elsewhere or nowhere.
+    fn nearest(&self, start: &Path, found: Option<Repository>) -> Result<Option<Repository>, Error> {
+        let Some((directory, git)) = self.nearest_git(start)? else { return Ok(found) };
+        if found.as_ref().is_some_and(|found| found.path().starts_with(directory)) {
+            return Ok(found);
+        }
+        self.opened(directory, RepositoryOpenFlags::NO_SEARCH)?.map(Some).ok_or_else(|| unopened(&git))
+    }
+
+    /// The nearest `.git` at or above `start`, with its directory, as far as git searches. Returns an error if it
+    /// is unknown whether there is one.
+    fn nearest_git<'p>(&self, start: &'p Path) -> Result<Option<(&'p Path, PathBuf)>, Error> {
+        let device = |path: &Path| path.metadata().map(|metadata| metadata.dev()).ok();
+        let is_within = |above: &&Path| {
+            *above == start
+                || (!self.ceilings.iter().any(|ceiling| ceiling == above)
+                    && (self.crosses_devices || device(above) == device(start)))
+        };
+        for above in start.ancestors().take_while(is_within) {
+            let git = above.join(".git");
+            match git.symlink_metadata() {
+                Ok(_) => return Ok(Some((above, git))),
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                Err(source) => return Err(io_error(&git, source)),
+            }
+        }
+        Ok(None)
+    }
+
     fn opened(&self, path: &Path, flags: RepositoryOpenFlags) -> Result<Option<Repository>, Error> {
         // libgit2 resolves a relative work tree against the git directory, so it must not read the variable.
         let bare =
@@ -84,10 +125,7 @@ impl Environment {
         allow_reftable();
         let repo = match Repository::open_ext(path, flags, std::iter::empty::<&OsStr>()) {
             Ok(repo) => repo,
-            // libgit2 takes a `.git` that it may not read for none.
-            Err(error) if error.code() == ErrorCode::NotFound => {
-                return unreadable(path).map_or(Ok(None), |(place, source)| Err(io_error(&place, source)));
-            }
+            Err(error) if error.code() == ErrorCode::NotFound => return Ok(None),
             Err(error) => return Err(super::error::opening(path, error)),
         };
         if let Some(place) = &self.work_tree {
@@ -114,11 +152,41 @@ pub(super) fn allow_reftable() {
     });
 }
 
-/// The nearest `.git` around a directory, if permissions forbid to read it. Opens nothing, because it may be a FIFO.
-fn unreadable(start: &Path) -> Option<(PathBuf, io::Error)> {
-    let git = start.ancestors().map(|above| above.join(".git")).find(|git| git.symlink_metadata().is_ok())?;
-    let error = permitted(&git).err().filter(|error| error.kind() == io::ErrorKind::PermissionDenied)?;
-    Some((git, error))
+/// Why a `.git` cannot be opened. Opens no file whose kind is not known, because it may be a FIFO.
+fn unopened(git: &Path) -> Error {
+    let parts = ["HEAD", "objects", "refs"].map(|part| git.join(part));
+    let kind = match git.metadata() {
+        Err(source) => return io_error(git, source),
+        Ok(metadata) => metadata.file_type(),
+    };
+    let places = std::iter::once(git).chain(parts.iter().map(PathBuf::as_path).filter(|_| kind.is_dir()));
+    for place in places {
+        if let Err(source) = place.metadata().and_then(|_| permitted(place)) {
+            let is_missing = source.kind() == io::ErrorKind::NotFound;
+            let error = io_error(place, source);
+            let hint = format!("restore it, or remove {} if it is no repository", git.display());
+            return if is_missing { error.with_hint(hint) } else { error };
+        }
+    }
+    let why = match durable::read_regular(git) {
+        Some(text) => {
+            format!("cannot open the repository that it names: {}", String::from_utf8_lossy(&text).trim())
+        }
+        None if kind.is_dir() => "cannot open this repository".to_owned(),
+        None => "neither a directory nor a file".to_owned(),
+    };
+    Error::new(Code::Git, format!("{}: {why}", git.display()))
+}
+
+/// Whether git takes this value of a setting for true.
+fn is_true(value: &str) -> bool {
+    !["false", "no", "off", "0"].contains(&value.to_ascii_lowercase().as_str())
+}
+
+/// The absolute paths of a list as in `PATH`, without links.
+fn ceilings(list: &str) -> Vec<PathBuf> {
+    let absolute = std::env::split_paths(list).filter(|path| path.is_absolute());
+    absolute.map(|path| path.canonicalize().unwrap_or(path)).collect()
 }
 
 /// Refuses a start directory outside the work tree, as git does.

@@ -331,7 +331,7 @@ impl Workspace {
             found.map(|commit| commit.short())
         };
         let is_file = |path: &RepoPath| path.under(&self.root).is_file();
-        let head = || self.store.as_ref()?.head().ok()?.commit;
+        let head = || self.head().map_err(|error| fault.replace(Some(error))).ok().flatten();
         let circumstances = Circumstances {
             untracked,
             past,

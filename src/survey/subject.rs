@@ -9,10 +9,9 @@ use crate::view::{Repository, Subject};
 use std::path::PathBuf;
 
 impl Workspace {
-    /// The repository as outputs describe it.
-    #[must_use]
-    pub fn repository(&self) -> Repository {
-        self.repository_under(self.store.as_ref().and_then(|store| store.head().ok()))
+    /// The repository as outputs describe it. Returns an error if HEAD cannot be read.
+    pub fn repository(&self) -> Result<Repository, Error> {
+        Ok(self.repository_under(self.present_head()?))
     }
 
     /// Like [`Workspace::repository`], with HEAD already read.

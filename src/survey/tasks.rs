@@ -4,7 +4,7 @@ use super::{Error, Workspace};
 use crate::base::{Code, Diagnostic, Digest, InvalidPath, RepoPath, TaskId, TaskPlace, WorkflowName};
 use crate::config::Root;
 use crate::record::{STATE_FILE, SUGGESTION_FILE, TRANSCRIPT_FILE};
-use crate::store::Head;
+use crate::store::{Head, Store};
 
 /// A task and its location.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -122,7 +122,7 @@ impl Workspace {
         }
         let mut tasks = self.tasks()?;
         tasks.retain(|task| !task.id.is_archived());
-        if let Some(task) = self.branch().and_then(|branch| self.task_of_branch(&tasks, &branch)) {
+        if let Some(task) = self.branch()?.and_then(|branch| self.task_of_branch(&tasks, &branch)) {
             return Ok(task.clone());
         }
         let mut meant = tasks.into_iter().filter(is_meant);
@@ -143,7 +143,7 @@ impl Workspace {
     /// error if the task cannot be read.
     pub fn open_task_of_branch(&self) -> Result<Option<TaskRef>, Error> {
         let pattern = &self.setting.config.git.task_branch;
-        let Some(id) = self.branch().and_then(|branch| pattern.task(&branch)) else { return Ok(None) };
+        let Some(id) = self.branch()?.and_then(|branch| pattern.task(&branch)) else { return Ok(None) };
         let Some(task) = self.snapshot(|snapshot| snapshot.task_named(&id))? else { return Ok(None) };
         let is_open = !self.look(&task)?.decision.is_done();
         Ok(is_open.then_some(task))
@@ -156,22 +156,19 @@ impl Workspace {
         names.into_iter().flatten().find_map(|name| tasks.iter().find(|task| task.id.as_str() == name))
     }
 
-    /// The name of the current branch without `refs/heads/`.
-    #[must_use]
-    pub fn branch(&self) -> Option<String> {
-        self.store.as_ref()?.head().ok()?.branch_name().map(str::to_owned)
+    /// The name of the current branch without `refs/heads/`. Returns an error if HEAD cannot be read.
+    pub fn branch(&self) -> Result<Option<String>, Error> {
+        Ok(self.present_head()?.as_ref().and_then(Head::branch_name).map(str::to_owned))
     }
 
-    /// HEAD; `None` outside git, and if it cannot be read.
-    #[must_use]
-    pub(crate) fn present_head(&self) -> Option<Head> {
-        self.store.as_ref()?.head().ok()
+    /// HEAD; `None` outside git. Returns an error if it cannot be read.
+    pub(crate) fn present_head(&self) -> Result<Option<Head>, Error> {
+        self.store.as_ref().map(Store::head).transpose()
     }
 
-    /// The commit of HEAD, if there is one.
-    #[must_use]
-    pub fn head(&self) -> Option<Digest> {
-        self.store.as_ref()?.head().ok()?.commit
+    /// The commit of HEAD, if there is one. Returns an error if HEAD cannot be read.
+    pub fn head(&self) -> Result<Option<Digest>, Error> {
+        Ok(self.present_head()?.and_then(|head| head.commit))
     }
 
     /// The task that contains a file or directory.

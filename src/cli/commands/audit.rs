@@ -87,5 +87,5 @@ pub(super) fn report(workspace: &Workspace, scope: AuditScope<'_>) -> Result<Aud
             change.acknowledged.clone(),
         )
     });
-    Ok(AuditReport::new(workspace.repository(), audit.commits, changes.collect()))
+    Ok(AuditReport::new(workspace.repository()?, audit.commits, changes.collect()))
 }

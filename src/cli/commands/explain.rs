@@ -27,7 +27,7 @@ pub fn run(args: &ExplainArgs, context: &Context, ui: &Ui) -> Result<ExitCode, F
     };
     let judged = tasks.iter().map(|task| workspace.look(task)).collect::<Result<Vec<_>, _>>()?;
     let subjects = report::subjects(&workspace, &judged)?;
-    let explanations = Explanations::new(workspace.repository(), &subjects);
+    let explanations = Explanations::new(workspace.repository()?, &subjects);
     if context.global.json {
         ui.document(&explanations)?;
     } else {

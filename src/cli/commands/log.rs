@@ -29,7 +29,7 @@ pub fn run(args: &LogArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failu
         }
     }
     entries.sort_by(|(a, left), (b, right)| (a, &left.task, left.seq).cmp(&(b, &right.task, right.seq)));
-    let log = Log::new(workspace.repository(), entries.into_iter().map(|(_, entry)| entry).collect());
+    let log = Log::new(workspace.repository()?, entries.into_iter().map(|(_, entry)| entry).collect());
     if context.global.json {
         ui.document(&log)?;
     } else {

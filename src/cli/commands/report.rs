@@ -154,7 +154,7 @@ pub(super) fn applied_to_several(
         }
     }
     if context.global.json {
-        ui.document(&Transitions::new(workspace.repository(), !dry_run, lines, &notes))?;
+        ui.document(&Transitions::new(workspace.repository()?, !dry_run, lines, &notes))?;
         return Ok(());
     }
     for line in &lines {

@@ -65,7 +65,7 @@ pub fn run(args: &ResolveArgs, context: &Context, ui: &Ui) -> Result<ExitCode, F
         }
     }
     let is_whole = rows.is_empty();
-    let mut answer = Resolutions::new(workspace.repository(), rows);
+    let mut answer = Resolutions::new(workspace.repository()?, rows);
     let operation = context.writer(&workspace).operation()?;
     answer.next = operation.map(|operation| operation.next.split(' ').map(str::to_owned).collect());
     answer.blocked |= context.writer(&workspace).is_unmerged()?;

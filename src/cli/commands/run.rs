@@ -151,7 +151,7 @@ fn finish(
     let options: Vec<Vec<String>> =
         end.judged.decision.options.iter().map(|option| option.argv.clone()).collect();
     let report = RunReport {
-        repository: workspace.repository(),
+        repository: workspace.repository()?,
         task: TaskView::of(&end.judged.decision, end.judged.title(), &end.judged.observed.facts.shown()),
         run: Some(end.run.clone()).filter(|run| !run.is_empty()),
         ending: (!goes_on).then_some(end.ending),

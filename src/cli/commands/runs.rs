@@ -22,7 +22,7 @@ pub fn run(args: &RunsArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fail
         ui.problem(&problem.to_string());
     }
     let shown = known.iter().filter(|run| !args.open || run.run.ended().is_none());
-    let runs = Runs::new(workspace.repository(), shown.map(line).collect());
+    let runs = Runs::new(workspace.repository()?, shown.map(line).collect());
     if context.global.json {
         ui.document(&runs)?;
     } else {

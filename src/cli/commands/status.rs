@@ -47,7 +47,7 @@ pub fn run(args: &StatusArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fa
     let mut subjects = report::subjects(&workspace, &judged)?;
     args.are_known(&subjects)?;
     subjects.retain(|subject| args.selects(subject));
-    let status = Status::new(workspace.repository(), &subjects, &problems);
+    let status = Status::new(workspace.repository()?, &subjects, &problems);
     if context.global.json {
         ui.document(&status)?;
     } else if tasks.is_empty() && problems.is_empty() {

@@ -120,7 +120,7 @@ fn answer(workspace: &Workspace, args: &SuggestArgs) -> Result<Answer, Failure> 
     let kept: Vec<view::Subject<'_>> = subjects.into_iter().filter(wanted).collect();
     let default = (!named).then_some(LIMIT);
     let limit = args.limit.and_then(|limit| usize::try_from(limit).ok()).or(default);
-    let envelope = Suggestions::new(workspace.repository(), &kept, limit, &problems);
+    let envelope = Suggestions::new(workspace.repository()?, &kept, limit, &problems);
     Ok(Answer { envelope, nothing, problems })
 }
 

@@ -1,6 +1,7 @@
 //! Tests of the store against git itself.
 
 mod against_git;
+mod discovery;
 mod formats;
 
 use super::index::IndexChange;

@@ -131,6 +131,31 @@ fn a_git_directory_that_cannot_be_read_is_no_missing_one() {
     world.orch(&["status"]).succeeds();
 }
 
+#[test]
+fn a_damaged_repository_is_told_and_nothing_moves() {
+    let world = World::ready();
+    world.orch(&["new", "t"]).succeeds();
+    world.plan("t", 1);
+    let record = world.read("tasks/t/state.json");
+    let head = world.read(".git/HEAD");
+    world.remove(".git/HEAD");
+    for arguments in [&["next", "t"][..], &["suggest", "t"], &["next", "t", "--override", "because"]] {
+        world.orch(arguments).ends(70).reports(".git/HEAD: No such file");
+    }
+    assert_eq!(world.read("tasks/t/state.json"), record);
+    world.write(".git/HEAD", &head);
+    let commit = world.read(".git/refs/heads/main");
+    world.write(".git/refs/heads/main", "garbage\n");
+    for arguments in
+        [&["suggest", "t", "--json"][..], &["status", "--json"], &["explain", "t"], &["next", "t"]]
+    {
+        world.orch(arguments).ends(70);
+    }
+    assert_eq!(world.read("tasks/t/state.json"), record);
+    world.write(".git/refs/heads/main", &commit);
+    world.orch(&["next", "t"]).succeeds();
+}
+
 /// Runs a shell script where it may mount; `None` where nobody may.
 fn apart(world: &World, script: &str) -> Option<Ended> {
     let mut probe = world.command("unshare");

@@ -126,7 +126,7 @@ impl<'a> Stage<'a> {
         let workspace = self.workspace()?;
         let judged = workspace.look(&workspace.task(TASK)?)?;
         let subjects = report::subjects(&workspace, std::slice::from_ref(&judged))?;
-        let text = Explanations::new(workspace.repository(), &subjects).text(Paint::PLAIN, self.ui.width);
+        let text = Explanations::new(workspace.repository()?, &subjects).text(Paint::PLAIN, self.ui.width);
         let ours = |line: &&str| !line.contains(&format!(". {rule}:"));
         let mut lines = text.lines().skip_while(ours);
         self.say("  …")?;
