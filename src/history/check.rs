@@ -401,10 +401,19 @@ fn record_finding(
             command(&[&restore, put_back.as_slice()].concat())
         }
     };
+    let hint = match commit {
+        // To revert a merge takes back the other branch as a whole.
+        Some(_) if compared.befores.len() > 1 => {
+            let join = command(&["orch", "resolve", task.id.as_str()]);
+            format!(
+                "merge again and join both records: {join}; or acknowledge the commit in {}",
+                config::FILE
+            )
+        }
+        _ => format!("let orch move the task; to put its record back: {hint}"),
+    };
     let place = record.first().map(Place::file).unwrap_or_default();
-    Diagnostic::error(code, message)
-        .at(place)
-        .hint(format!("let orch move the task; to put its record back: {hint}"))
+    Diagnostic::error(code, message).at(place).hint(hint)
 }
 
 fn unmerged_finding(path: &RepoPath) -> Diagnostic {

@@ -6,7 +6,7 @@ use crate::decide::{HistoryEntry, Kind, Recorded, State};
 use crate::record::LogEvent;
 use crate::scan::FileSet;
 use crate::survey::snapshot::Snapshot;
-use crate::survey::{CodeAt, Loaded, TaskRef};
+use crate::survey::{CodeAt, Error, Loaded, TaskRef};
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
@@ -57,6 +57,11 @@ pub(super) struct NewSteps<'a> {
     /// The code of the commit itself.
     pub own_code: CodeAt<'a>,
     pub archive: &'a Archive<'a>,
+    /// The ids under which the task was recorded before its directory was moved without `orch rename`, by
+    /// commits that are not in this history.
+    pub moved_from: Vec<TaskId>,
+    /// Whether no side has a log of the task.
+    pub is_new_task: bool,
     /// The events, each after the events that it follows.
     pub steps: Vec<NewStep>,
     /// The files of the task after each derived step; `None` for the files of the commit.
@@ -129,18 +134,56 @@ impl NewSteps<'_> {
         settings.find_map(|setting| self.archive.workflow(setting, named.name.as_str(), named.digest))
     }
 
-    /// The task under the id that it had at a step: a later step may have renamed it.
+    /// The task under the id that it had at a step: a later step may have renamed it, or git moved it.
     pub(super) fn task_then(&self, step: &NewStep) -> TaskRef {
-        let own = Some(self.task.id.as_str());
-        let is_renamed = |later: &NewStep| {
+        let Some(id) = self.other_id(step) else { return self.task.clone() };
+        let is_former = self.moved_from.contains(&id) || self.is_renamed_after(step);
+        if is_former { self.task.with_id(id) } else { self.task.clone() }
+    }
+
+    /// The id that a step recorded, if it is not that of the task.
+    fn other_id(&self, step: &NewStep) -> Option<TaskId> {
+        let recorded = step.state.task.as_deref().filter(|recorded| *recorded != self.task.id.as_str())?;
+        TaskId::new(recorded).ok()
+    }
+
+    /// Whether a step after this one renamed the task.
+    fn is_renamed_after(&self, step: &NewStep) -> bool {
+        self.steps.iter().any(|later| {
             later.entry().kind == Kind::Rename
                 && later.entry().seq > step.entry().seq
-                && later.state.task.as_deref() == own
-        };
-        let recorded = step.state.task.as_deref().filter(|recorded| Some(*recorded) != own);
-        let former = recorded.filter(|_| self.steps.iter().any(is_renamed));
-        let Some(Ok(id)) = former.map(TaskId::new) else { return self.task.clone() };
-        self.task.with_id(id)
+                && later.state.task.as_deref() == Some(self.task.id.as_str())
+        })
+    }
+
+    /// Whether a step was recorded before git moved the directory of the task.
+    pub(super) fn is_before_move(&self, step: &NewStep) -> bool {
+        self.other_id(step).is_some_and(|id| self.moved_from.contains(&id)) && !self.is_renamed_after(step)
+    }
+
+    /// Finds `moved_from`: the other ids that the steps record, except those of tasks that are still here and
+    /// those whose log in the history has one of these steps. The steps of such a task were copied.
+    pub(super) fn find_moves(&mut self) -> Result<(), Error> {
+        let mut recorded: BTreeMap<TaskId, HashSet<Digest>> = BTreeMap::new();
+        for step in self.steps.iter().filter(|step| !self.is_renamed_after(step)) {
+            if let Some(id) = self.other_id(step) {
+                recorded.entry(id).or_default().insert(step.event.id);
+            }
+        }
+        let pool = self.archive.logs();
+        for (id, steps) in recorded {
+            let Some(place) = self.after.place_of(self.task, &id) else { continue };
+            if self.after.task_at(place.directory())?.is_some() {
+                continue;
+            }
+            let copied = self.archive.log_before(self.parents, &place, |_, log| {
+                !pool.ids(&pool.read(log, None)).is_disjoint(&steps)
+            })?;
+            if copied.is_none() {
+                self.moved_from.push(id);
+            }
+        }
+        Ok(())
     }
 
     /// The new steps that lead to a step, and the step itself as the last.

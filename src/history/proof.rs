@@ -12,6 +12,7 @@ use crate::record::LogEvent;
 use crate::survey::snapshot::{Snapshot, first};
 use crate::survey::{Error, TaskRef};
 use serde_json::Value;
+use std::cell::RefCell;
 use std::collections::HashSet;
 use std::sync::Arc;
 
@@ -161,12 +162,6 @@ struct Proving<'a> {
     added: Vec<Digest>,
 }
 
-/// Appended to the reason of a merge that lacks the events of another side.
-const DROPPED: &str = "the merge drops the events of another side";
-
-/// The reason for a merge that drops events and whose record is not that of one side.
-const MERGED_AWAY: &str = "the merge drops events of a merged side";
-
 impl Proving<'_> {
     fn prove(&self) -> Result<Option<Proof>, Error> {
         if self.new.log.is_none() {
@@ -241,20 +236,21 @@ impl Proving<'_> {
             .then(|| Proof::bare(Standing::Restored, "state.json is the fold of transcript.jsonl again"))
     }
 
-    /// The verdict about a log that lost events: it may be that of an ancestor or continue one.
+    /// The verdict about a log that lost events: it may be that of an ancestor or continue one. A merge may not
+    /// lose any, because the other branch took these steps too; `orch resolve` chooses a side by an event.
     fn shrunk(&self) -> Result<Option<Proof>, Error> {
-        let is_merge = self.olds.len() > 1;
-        let pool = self.change.archive.logs();
-        let now = pool.ids(&self.log);
-        let is_one_side = self.old_logs.iter().any(|old| pool.ids(old) == now);
-        let dropped = |proof: Proof| Proof {
-            why: proof.why.map(|why| if is_merge { format!("{why}; {DROPPED}") } else { why }),
-            ..proof
-        };
-        if is_merge && !is_one_side {
-            return Ok(Some(Proof::forged(MERGED_AWAY)));
+        if self.olds.len() > 1 {
+            return Ok(Some(Proof::forged(self.merged_away())));
         }
-        Ok(Some(dropped(self.returned(Proof::forged(self.what_is_lost()))?)))
+        Ok(Some(self.returned(Proof::forged(format!(
+            "transcript.jsonl, which only grows, lost an event: {}",
+            self.what_is_lost()
+        )))?))
+    }
+
+    /// The reason for a merge whose record lacks events of a side.
+    fn merged_away(&self) -> String {
+        format!("the merge drops events of a merged side: {}", self.what_is_lost())
     }
 
     fn what_is_lost(&self) -> String {
@@ -267,8 +263,7 @@ impl Proving<'_> {
             1 => String::new(),
             many => format!(" and {} more", many - 1),
         };
-        let told = told.unwrap_or_default();
-        format!("transcript.jsonl, which only grows, lost an event: {told}{more}")
+        format!("{}{more}", told.unwrap_or_default())
     }
 
     /// Derives the events `added`, which follow `heads`.
@@ -283,12 +278,23 @@ impl Proving<'_> {
         // A step rests on the code of the parent commit.
         let own_code = after.code;
         let after = Snapshot { code: before.code, ..*after };
-        let (steps, held_after) = Default::default();
-        let mut replaying =
-            NewSteps { task, parents, befores, before: *before, after, own_code, archive, steps, held_after };
+        let mut replaying = NewSteps {
+            task,
+            parents,
+            befores,
+            before: *before,
+            after,
+            own_code,
+            archive,
+            moved_from: Vec::new(),
+            is_new_task: heads.is_empty(),
+            steps: Vec::new(),
+            held_after: RefCell::default(),
+        };
         if let Err(why) = replaying.read(added, heads, foreign) {
             return Ok(Proof::forged(why));
         }
+        replaying.find_moves()?;
         let proof = replaying.prove()?;
         let is_doubtful =
             proof.standing == Standing::Unverifiable || replaying.steps.iter().any(|step| step.is_aside);
@@ -359,7 +365,7 @@ impl Proving<'_> {
         let is_gone = after.source.list_task(&task.place)?.is_empty();
         let is_taken_over = self.olds.contains(&self.new);
         if self.olds.len() > 1 && !self.lost.is_empty() && !is_taken_over {
-            return Ok(Some(Proof::forged(MERGED_AWAY)));
+            return Ok(Some(Proof::forged(self.merged_away())));
         }
         let why = match (&self.new.state, &value) {
             (None, _) if is_gone || !had_log || self.lost.is_empty() => return Ok(None),

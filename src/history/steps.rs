@@ -10,7 +10,7 @@ use crate::decide::{
 use crate::scan::{Observed, Source};
 use crate::survey::code::{Told, code_out_of_reach, guesses, told};
 use crate::survey::snapshot::{Snapshot, first};
-use crate::survey::{Error, Loaded};
+use crate::survey::{CodeAt, Error, Loaded};
 use crate::workflow::{Artifact, Guard, Outcome, Workflow, is_tree_name};
 
 /// The maximum number of branches among which a person may have chosen.
@@ -22,7 +22,13 @@ impl NewSteps<'_> {
         let steps = (0..self.steps.len()).map(|index| {
             let event = &self.steps[index].event;
             let (id, workflow) = (Some(event.id), Some(event.workflow.clone()));
-            Ok(ProvenStep { event: id, workflow, ..self.one(index)? })
+            let mut step = ProvenStep { event: id, workflow, ..self.one(index)? };
+            if step.standing < Standing::Unverifiable && self.is_before_move(&self.steps[index]) {
+                let former = self.steps[index].state.task.as_deref().unwrap_or_default();
+                let why = format!("it was recorded as `{former}`, and no commit here moved that task");
+                (step.standing, step.why) = (Standing::Unverifiable, Some(why));
+            }
+            Ok(step)
         });
         Ok(Proof::of(steps.collect::<Result<Vec<_>, Error>>()?))
     }
@@ -279,6 +285,17 @@ impl NewSteps<'_> {
     }
 }
 
+/// The code with which a step is derived.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum StepCode {
+    /// That of the parent commit.
+    Parent,
+    /// That of the commit with the step.
+    Own,
+    /// None.
+    None,
+}
+
 /// The attempts to derive one step, and their results.
 struct Attempts<'t> {
     replaying: &'t NewSteps<'t>,
@@ -295,15 +312,33 @@ struct Attempts<'t> {
 
 impl Attempts<'_> {
     /// Derives the step from some files, with the code of the parent commit, or else that of its own commit,
-    /// which a squash makes.
+    /// which a squash makes, or else without code.
     fn on(&mut self, files: &dyn Source) -> Result<Option<ProvenStep>, Error> {
-        let proven = self.with_code_of(files, false)?;
+        let proven = self.with_code_of(files, StepCode::Parent)?;
         let is_certain = |proven: &ProvenStep| proven.standing < Standing::Unverifiable;
-        if proven.as_ref().is_some_and(is_certain) || !self.brings_code()? {
+        if proven.as_ref().is_some_and(is_certain) {
             return Ok(proven);
         }
-        let own = self.with_code_of(files, true)?.filter(is_certain);
-        Ok(own.or(proven))
+        let own = match self.brings_code()? {
+            true => self.with_code_of(files, StepCode::Own)?.filter(is_certain),
+            false => None,
+        };
+        match own.or(proven) {
+            None if self.replaying.is_new_task && self.told.is_empty() => self.without_code(files),
+            proven => Ok(proven),
+        }
+    }
+
+    /// Derives a step that names no code as it was recorded before there was a repository. Only the log of a
+    /// task that is new in its commit can contain such steps.
+    fn without_code(&mut self, files: &dyn Source) -> Result<Option<ProvenStep>, Error> {
+        let proven = self.by(files, &[], StepCode::None)?;
+        let why = "it was recorded where git had no code, for example before `git init`";
+        let unverifiable = |proven: ProvenStep| match proven.standing {
+            Standing::Forged => proven,
+            _ => ProvenStep { standing: Standing::Unverifiable, why: Some(why.to_owned()), ..proven },
+        };
+        Ok(proven.map(unverifiable))
     }
 
     /// Whether the step concerns code, and its commit changes code.
@@ -315,17 +350,22 @@ impl Attempts<'_> {
 
     /// Derives the step with the code of a commit, or else the code that the step recorded, or else code that
     /// it may have seen.
-    fn with_code_of(&mut self, files: &dyn Source, is_own: bool) -> Result<Option<ProvenStep>, Error> {
-        if let Some(proven) = self.by(files, &[], is_own)? {
+    fn with_code_of(&mut self, files: &dyn Source, code: StepCode) -> Result<Option<ProvenStep>, Error> {
+        if let Some(proven) = self.by(files, &[], code)? {
             return Ok(Some(proven));
         }
         let possible = std::iter::once(self.told).chain(self.guesses.chunks(1));
-        first(possible.filter(|told| !told.is_empty()), |told| self.by(files, told, is_own))
+        first(possible.filter(|told| !told.is_empty()), |told| self.by(files, told, code))
     }
 
-    fn by(&mut self, source: &dyn Source, told: &[Told], is_own: bool) -> Result<Option<ProvenStep>, Error> {
+    fn by(&mut self, source: &dyn Source, told: &[Told], of: StepCode) -> Result<Option<ProvenStep>, Error> {
         let (at, step) = (self.replaying, self.step);
-        let code = if is_own { at.own_code } else { at.after.code };
+        let is_own = of == StepCode::Own;
+        let code = match of {
+            StepCode::Parent => at.after.code,
+            StepCode::Own => at.own_code,
+            StepCode::None => CodeAt::Nowhere,
+        };
         let snapshot = Snapshot { source, code, ..at.after };
         let before = step.recorded();
         let task = at.task_then(step);

@@ -231,6 +231,75 @@ fn a_task_that_is_older_than_its_repository_is_adopted_and_never_forged() {
 }
 
 #[test]
+fn a_task_that_came_to_its_code_before_its_repository_is_unverifiable_and_never_forged() {
+    for by_hand in [false, true] {
+        let world = World::without_git();
+        world.orch(&["init"]).succeeds();
+        world.write("src/lib.rs", "pub fn a() {}\n");
+        world.orch(&["new", "t"]).succeeds();
+        world.walk_to("t", "codegen");
+        world.git(&["init", "-q", "-b", "main"]);
+        if by_hand {
+            world.commit("all");
+        } else {
+            world.git(&["add", "orch.toml", "system", "AGENTS.md", "src", "tasks/.gitignore"]);
+            world.git(&["commit", "-q", "-m", "Set up orch"]);
+            world.orch(&["new", "t"]).succeeds();
+        }
+        let change = last(&world, "unverifiable");
+        assert!(change["why"].as_str().expect("why").contains("before `git init`"), "{change:#}");
+        world.walk_to_from("t", "codegen", "done");
+        let found = standings(&world);
+        assert!(found.iter().skip(1).all(|standing| standing == "proven"), "{found:?}");
+    }
+    // A record in git says which code there was.
+    let world = started("plan_review");
+    skip(&world, "codegen", "plan-accepted");
+    world.plan_review("t", true, 1);
+    world.commit("without code");
+    last(&world, "forged");
+}
+
+#[test]
+fn a_directory_that_git_moved_is_not_forged_after_a_squash() {
+    let world = World::ready();
+    world.git(&["switch", "-q", "-c", "work"]);
+    world.orch(&["new", "k"]).succeeds();
+    world.walk_to("k", "plan_review");
+    world.git(&["mv", "tasks/k", "tasks/m"]);
+    world.commit("move");
+    world.plan_review("m", true, 1);
+    world.orch(&["next", "m"]).succeeds();
+    last(&world, "proven");
+    world.git(&["switch", "-q", "main"]);
+    world.git(&["merge", "-q", "--squash", "work"]);
+    world.git(&["commit", "-q", "-m", "squashed"]);
+    let change = last(&world, "unverifiable");
+    assert!(change["why"].as_str().expect("why").contains("it was recorded as `k`"), "{change:#}");
+    world.orch(&["check", "--range", "HEAD~1..HEAD"]).succeeds();
+    // A copy of a task that is here, or was, is forged.
+    world.git(&["switch", "-q", "work"]);
+    world.git(&["reset", "-q", "--hard", "HEAD~2"]);
+    for (id, stays) in [("c", true), ("d", false)] {
+        if !stays {
+            world.git(&["rm", "-qr", "tasks/k"]);
+            world.commit("remove");
+            world.git(&["checkout", "-q", "HEAD~2", "--", "tasks/k"]);
+        }
+        world.write(&format!("tasks/{id}/transcript.jsonl"), world.read("tasks/k/transcript.jsonl"));
+        world.write(&format!("tasks/{id}/planning/plan.json"), world.read("tasks/k/planning/plan.json"));
+        if !stays {
+            world.git(&["rm", "-qrf", "tasks/k"]);
+        }
+        world.commit("copy");
+        let copied = last(&world, "forged");
+        assert_eq!(copied["task"], id);
+        world.git(&["rm", "-qr", &format!("tasks/{id}")]);
+        world.commit("no copy");
+    }
+}
+
+#[test]
 fn a_state_of_another_tool_may_stay_behind_its_adoption() {
     let world = World::ready();
     let foreign = r#"{"phase": "codegen", "ticket": "A-1"}"#;

@@ -99,7 +99,7 @@ fn no_merge_drops_what_a_side_recorded() {
     world.git(&["commit", "-q", "-m", "Merge work"]);
     let audit = world.orch_json(&["audit"]);
     let last = audit["changes"].as_array().and_then(|changes| changes.last()).expect("a change");
-    assert_eq!(last["standing"], "unverifiable", "{audit:#}");
+    assert_eq!(last["standing"], "forged", "{audit:#}");
     assert!(last["why"].as_str().expect("a text").contains("drops"), "{audit:#}");
 
     // The record of a side that went on, and a step on top of it.
@@ -120,6 +120,28 @@ fn no_merge_drops_what_a_side_recorded() {
     world.git(&["rm", "-q", "--cached", "--", STATE, TRANSCRIPT]);
     world.git(&["commit", "-q", "-m", "Merge work"]);
     is_forged(&world);
+}
+
+#[test]
+fn a_merge_that_drops_the_send_back_of_a_branch_is_forged_until_it_is_acknowledged() {
+    let world = forked("plan_review", elsewhere, |world| {
+        world.plan_review("t", false, 1);
+        world.orch(&["next", "t"]).succeeds();
+    });
+    world.git(&["merge", "-q", "-s", "ours", "-m", "Merge work", "work"]);
+    let dropped = "the merge drops events of a merged side: regress to planning";
+    world.orch(&["audit"]).ends(1).says(dropped);
+    world.orch(&["check", "--range", "HEAD~1..HEAD"]).ends(1).says(dropped).says("orch resolve t");
+    world.orch(&["check", "--commit", "HEAD"]).ends(1).says(dropped);
+    let merge = world.git(&["rev-parse", "HEAD"]);
+    let merge = merge.trim();
+    let entry = format!(
+        "[[acknowledged]]\nforged = \"{merge}\"\ntask = \"t\"\nreason = \"The refusal was a mistake.\"\n"
+    );
+    world.write("orch.toml", format!("{}\n{entry}", world.read("orch.toml")));
+    world.commit("acknowledge the merge");
+    world.orch(&["audit"]).succeeds().says("The refusal was a mistake.");
+    world.orch(&["check", "--range", "HEAD~3..HEAD"]).succeeds();
 }
 
 #[test]
