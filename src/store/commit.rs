@@ -3,6 +3,7 @@
 use super::durable::Prepared;
 use super::index::{IndexChange, refuse_unmerged};
 use super::journal::{Journal, JournalFile, MovedPath, PlacedFile};
+use super::lock::IndexLock;
 use super::lock_wait::{LockWait, PATIENCE};
 use super::ref_tables::RefMove;
 use super::sign::Person;
@@ -92,6 +93,15 @@ pub struct Committed {
     pub left_staged: Vec<RepoPath>,
     /// Why files or index could not be updated, if so. The next command completes the update.
     pub unfinished: Option<String>,
+}
+
+/// A moved branch whose files are not in place yet.
+pub(super) struct Published<'s> {
+    /// The prepared files of the work tree.
+    prepared: Prepared,
+    left_staged: Vec<RepoPath>,
+    /// The lock of the index, if this process could keep it. `git commit -a` reads the work tree under this lock.
+    index: Option<IndexLock<'s>>,
 }
 
 /// Permission to commit: holds the lock; HEAD has not moved since it began.
@@ -197,14 +207,15 @@ impl<'s> Transaction<'s> {
                 tracing::warn!(error = error.logged(), "cannot take back an abandoned batch yet");
             }
         });
-        let (prepared, left_staged) = published?;
+        let mut published = published?;
+        let left_staged = std::mem::take(&mut published.left_staged);
         // The commits exist from here on; the next command completes whatever fails.
         let commits: Vec<Digest> = built.iter().copied().map(digest).collect();
         self.head.commit = commits.last().copied();
         for commit in &commits {
             tracing::info!(%commit, branch = self.head.branch.as_deref(), "committed");
         }
-        let (placed, unfinished) = match self.place(&journal, prepared) {
+        let (placed, unfinished) = match self.place(&journal, published) {
             Ok(placed) => (placed, store.remove_journal().err().map(|error| error.to_string())),
             Err(error) => (Vec::new(), Some(error.to_string())),
         };
@@ -214,18 +225,18 @@ impl<'s> Transaction<'s> {
         Ok(Committed { commits, placed, left_staged, unfinished })
     }
 
-    /// Updates the index and moves the branch if nothing has changed since it was evaluated. Returns the
-    /// prepared files of the work tree, and the paths of which the user has staged another version.
+    /// Updates the index and moves the branch if nothing has changed since it was evaluated.
     ///
     /// The lock of the branch is held while the index is written. A `git commit` that begins before the branch
     /// moves therefore cannot move it, and one that begins after it finds the new index; otherwise it would
-    /// commit the old index on top of the new commit, which undoes it.
-    fn publish(
+    /// commit the old index on top of the new commit, which undoes it. The lock of the index is held on, because
+    /// a `git commit -a` that begins after the branch has moved would commit the old files of the work tree.
+    pub(super) fn publish(
         &self,
         planned: &[PlannedCommit],
         journal: &mut Journal,
         objects: Vec<Oid>,
-    ) -> Result<(Prepared, Vec<RepoPath>), Error> {
+    ) -> Result<Published<'s>, Error> {
         let store = self.store;
         let index = match store.begin_index_update() {
             Err(error) if error.class() == Class::Busy => return Err(Error::moved()),
@@ -245,9 +256,12 @@ impl<'s> Transaction<'s> {
         let message = format!("commit: {subject}");
         let (name, from, to) = (journal.reference.as_str(), self.head.commit, journal.new);
         let branch = store.lock_reference(RefMove { name, from, to, message: &message }, &self.committer)?;
-        store.finish_index_update(index, &journal.index)?;
+        let index = match store.finish_index_update(index, &journal.index)? {
+            Some(held) => Some(held),
+            None => store.lock_written_index()?,
+        };
         branch.commit()?;
-        Ok((prepared, left_staged))
+        Ok(Published { prepared, left_staged, index })
     }
 
     /// Writes the journal and the new files beside their targets, and syncs all of it together with the
@@ -274,12 +288,19 @@ impl<'s> Transaction<'s> {
         Ok(prepared)
     }
 
-    /// Renames the prepared files to their targets, except those that someone has changed, and syncs them
-    /// together with the branch.
-    fn place(&self, journal: &Journal, prepared: Prepared) -> Result<Vec<PlacedFile>, Error> {
+    /// Renames the prepared files to their targets, except those that someone has changed, releases the index,
+    /// and syncs the files together with the branch.
+    pub(super) fn place(
+        &self,
+        journal: &Journal,
+        published: Published<'_>,
+    ) -> Result<Vec<PlacedFile>, Error> {
+        let Published { prepared, index, .. } = published;
         let store = self.store;
         let is_judged = |file: &JournalFile| store.blob_on_disk(&file.path) == file.before;
         let stamps = prepared.place(journal.files.iter().map(is_judged))?;
+        // A directory may be moved only when its files are on the disk, so the index stays locked until then.
+        let _index = index.filter(|_| !journal.moves.is_empty());
         let references = store.files_of(&journal.reference);
         let targets = journal.files.iter().map(|file| file.path.under(&store.root));
         let changed: Vec<PathBuf> = targets.chain(references.iter().cloned()).collect();
@@ -295,7 +316,11 @@ impl<'s> Transaction<'s> {
 
     /// Builds the chain of commits on the tree of HEAD. The cost depends on the depth of the paths, not on
     /// the repository. Returns the commits and all objects that they may have added.
-    fn build(&self, planned: &[PlannedCommit], signs: bool) -> Result<(Vec<Oid>, Vec<Oid>), Error> {
+    pub(super) fn build(
+        &self,
+        planned: &[PlannedCommit],
+        signs: bool,
+    ) -> Result<(Vec<Oid>, Vec<Oid>), Error> {
         let repo = &self.store.repo;
         let mut parent = self
             .head
@@ -418,7 +443,7 @@ impl<'s> Transaction<'s> {
         journal.files.iter().all(|file| self.store.blob_on_disk(&file.path) == file.before)
     }
 
-    fn journal(&self, planned: &[PlannedCommit], built: &[Oid]) -> Result<Journal, Error> {
+    pub(super) fn journal(&self, planned: &[PlannedCommit], built: &[Oid]) -> Result<Journal, Error> {
         let store = self.store;
         let before = self.head.commit.map(|commit| store.tree_of(commit)).transpose()?;
         let last = built.last().copied().ok_or_else(Error::moved)?;

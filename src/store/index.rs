@@ -50,13 +50,13 @@ pub(super) struct PlainUpdate<'s> {
     metadata: Option<Metadata>,
 }
 
-impl PlainUpdate<'_> {
-    /// Writes the index with these edits and releases the lock. Returns false if only git can do it.
-    fn write(self, edits: &[Edit<'_>]) -> Result<bool, Error> {
-        let Some(parts) = splice(&self.index, edits) else { return Ok(false) };
+impl<'s> PlainUpdate<'s> {
+    /// Writes the index with these edits. Returns the lock, or `None` after releasing it if only git can write.
+    fn write(self, edits: &[Edit<'_>]) -> Result<Option<IndexLock<'s>>, Error> {
+        let Some(parts) = splice(&self.index, edits) else { return Ok(None) };
         let time = self.metadata.as_ref().and_then(|metadata| time_to_keep(&self.index, metadata));
         self.lock.replace(&parts, self.metadata.as_ref(), time)?;
-        Ok(true)
+        Ok(Some(self.lock))
     }
 }
 
@@ -152,21 +152,37 @@ impl Store {
         }
     }
 
-    /// Writes these changes, which the index read under the lock does not have, and releases the lock.
-    pub(super) fn finish_index_update(
-        &self,
-        update: IndexUpdate<'_>,
+    /// Writes these changes, which the index read under the lock does not have. Returns the lock if this process
+    /// still holds it; git releases its own when it has written.
+    pub(super) fn finish_index_update<'s>(
+        &'s self,
+        update: IndexUpdate<'s>,
         due: &[IndexChange],
-    ) -> Result<(), Error> {
-        if due.is_empty() {
-            return Ok(());
-        }
+    ) -> Result<Option<IndexLock<'s>>, Error> {
         let is_written = match update {
-            IndexUpdate::Ours(update) => update.write(&edits_of(due))?,
+            IndexUpdate::Ours(update) if due.is_empty() => return Ok(Some(update.lock)),
+            IndexUpdate::Ours(update) => match update.write(&edits_of(due))? {
+                Some(lock) => return Ok(Some(lock)),
+                None => false,
+            },
+            IndexUpdate::Git(_) | IndexUpdate::Unlocked if due.is_empty() => true,
             IndexUpdate::Git(process) => process.write(&edits_of(due)).map(|()| true)?,
             IndexUpdate::Unlocked => false,
         };
-        if is_written { Ok(()) } else { patiently(|| self.sync_by_git(due.to_vec())) }
+        if !is_written {
+            patiently(|| self.sync_by_git(due.to_vec()))?;
+        }
+        Ok(None)
+    }
+
+    /// Locks the index after git has written it. Returns [`Error::moved`] if another process was faster, and
+    /// `None` where the lock cannot be taken, for example without hard links.
+    pub(super) fn lock_written_index(&self) -> Result<Option<IndexLock<'_>>, Error> {
+        match self.lock_index() {
+            Ok(lock) => Ok(Some(lock)),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(Error::moved()),
+            Err(_) => Ok(None),
+        }
     }
 
     /// Brings the index up to date with these changes. Returns the paths of which the user has staged another
@@ -181,7 +197,7 @@ impl Store {
             let update = self.begin_index_update()?;
             let mut due = changes.to_vec();
             let left = self.staged_under(&update, changes)?.keep_due(&mut due);
-            self.finish_index_update(update, &due).map(|()| left)
+            self.finish_index_update(update, &due).map(|_| left)
         })
     }
 

@@ -96,7 +96,9 @@ impl Store {
             return Ok(());
         }
         match self.try_lock()? {
-            Some(_lock) => self.clear_index_lock().and_then(|()| self.finish_leftovers()),
+            // The lock of the index is removed when the files are in place, so that no `git commit -a` takes the
+            // old ones.
+            Some(_lock) => self.finish_leftovers().and_then(|()| self.clear_index_lock()),
             None => Ok(()),
         }
     }
@@ -131,6 +133,7 @@ impl Store {
                 changes.push(IndexChange { path: path.clone(), before: *after, after: *before });
             }
         }
+        self.clear_index_lock()?;
         self.sync_index(&changes)?;
         self.remove_journal()
     }
@@ -167,6 +170,7 @@ impl Store {
                 changes.push(change.clone());
             }
         }
+        self.clear_index_lock()?;
         self.sync_index(&changes).map(drop)
     }
 

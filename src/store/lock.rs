@@ -118,7 +118,7 @@ impl IndexLock<'_> {
     ///
     /// Does not sync, as git does not either.
     pub(super) fn replace<B: AsRef<[u8]>>(
-        self,
+        &self,
         parts: &[B],
         old: Option<&Metadata>,
         time: Option<FileTimes>,

@@ -3,6 +3,7 @@
 mod against_git;
 mod discovery;
 mod formats;
+mod placing;
 
 use super::index::IndexChange;
 use super::splice::Edit;

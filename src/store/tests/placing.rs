@@ -1,0 +1,71 @@
+//! Tests of git beside a transition whose branch has moved and whose files are not in place yet.
+
+use super::{Repo, path};
+use crate::store::{MovedPath, PlannedCommit, Store, Write};
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+
+/// Runs `between` when the branch has moved, and then places the files.
+fn moved(store: &Store, planned: PlannedCommit, between: impl FnOnce()) {
+    let transaction = store.begin().expect("begun");
+    let planned = [planned];
+    let (built, objects) = transaction.build(&planned, false).expect("built");
+    let mut journal = transaction.journal(&planned, &built).expect("a journal");
+    let published = transaction.publish(&planned, &mut journal, objects).expect("moved");
+    between();
+    transaction.place(&journal, published).expect("placed");
+    store.remove_journal().expect("removed");
+}
+
+#[test]
+fn git_commit_all_waits_until_the_files_are_in_place() {
+    for has_hook in [false, true] {
+        let repo = Repo::new();
+        repo.git(&["config", "user.name", "Ann"]);
+        repo.git(&["config", "user.email", "ann@example.com"]);
+        for name in ["t/state.json", "t/log", "mine"] {
+            repo.write(name, "old\n");
+        }
+        repo.git(&["add", "."]);
+        repo.git(&["commit", "-q", "-m", "begin"]);
+        if has_hook {
+            // Then git writes the index, and not this process.
+            let hook = repo.path(".git/hooks/post-index-change");
+            repo.write(".git/hooks/post-index-change", "#!/bin/sh\n");
+            fs::set_permissions(hook, fs::Permissions::from_mode(0o755)).expect("set");
+        }
+        repo.write("mine", "new\n");
+        let store = repo.store();
+        let old = Some(store.format().blob(b"old\n"));
+        let own = |name| Write::own(path(name), path(name), b"new\n".to_vec(), old);
+        let writes = vec![own("t/state.json"), own("t/log")];
+        let planned =
+            PlannedCommit { message: "move".to_owned(), writes, removes: Vec::new(), moves: Vec::new() };
+        moved(&store, planned, || {
+            assert_eq!(repo.git(&["log", "-1", "--format=%s"]), "move\n");
+            let refused = repo.output("index", &["commit", "-q", "-a", "-m", "mine"], &[]);
+            let said = String::from_utf8_lossy(&refused.stderr).into_owned();
+            assert!(said.contains("index.lock': File exists"), "hook {has_hook}: {said}");
+        });
+        repo.git(&["commit", "-q", "-a", "-m", "mine"]);
+        assert_eq!(repo.git(&["show", "--format=", "--name-only"]), "mine\n", "hook {has_hook}");
+        assert_eq!(repo.git(&["status", "--porcelain"]), "", "hook {has_hook}");
+    }
+}
+
+#[test]
+fn git_commit_all_waits_until_a_directory_is_moved() {
+    let repo = Repo::new();
+    repo.git(&["config", "user.name", "Ann"]);
+    repo.git(&["config", "user.email", "ann@example.com"]);
+    repo.write("t/state.json", "old\n");
+    repo.git(&["add", "."]);
+    repo.git(&["commit", "-q", "-m", "begin"]);
+    let store = repo.store();
+    let moves = vec![MovedPath { from: path("t"), to: path("u") }];
+    let planned = PlannedCommit { message: "move".to_owned(), writes: vec![], removes: vec![], moves };
+    moved(&store, planned, || {
+        assert!(!repo.output("index", &["commit", "-q", "-a", "-m", "mine"], &[]).status.success());
+    });
+    assert_eq!(repo.git(&["status", "--porcelain"]), "");
+}
