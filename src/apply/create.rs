@@ -5,7 +5,7 @@ use super::advance::Applied;
 use super::new_id::check_new_id;
 use super::new_place::PlaceWish;
 use super::orders::first_applied;
-use crate::base::{Code, Diagnostic, Place, command, shell_word};
+use crate::base::{Code, Diagnostic, Place, RepoPath, command, shell_word};
 use crate::decide::{self, Recorded, Stamp, Step, initial_state};
 use crate::scan::{Directory, io_error};
 use crate::store::durable;
@@ -45,12 +45,7 @@ impl Writer<'_> {
     pub fn create(&self, name: &str, new: &NewTask<'_>) -> Result<Created, Error> {
         let task = self.new_place(name, &new.place)?;
         let id = &task.id;
-        if let Some(parent) = task.directory().parent()
-            && let Some(above) = self.workspace.task_of_path(&parent)?
-        {
-            let message = format!("`{id}` would be inside task `{}`; a task cannot contain a task", above.id);
-            return Err(Diagnostic::error(Code::TaskInsideTask, message).into());
-        }
+        self.refuse_nested(&task)?;
         if self.workspace.snapshot(|snapshot| snapshot.source.is_behind_link(task.directory()))? {
             let message = format!("the path {} contains a symbolic link", task.directory());
             let hint = "replace the link with a directory; a task must be inside the repository";
@@ -94,6 +89,31 @@ impl Writer<'_> {
                 Err(error)
             }
         }
+    }
+
+    /// Refuses a place inside a task, and one that contains recorded tasks: a task never contains a task, so they
+    /// would no longer be tasks.
+    pub(super) fn refuse_nested(&self, place: &TaskRef) -> Result<(), Error> {
+        let (id, directory) = (&place.id, place.directory());
+        let refused = |message| Err(Error::new(Code::TaskInsideTask, message));
+        let parent = directory.parent().unwrap_or_else(RepoPath::root);
+        if let Some(above) = self.workspace.task_of_path(&parent)? {
+            let above = above.id;
+            return refused(format!("`{id}` would be inside task `{above}`; a task cannot contain a task"));
+        }
+        if place.place.file().is_some() {
+            return Ok(());
+        }
+        for below in
+            self.workspace.tasks_below(directory)?.iter().filter(|task| task.directory() != directory)
+        {
+            let record = [below.state_path(), below.transcript_path()];
+            if record.iter().any(|path| path.under(&self.workspace.root).symlink_metadata().is_ok()) {
+                let below = &below.id;
+                return refused(format!("`{id}` would contain task `{below}`; a task cannot contain a task"));
+            }
+        }
+        Ok(())
     }
 
     /// The path and the text of the file that a new task is, from the example of its artifact; `None` if the

@@ -28,7 +28,10 @@ impl Writer<'_> {
         let standing = self.standing(name, wish.here);
         let id = match &standing {
             Some(task) => task.id.clone(),
-            None => parse_task_id(name)?,
+            None => {
+                self.refuse_unmatched(name)?;
+                parse_task_id(name)?
+            }
         };
         let (root, mut task) = self.chosen_place(&id, standing.as_ref(), wish)?;
         self.refuse_second(&task)?;
@@ -40,17 +43,33 @@ impl Writer<'_> {
         Ok(task)
     }
 
-    /// The existing directory or file that a path names, from the current directory or from the root of the
-    /// repository, if a root of tasks matches it.
+    /// Refuses the path of a directory that is below a root, but that the root does not match: as an id, it would
+    /// name another directory.
+    fn refuse_unmatched(&self, name: &str) -> Result<(), Error> {
+        let Ok(path) = RepoPath::new(name.trim_end_matches('/')) else { return Ok(()) };
+        let is_directory = path.under(&self.workspace.root).is_dir();
+        let mut bases = self.workspace.setting.config.roots.bases();
+        match bases.find(|base| is_directory && path.below(base).is_some()) {
+            Some(base) => {
+                let message = format!("{path} is below the root {base}, which excludes or does not match it");
+                Err(Error::new(Code::NoRoot, message).with_hint("see [[root]] in orch.toml".to_owned()))
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// The directory or file that a path names, if a root of tasks matches it: from the root of the repository, or an
+    /// existing one from the current directory.
     fn standing(&self, name: &str, here: Option<&RepoPath>) -> Option<TaskRef> {
         let name = name.trim_end_matches('/');
         let from_here =
             here.and_then(|here| if name == "." { Some(here.clone()) } else { here.join(name).ok() });
         let from_root = RepoPath::new(name).ok();
         let roots = &self.workspace.setting.config.roots;
-        from_here.into_iter().chain(from_root).find_map(|path| {
+        let from_here = from_here.into_iter().map(|path| (path, false));
+        from_here.chain(from_root.map(|path| (path, true))).find_map(|(path, is_from_root)| {
             let there = path.under(&self.workspace.root);
-            let directory = || roots.match_directory(&path).filter(|_| there.is_dir());
+            let directory = || roots.match_directory(&path).filter(|_| is_from_root || there.is_dir());
             let is_path = name.contains('/') || name == ".";
             let (root, directory, id) = match directory().filter(|_| is_path) {
                 Some((root, id)) => (root, path, id),

@@ -96,10 +96,7 @@ impl Writer<'_> {
             return Err(Error::new(Code::TaskExists, message).with_hint(hint.to_owned()));
         }
         let parent = place.directory().parent().unwrap_or_else(RepoPath::root);
-        if let Some(above) = self.workspace.task_of_path(&parent)? {
-            let message = format!("`{id}` would be inside task `{}`; a task cannot contain a task", above.id);
-            return Err(Error::new(Code::TaskInsideTask, message));
-        }
+        self.refuse_nested(&place)?;
         if self.workspace.snapshot(|snapshot| snapshot.source.is_behind_link(&parent))? {
             let message = format!("the path {} contains a symbolic link", place.directory());
             return Err(Error::new(Code::Symlink, message));

@@ -620,9 +620,9 @@ codes! {
         "Its directory exists and contains a state.",
         "Choose another id, or work on it: `orch suggest ID`.";
     TaskInsideTask = "task-inside-task", Usage,
-        "The new task would be inside another task.",
+        "The new task would be inside another task, or would contain one.",
         "A task never contains a task.",
-        "Choose an id or a root outside that task.";
+        "Choose another id or root.";
     Terminal = "terminal", No,
         "The task or the phase is terminal.",
         "A terminal phase is left only by reopening the task.",

@@ -90,6 +90,40 @@ fn an_id_may_contain_slashes() {
     world.orch(&["status"]).succeeds().says("auth/login/empty-password");
 }
 
+/// A task never contains a task, so the tasks below would be gone.
+#[test]
+fn new_refuses_a_directory_that_contains_recorded_tasks() {
+    let world = World::ready();
+    for task in ["team/a", "team/b"] {
+        world.orch(&["new", task]).succeeds();
+    }
+    for name in ["team", "tasks/team", "tasks/team/"] {
+        world.orch(&["new", name]).ends(2).reports("`team` would contain task `team/a`");
+    }
+    let status = world.orch(&["status"]).succeeds();
+    assert!(status.stdout.contains("team/a") && status.stdout.contains("team/b"), "{}", status.stdout);
+    world.plan("team/sub", 1);
+    world.orch(&["new", "team/sub"]).succeeds();
+    assert_eq!(world.dirty(), "");
+}
+
+#[test]
+fn a_path_below_a_root_names_the_task_there_and_not_one_below_another_root() {
+    let world = World::ready();
+    world.write(
+        "orch.toml",
+        "[[root]]\npath = \"tasks/**\"\n[[root]]\npath = \"changes/*\"\nexclude = [\"changes/old\"]\n",
+    );
+    world.write("changes/old/notes.txt", "excluded");
+    world.commit("Roots");
+    world.orch(&["new", "tasks/one"]).succeeds();
+    assert_eq!(world.phase("one"), "planning");
+    world.orch(&["new", "changes/two"]).succeeds();
+    assert!(world.path("changes/two/state.json").is_file());
+    world.orch(&["new", "changes/old"]).ends(2).reports("changes/old is below the root changes");
+    assert!(!world.path("tasks/changes").exists());
+}
+
 #[test]
 fn new_refuses_what_is_there_what_lies_in_a_task_and_what_is_no_id() {
     let world = World::ready();
