@@ -6,10 +6,10 @@ use super::order::onward;
 use super::rules::{join, saw};
 use super::{
     BrokenNeed, Choice, Decision, ExpectState, Expectation, GuardPart, Question, QuestionField, Ruling,
-    Truth, Verdict,
+    Truth, Verdict, signalled,
 };
 use crate::base::{ActionName, ArtifactName, Digest};
-use crate::workflow::{Outcome, Owner, Rule};
+use crate::workflow::{Outcome, Owner, Rule, Signal};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
@@ -213,7 +213,10 @@ pub(super) fn options(judge: &Judge<'_>, decision: &mut Decision) {
             }
         }
         Verdict::Choose(actions) => judge.choose_options(&actions, decision),
-        Verdict::Wait { .. } => judge.ask_options(decision),
+        Verdict::Wait { .. } => {
+            judge.signal_option(decision);
+            judge.ask_options(decision);
+        }
         _ => {}
     }
     let mut stale: Vec<ArtifactName> = decision
@@ -267,6 +270,20 @@ impl Judge<'_> {
         if owner == Owner::Agent {
             let argv = ["orch", "prompt", self.facts.task.as_str()];
             decision.options.push(choice("prompt", argv, Owner::Agent, "print the complete instructions"));
+        }
+    }
+
+    /// The command whose signal ends the wait, if a rule of the phase responds to one: `orch resume` before `orch run`.
+    fn signal_option(&self, decision: &mut Decision) {
+        let answered = |signal| {
+            let due = signalled(self.workflow, self.state, self.facts, signal);
+            due.and_then(Result::ok).map(|transition| transition.to)
+        };
+        let commands = [(Signal::Resume, "resume"), (Signal::Start, "run")];
+        let due = commands.into_iter().find_map(|(signal, id)| Some((id, answered(signal)?)));
+        if let Some((id, to)) = due {
+            let argv = ["orch", id, self.facts.task.as_str()];
+            decision.options.push(choice(id, argv, Owner::Human, format!("move to `{to}`, and run")));
         }
     }
 

@@ -1,7 +1,7 @@
 //! Which tasks a name on the command line means: an id, a path, a unique beginning of an id, or a pattern.
 
 use super::{Error, TaskRef, Workspace};
-use crate::base::{Code, Diagnostic, Patterns, RepoPath, TaskId, nearest};
+use crate::base::{Code, Diagnostic, Patterns, RepoPath, TaskId, command, nearest};
 
 /// How many candidates an error lists.
 const MOST_LISTED: usize = 10;
@@ -80,12 +80,27 @@ impl Workspace {
     fn unknown(&self, name: &str, tasks: &[TaskRef]) -> Error {
         let message = if is_pattern(name) { "no task matches" } else { "there is no task" };
         let mut diagnostic = Diagnostic::error(Code::UnknownTask, format!("{message} `{name}`"));
-        diagnostic.hint = Some(match nearest(name, tasks.iter().map(|task| task.id.as_str())) {
-            Some(near) => format!("did you mean `{near}`?"),
-            None if tasks.is_empty() => "there are no tasks yet: orch new ID".to_owned(),
-            None => "list them with `orch status --all`".to_owned(),
+        let near = nearest(name, tasks.iter().map(|task| task.id.as_str()));
+        diagnostic.hint = Some(match (self.only_in_head(name), near) {
+            (Some(lost), _) => format!("HEAD holds its record: {lost}"),
+            (None, Some(near)) => format!("did you mean `{near}`?"),
+            (None, None) if tasks.is_empty() => "there are no tasks yet: orch new ID".to_owned(),
+            (None, None) => "list them with `orch status --all`".to_owned(),
         });
         diagnostic.into()
+    }
+
+    /// The command that brings back the record of an id if HEAD has it and the work tree has not.
+    fn only_in_head(&self, name: &str) -> Option<String> {
+        let place = self.place_for(&TaskId::new(name).ok()?)?;
+        let store = self.store.as_ref().filter(|_| self.reads_work_dir())?;
+        let held = store.source_at(store.head().ok()?.commit).blob_at(&place.transcript_path());
+        held.ok().flatten()?;
+        let record = [place.state_path(), place.transcript_path()];
+        let stands = place.directory().under(&self.root).is_dir();
+        let lost = if stands { record.to_vec() } else { vec![place.directory().clone()] };
+        let paths = lost.iter().map(RepoPath::as_str);
+        Some(command(&["git", "restore", "--"].into_iter().chain(paths).collect::<Vec<_>>()))
     }
 }
 

@@ -239,3 +239,18 @@ fn a_recovered_state_holds_its_phase_under_the_key_of_its_workflow() {
     }
     world.orch(&["audit"]).succeeds();
 }
+
+/// Without artifacts nothing in the work tree shows that there was a task.
+#[test]
+fn a_task_whose_whole_record_is_gone_is_found_in_head() {
+    let world = World::ready();
+    world.orch(&["new", "loop", "--workflow", "ccw-loop"]).succeeds();
+    let record = ["tasks/loop/state.json", "tasks/loop/transcript.jsonl"];
+    record.iter().for_each(|path| world.remove(path));
+    let hint = format!("HEAD holds its record: git restore -- {}", record.join(" "));
+    for command in ["recover", "suggest", "status"] {
+        world.orch(&[command, "loop"]).ends(2).reports(&hint);
+    }
+    world.git(&[&["restore", "--"][..], &record[..]].concat());
+    world.orch(&["status", "loop"]).succeeds();
+}
