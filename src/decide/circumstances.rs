@@ -74,9 +74,11 @@ pub fn judge(
     let decision = if circumstances.untracked && is_usable {
         let settled = settle(workflow, recorded, facts, &Stamp::of_no_record(), &|due| !due.by_human);
         let message = format!("`{}` has no state on this branch; nothing is recorded for it", facts.task);
-        let note = Diagnostic::note(Code::Untracked, message);
-        let note = note.hint(command(&["orch", "new", facts.task.as_str()]));
+        let mut note = Diagnostic::note(Code::Untracked, message);
         let mut decision = settled.decision;
+        if may_be_adopted(&decision) {
+            note = note.hint(command(&["orch", "new", facts.task.as_str()]));
+        }
         decision.diagnostics.push(note);
         decision
     } else {
@@ -84,6 +86,11 @@ pub fn judge(
         endless(workflow, recorded, facts, &first).unwrap_or(first)
     };
     conclude(workflow, recorded, facts, decision, circumstances)
+}
+
+/// Whether `orch new` can record an untracked task: its state, if it has one, names a phase of the workflow.
+fn may_be_adopted(decision: &Decision) -> bool {
+    !matches!(decision.verdict, Verdict::Error { code: Code::UnknownPhase })
 }
 
 /// The livelock that a due transition begins; `None` if it leads somewhere.
@@ -113,7 +120,7 @@ pub fn conclude(
     if circumstances.untracked {
         // Every other command requires a record.
         let new = choice("new", ["orch", "new", task], Owner::Human, "record the task on this branch");
-        decision.options = vec![new];
+        decision.options = if may_be_adopted(&decision) { vec![new] } else { Vec::new() };
     } else if circumstances.past {
         // A command would act on the present files, not on the past ones that were evaluated.
         decision.options.clear();

@@ -98,3 +98,14 @@ fn a_plan_that_is_there_when_its_review_is_missing_is_not_used_up() {
     world.orch(&["next", "t"]).succeeds();
     assert_eq!(world.phase("t"), "codegen");
 }
+
+/// A command that is offered is one that works.
+#[test]
+fn a_state_with_an_unknown_phase_offers_no_adoption() {
+    let world = World::ready();
+    world.write("tasks/f/state.json", r#"{"phase":"deploying"}"#);
+    world.orch(&["new", "f"]).ends(2).reports("deploying");
+    let suggestion = &world.orch_json(&["suggest", "f"])["suggestions"][0];
+    assert!(!suggestion.to_string().contains("orch new f"), "{suggestion}");
+    assert!(!suggestion["options"].to_string().contains("\"new\""), "{suggestion}");
+}
