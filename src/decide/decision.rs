@@ -482,7 +482,16 @@ impl BrokenNeed {
     }
 }
 
+/// The option that fetches the history that a shallow clone lacks.
+pub(super) const UNSHALLOW: &str = "unshallow";
+
 impl Decision {
+    /// Whether the task cannot be judged because this clone is shallow.
+    #[must_use]
+    pub fn lacks_history(&self) -> bool {
+        self.options.iter().any(|option| option.id == UNSHALLOW)
+    }
+
     /// The transition that is due, if any.
     #[must_use]
     pub fn transition(&self) -> Option<&Transition> {

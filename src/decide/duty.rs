@@ -184,6 +184,9 @@ fn row<'a>(workflow: &Workflow, decision: &'a Decision) -> DutyRow<'a> {
         {
             DutyRow(DutyKind::Wait, Do::Decide, Owner::Human, current, RunTurn::Work(Owner::Human))
         }
+        Verdict::Wait { owner, .. } if decision.lacks_history() => {
+            DutyRow(DutyKind::Wait, Do::Repair, *owner, current, RunTurn::Work(*owner))
+        }
         Verdict::Wait { owner, .. } => {
             DutyRow(DutyKind::Wait, work(&decision.expects, *owner), *owner, current, RunTurn::Work(*owner))
         }

@@ -1,6 +1,7 @@
 //! Evaluates a task: state, needs and rules, in that order.
 
 use super::apply::initial_state;
+use super::decision::UNSHALLOW;
 use super::derive::look;
 use super::judge::{Judge, choice};
 use super::rules::{Fired, join};
@@ -165,7 +166,7 @@ impl Judge<'_> {
     fn decide(&self, diagnostics: Vec<Diagnostic>) -> Decision {
         let mut decision = self.decide_alone(diagnostics);
         let is_in_order = decision.rule.is_some() || matches!(decision.verdict, Verdict::Wait { .. });
-        if is_in_order {
+        if is_in_order && !decision.lacks_history() {
             expect::options(self, &mut decision);
         }
         decision
@@ -288,6 +289,9 @@ impl Judge<'_> {
     }
 
     fn inconsistent(&self, decision: &mut Decision, phase: &PhaseId, unmet: Vec<BrokenNeed>) {
+        if unmet.iter().all(|need| self.is_out_of_reach(&need.artifact)) {
+            return self.shallow(decision);
+        }
         let last_consistent = self.last_consistent();
         let needs = self.workflow.phase(phase).map(|phase| phase.needs.as_slice()).unwrap_or_default();
         let (needed, lost): (Vec<_>, Vec<_>) =
@@ -312,6 +316,26 @@ impl Judge<'_> {
             decision.options.push(choice("rollback", argv, Owner::Human, effect));
         }
         decision.verdict = Verdict::Inconsistent { phase: phase.clone(), broken: unmet, last_consistent };
+    }
+
+    /// Whether the only fault of an artifact is that this clone lacks the history of its code.
+    fn is_out_of_reach(&self, artifact: &ArtifactName) -> bool {
+        let files = self.facts.artifacts.get(artifact).map(Vec::as_slice).unwrap_or_default();
+        let lacks = |problem: &Diagnostic| problem.code == Code::NotInClone;
+        files.iter().any(|file| file.is_tree && file.problems.iter().any(lacks))
+            && files.iter().all(|file| file.is_tree)
+    }
+
+    /// The decision for a task whose code cannot be judged before its history is fetched.
+    fn shallow(&self, decision: &mut Decision) {
+        let task = &self.facts.task;
+        decision.reason = format!(
+            "this clone is shallow and lacks the commits since the last step of `{task}`: git fetch --unshallow"
+        );
+        let argv = ["git", "fetch", "--unshallow"];
+        decision.options.push(choice(UNSHALLOW, argv, Owner::Human, "fetch the whole history"));
+        let what = "the history that this shallow clone lacks".to_owned();
+        decision.verdict = Verdict::Wait { what, owner: Owner::Human };
     }
 
     fn conclude(&self, fired: Fired<'_>, decision: &mut Decision) {

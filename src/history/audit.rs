@@ -3,14 +3,13 @@
 use super::acknowledged::Acknowledgements;
 use super::archive::{Archive, ReadOnce};
 use super::parallel::replay_all;
+use super::range_rules::RangeRules;
 use super::replay::Audited;
 use crate::base::{Code, Digest};
-use crate::decide::{Approval, People, Proof, ProvenStep, Standing, WorkflowRef};
+use crate::decide::{Approval, Proof, ProvenStep, Standing};
 use crate::store::{Range, Signature, Store};
-use crate::survey::setting::Setting;
 use crate::survey::{Error, Workspace};
 use std::collections::{HashMap, HashSet};
-use std::rc::Rc;
 
 /// A replayed range of history.
 pub struct Audit {
@@ -67,10 +66,14 @@ pub fn audit(workspace: &Workspace, scope: AuditScope<'_>) -> Result<Audit, Erro
     let read = ReadOnce::default();
     let archive = Archive::new(store, &read, false);
     if let Some(from) = range.from {
-        doubt_passing_rules(store, &archive, [from, range.to], &mut changes)?;
+        let rules = RangeRules::between(store, &archive, [from, range.to])?;
+        for Audited { commit, proof, is_doubted, .. } in &mut changes {
+            let parent = commit.parents.first().map(|parent| archive.setting(&store.tree_source(*parent)));
+            *is_doubted = rules.doubt(parent.transpose()?.as_deref(), proof);
+        }
     }
     let acknowledged = Acknowledgements::of(store, &archive, range.to)?;
-    for change in changes.iter_mut().filter(|change| change.proof.standing == Standing::Forged) {
+    for change in changes.iter_mut().filter(|change| change.is_wrong()) {
         change.acknowledged = acknowledged.reason(change.commit.id, &change.task.id).map(str::to_owned);
     }
     Ok(Audit { commits, changes })
@@ -127,53 +130,6 @@ impl Elsewhere {
             *proof = Proof::of(std::mem::take(&mut proof.steps));
         }
     }
-}
-
-/// Doubts steps by a workflow that stands at neither end of a range: the difference between the ends, which
-/// people review, does not show the rules that decided.
-fn doubt_passing_rules(
-    store: &Store,
-    archive: &Archive<'_>,
-    ends: [Digest; 2],
-    changes: &mut [Audited],
-) -> Result<(), Error> {
-    let mut settings = Vec::new();
-    for end in ends {
-        settings.push(archive.setting(&store.tree_source(end))?);
-    }
-    let people: Vec<People> = settings.iter().map(|setting| setting.config.people.clone()).collect();
-    let stands = |named: &WorkflowRef| {
-        let at_end = |setting: &Rc<Setting>| setting.workflow(named.name.as_str()).ok();
-        let digests = settings.iter().filter_map(|setting| Some(at_end(setting)?.workflow()?.digest));
-        digests.into_iter().any(|digest| digest == named.digest)
-    };
-    for Audited { proof, commit, .. } in changes {
-        let mut is_doubtful = false;
-        let needs_a_person = |step: &ProvenStep| {
-            step.approval.is_some() || people.iter().any(|people| people.asks(step.entry.kind, false))
-        };
-        let parent = commit.parents.first().filter(|_| proof.steps.iter().any(needs_a_person));
-        let before = parent.map(|parent| archive.setting(&store.tree_source(*parent))).transpose()?;
-        if before.is_some_and(|before| !people.contains(&before.config.people)) {
-            for step in proof.steps.iter_mut().filter(|step| step.standing < Standing::Unverifiable) {
-                let why = "the [people] settings that permitted it stand at neither end of the range";
-                (step.standing, step.why, is_doubtful) = (Standing::Unverifiable, Some(why.to_owned()), true);
-            }
-        }
-        for step in proof.steps.iter_mut().filter(|step| step.standing < Standing::Unverifiable) {
-            let Some(named) = step.workflow.as_ref().filter(|named| !stands(named)) else { continue };
-            let why = format!(
-                "the workflow {}@{} that decided stands at neither end of the range",
-                named.name,
-                named.digest.short()
-            );
-            (step.standing, step.why, is_doubtful) = (Standing::Unverifiable, Some(why), true);
-        }
-        if is_doubtful && proof.standing < Standing::Unverifiable {
-            *proof = Proof::of(std::mem::take(&mut proof.steps));
-        }
-    }
-    Ok(())
 }
 
 /// Verifies the signatures of the commits with steps that need a person.

@@ -5,6 +5,7 @@ use super::archive::{Archive, ReadOnce};
 use super::compared::Compared;
 use super::gates::{ChangeOwner, gate};
 use super::hidden::{HiddenChange, hidden_changes};
+use super::range_rules::RangeRules;
 use super::side::{Side, SideCache};
 use super::trailers::ToldStep;
 use crate::base::{Code, Diagnostic, Digest, Place, RepoPath, Severity, TaskId, command};
@@ -49,6 +50,14 @@ impl Checked {
             self.findings.push(finding);
         }
     }
+}
+
+/// What the verdicts on commits rest on besides the commits.
+struct Basis {
+    /// The forged changes that people acknowledged.
+    known: Acknowledgements,
+    /// The rules at the ends of the range; `None` for commits that are no range.
+    rules: Option<RangeRules>,
 }
 
 /// Checks tasks in the work directory, in the index and in commits.
@@ -139,7 +148,7 @@ impl<'w> Checker<'w> {
     pub fn revision(&self, revision: &str) -> Result<Checked, Error> {
         let store = self.workspace.repository_or_refuse()?;
         let commit = store.visit(store.resolve(revision)?)?;
-        self.check_commits(store, &[commit], self.workspace.branch()?.as_deref(), false)
+        self.check_commits(store, &[commit], self.workspace.branch()?.as_deref(), None)
     }
 
     /// Checks every commit of a range against its parents.
@@ -150,12 +159,8 @@ impl<'w> Checker<'w> {
     pub fn range(&self, range: &str) -> Result<Checked, Error> {
         let store = self.workspace.repository_or_refuse()?;
         let range = store.range(range)?;
-        self.check_commits(
-            store,
-            &store.commits(&range)?,
-            self.workspace.branch()?.as_deref(),
-            range.from.is_none(),
-        )
+        let branch = self.workspace.branch()?;
+        self.check_commits(store, &store.commits(&range)?, branch.as_deref(), Some(&range))
     }
 
     /// Checks the new commits of a push. `lines` is the standard input of a pre-receive hook (old, new, ref)
@@ -189,7 +194,7 @@ impl<'w> Checker<'w> {
                 _ => store.commits_new_to(new, KnownRefs::Remotes)?,
             };
             let branch = words.iter().find_map(|word| word.strip_prefix("refs/heads/"));
-            let found = self.check_commits(store, &commits, branch, false)?;
+            let found = self.check_commits(store, &commits, branch, None)?;
             checked.tasks.extend(found.tasks);
             checked.texts.extend(found.texts);
             checked.findings.extend(found.findings);
@@ -202,8 +207,9 @@ impl<'w> Checker<'w> {
         store: &Store,
         commits: &[Visited],
         branch: Option<&str>,
-        from_the_first: bool,
+        range: Option<&Range>,
     ) -> Result<Checked, Error> {
+        let from_the_first = range.is_some_and(|range| range.from.is_none());
         let is_whole = from_the_first && !commits.iter().any(|commit| commit.is_boundary);
         let archive = Archive::new(store, &self.read, is_whole);
         let validations = ValidationCache::default();
@@ -212,8 +218,11 @@ impl<'w> Checker<'w> {
         // The newest commit is last, because parents come before their children.
         let tip = commits.last().map(|commit| Acknowledgements::of(store, &archive, commit.id));
         let known = tip.transpose()?.unwrap_or_default();
+        let ends = range.and_then(|range| Some([range.from?, range.to]));
+        let rules = ends.map(|ends| RangeRules::between(store, &archive, ends)).transpose()?;
+        let basis = Basis { known, rules };
         for commit in commits {
-            self.check_commit(&mut sides, commit, (branch, &known), &validations, &mut checked)?;
+            self.check_commit(&mut sides, commit, (branch, &basis), &validations, &mut checked)?;
         }
         Ok(checked)
     }
@@ -222,7 +231,7 @@ impl<'w> Checker<'w> {
         &self,
         sides: &mut SideCache<'_, '_>,
         commit: &Visited,
-        (branch, known): (Option<&str>, &Acknowledgements),
+        (branch, basis): (Option<&str>, &Basis),
         validations: &ValidationCache,
         checked: &mut Checked,
     ) -> Result<(), Error> {
@@ -236,7 +245,7 @@ impl<'w> Checker<'w> {
         let (snapshot, told) = (after.snapshot(validations), ToldStep::all(&commit.message));
         let compared = Compared { befores: &befores, after: snapshot, differing: &differing, told };
         let owner = ChangeOwner { message: Some(&commit.message), branch, caller: self.caller };
-        let touched = self.check_compared(&compared, &owner, Some((commit.id, known)), sides, checked)?;
+        let touched = self.check_compared(&compared, &owner, Some((commit.id, basis)), sides, checked)?;
         for task in touched {
             archive.note(&task, &after.source)?;
         }
@@ -249,14 +258,15 @@ impl<'w> Checker<'w> {
         &self,
         compared: &Compared<'_, '_>,
         owner: &ChangeOwner<'_>,
-        commit: Option<(Digest, &Acknowledgements)>,
+        commit: Option<(Digest, &Basis)>,
         sides: &mut SideCache<'_, '_>,
         checked: &mut Checked,
     ) -> Result<Vec<TaskRef>, Error> {
-        let (commit, commit_known) = commit.unzip();
+        let (commit, basis) = commit.unzip();
+        let rules = basis.and_then(|basis| basis.rules.as_ref());
         let (mut touched, recorded) = compared.tasks()?;
         let is_known = |commit: Digest, task: &TaskRef| {
-            commit_known.is_some_and(|known| known.reason(commit, &task.id).is_some())
+            basis.is_some_and(|basis| basis.known.reason(commit, &task.id).is_some())
         };
         let only_recorded = recorded.iter().filter(|task| !touched.contains(task));
         for task in touched.iter().chain(only_recorded) {
@@ -271,13 +281,19 @@ impl<'w> Checker<'w> {
                 found.retain(|finding| !finding.place.as_ref().is_some_and(is_of_record));
             }
             if recorded.contains(task) {
-                let proof = compared.prove(task, sides.archive);
+                let mut proof = compared.prove(task, sides.archive);
+                let before = compared.befores.first().map(|before| &*before.setting);
+                let is_doubted =
+                    rules.zip(proof.as_mut()).is_some_and(|(rules, proof)| rules.doubt(before, proof));
                 let counts = |proof: &Proof| match proof.standing {
                     // A staged step can still be corrected.
                     Standing::Unverifiable if commit.is_none() => {
                         !proof.steps.is_empty() || compared.befores.len() > 1
                     }
-                    _ => is_wrong(proof) && !commit.is_some_and(|commit| is_known(commit, task)),
+                    _ => {
+                        (is_wrong(proof) || is_doubted)
+                            && !commit.is_some_and(|commit| is_known(commit, task))
+                    }
                 };
                 let finding = |proof: Proof| record_finding(task, &proof, compared, commit);
                 found.extend(proof.filter(counts).map(finding));

@@ -12,6 +12,7 @@ mod moved_code;
 mod new_steps;
 mod parallel;
 mod proof;
+mod range_rules;
 mod reconstruction;
 mod record;
 mod replay;

@@ -18,13 +18,20 @@ pub struct Audited {
     pub task: TaskRef,
     /// The verdict of the replay.
     pub proof: Proof,
-    /// Why the change is acceptable although it is forged, if the settings say so.
+    /// Whether a step of it holds only by rules that stand at neither end of the audited range.
+    pub is_doubted: bool,
+    /// Why the change is acceptable although it is wrong, if the settings say so.
     pub acknowledged: Option<String>,
 }
 
 impl Audited {
     fn new(commit: Visited, task: TaskRef, proof: Proof) -> Self {
-        Self { commit, task, proof, acknowledged: None }
+        Self { commit, task, proof, is_doubted: false, acknowledged: None }
+    }
+
+    /// Whether the audit fails because of the change.
+    pub(super) fn is_wrong(&self) -> bool {
+        self.proof.standing == Standing::Forged || self.is_doubted
     }
 }
 

@@ -52,6 +52,9 @@ pub struct AuditChange {
     pub why: Option<String>,
     /// The rule that was broken, if the change is forged.
     pub rule: Option<String>,
+    /// Whether a step of it holds only by rules that stand at neither end of the range.
+    #[serde(skip)]
+    pub is_doubted: bool,
     /// Why a forged change is acceptable, if `orch.toml` acknowledges it.
     pub acknowledged: Option<String>,
     /// The recorded steps, oldest first.
@@ -120,6 +123,13 @@ impl AuditReport {
     #[must_use]
     pub fn has(&self, standing: Standing) -> bool {
         self.changes.iter().any(|change| change.standing == standing && change.acknowledged.is_none())
+    }
+
+    /// Whether any change holds only by rules that stand at neither end of the range, apart from those that are
+    /// acknowledged.
+    #[must_use]
+    pub fn has_doubted(&self) -> bool {
+        self.changes.iter().any(|change| change.is_doubted && change.acknowledged.is_none())
     }
 
     /// A summary such as `12 commits, 3 changes: 2 proven, 1 forged`.
@@ -200,6 +210,7 @@ impl AuditChange {
         acknowledged: Option<String>,
     ) -> Self {
         Self {
+            is_doubted: false,
             acknowledged,
             commit: commit.id.to_owned(),
             at,

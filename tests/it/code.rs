@@ -209,6 +209,37 @@ fn a_clone_that_is_too_shallow_says_so_and_guesses_nothing() {
 }
 
 #[test]
+fn a_shallow_clone_of_a_task_with_code_is_no_inconsistent_task() {
+    let world = World::coding();
+    world.commit_code("1", Some("t"));
+    world.moves_to("review");
+    world.commit_code("2", None);
+    let source = format!("file://{}", world.root().display());
+    let clone = world.path("../shallow");
+    let clone = clone.to_str().expect("UTF-8");
+    world.git(&["clone", "-q", "--depth", "1", &source, clone]);
+    let suggestion = world.orch_json(&["-C", clone, "suggest", "t"])["suggestions"][0].clone();
+    assert_eq!(
+        (&suggestion["kind"], &suggestion["do"]),
+        (&"wait".into(), &"repair".into()),
+        "{suggestion:#}"
+    );
+    let options = suggestion["options"].as_array().expect("options");
+    let commands: Vec<&Value> = options.iter().map(|option| &option["argv"]).collect();
+    assert_eq!(commands, [&json!(["git", "fetch", "--unshallow"])]);
+    for command in [&["status"][..], &["explain", "t"], &["suggest", "t"]] {
+        let said = world.orch(&[&["-C", clone], command].concat()).succeeds().stdout;
+        assert!(!said.contains("inconsistent") && !said.contains("rollback"), "{command:?}: {said}");
+        assert!(command == ["status"] || said.contains("this clone is shallow"), "{command:?}: {said}");
+    }
+    world.orch(&["-C", clone, "check"]).succeeds();
+    let next = world.orch(&["-C", clone, "next", "t"]);
+    assert!(next.code != 0 && format!("{next:?}").contains("git fetch --unshallow"), "{next:?}");
+    world.git(&["-C", clone, "fetch", "-q", "--unshallow"]);
+    assert_eq!(world.orch_json(&["-C", clone, "suggest", "t"])["suggestions"][0]["suggestedNext"], "review");
+}
+
+#[test]
 fn a_scope_is_a_part_of_the_tree_wherever_it_is_moved_to() {
     let world = World::ready();
     world.write("system/workflows/small.md", SMALL);

@@ -20,8 +20,9 @@ use crate::view::{AuditChange, AuditCommit, AuditReport};
 /// A step that was squashed or rebased may be unverifiable, because the files it rested on are gone. If the
 /// branch it came from is still there, `--also` proves it by that branch.
 ///
-/// Reads commits only and writes nothing. Exits with 1 if anything is forged, and with `--strict` also if
-/// anything is unverifiable. A shallow clone is an error.
+/// Reads commits only and writes nothing. Exits with 1 if anything is forged, if a step in a range holds only by
+/// rules that stand at neither end of the range, and with `--strict` also if anything is unverifiable. A shallow
+/// clone is an error.
 #[derive(Debug, Args)]
 pub struct AuditArgs {
     /// A range `A..B` or a revision; default: the whole history of HEAD.
@@ -61,7 +62,8 @@ pub fn run(args: &AuditArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fai
         }
         form => print(&Checked { findings: report.findings(), ..Checked::default() }, form, ui)?,
     }
-    let is_wrong = report.has(Standing::Forged) || (args.strict && report.has(Standing::Unverifiable));
+    let is_unproven = args.strict && report.has(Standing::Unverifiable);
+    let is_wrong = report.has(Standing::Forged) || report.has_doubted() || is_unproven;
     Ok(if is_wrong { ExitCode::No } else { ExitCode::Fine })
 }
 
@@ -78,14 +80,15 @@ pub(super) fn report(workspace: &Workspace, scope: AuditScope<'_>) -> Result<Aud
     let audit = history::audit(workspace, scope)?;
     let changes = audit.changes.iter().map(|change| {
         let parent = change.commit.parents.first().map(ToString::to_string);
-        AuditChange::of(
+        let shown = AuditChange::of(
             &AuditCommit { id: &change.commit.id.to_string(), parent: parent.as_deref() },
             change.commit.at.to_string(),
             change.commit.author.clone(),
             (&change.task.id, &change.task.place),
             &change.proof,
             change.acknowledged.clone(),
-        )
+        );
+        AuditChange { is_doubted: change.is_doubted, ..shown }
     });
     Ok(AuditReport::new(workspace.repository()?, audit.commits, changes.collect()))
 }

@@ -202,11 +202,21 @@ fn rules_that_stand_only_within_a_range_prove_nothing_in_it() {
     world.write(path, honest);
     world.commit("as before");
     assert_eq!(world.git(&["diff", "--stat", base.trim(), "HEAD", "--", "system"]), "");
-    let told = world.orch(&["audit", &range]).succeeds();
-    assert!(told.stdout.contains("stands at neither end of the range"), "{told:?}");
-    world.orch(&["audit", "--strict", &range]).ends(1);
+    world.orch(&["audit", &range]).ends(1).says("stands at neither end of the range");
+    world.orch(&["check", "--range", &range]).ends(1).says("stands at neither end of the range");
     // The whole history shows every version of the rules.
     world.orch(&["audit", "--strict"]).succeeds();
+    // So does a range in which they stand at one end.
+    world.orch(&["check", "--range", &format!("{}..HEAD~1", base.trim())]).succeeds();
+    let step = world.git(&["rev-parse", "HEAD~1"]);
+    let entry = format!(
+        "[[acknowledged]]\nforged = \"{}\"\ntask = \"t\"\nreason = \"An experiment.\"\n",
+        step.trim()
+    );
+    world.write("orch.toml", format!("{}\n{entry}", world.read("orch.toml")));
+    world.commit("acknowledge the step");
+    world.orch(&["audit", &range]).succeeds().says("An experiment.");
+    world.orch(&["check", "--range", &range]).succeeds();
 }
 
 #[test]
@@ -221,5 +231,6 @@ fn settings_about_people_that_stand_only_within_a_range_permit_nothing_in_it() {
     world.orch(&["audit", "--strict", &range]).succeeds();
     world.write("orch.toml", honest);
     world.commit("as before");
-    world.orch(&["audit", "--strict", &range]).ends(1).says("[people] settings that permitted it");
+    world.orch(&["audit", &range]).ends(1).says("[people] settings that permitted it");
+    world.orch(&["check", "--range", &range]).ends(1).says("[people] settings that permitted it");
 }
