@@ -215,7 +215,12 @@ impl<'s> Transaction<'s> {
         for commit in &commits {
             tracing::info!(%commit, branch = self.head.branch.as_deref(), "committed");
         }
-        let (placed, unfinished) = match self.place(&journal, published) {
+        // What fails once may succeed when it is done as after a kill.
+        let placed = self.place(&journal, published).or_else(|error| {
+            tracing::warn!(error = error.logged(), "cannot place the files; trying again");
+            store.finish(&journal).map(|()| Vec::new())
+        });
+        let (placed, unfinished) = match placed {
             Ok(placed) => (placed, store.remove_journal().err().map(|error| error.to_string())),
             Err(error) => (Vec::new(), Some(error.to_string())),
         };
@@ -249,7 +254,7 @@ impl<'s> Transaction<'s> {
         // Evaluating takes time; check again whether another operation has started.
         store.vet(&self.head)?;
         store.refuse_open_commit()?;
-        if store.head()? != self.head || !self.is_as_judged(journal) {
+        if store.head()? != self.head || self.judged(journal)?.contains(&false) {
             return Err(Error::moved());
         }
         let subject = planned.last().and_then(|one| one.message.lines().next()).unwrap_or_default();
@@ -297,8 +302,7 @@ impl<'s> Transaction<'s> {
     ) -> Result<Vec<PlacedFile>, Error> {
         let Published { prepared, index, .. } = published;
         let store = self.store;
-        let is_judged = |file: &JournalFile| store.blob_on_disk(&file.path) == file.before;
-        let stamps = prepared.place(journal.files.iter().map(is_judged))?;
+        let stamps = prepared.place(self.judged(journal)?)?;
         // A directory may be moved only when its files are on the disk, so the index stays locked until then.
         let _index = index.filter(|_| !journal.moves.is_empty());
         let references = store.files_of(&journal.reference);
@@ -438,9 +442,10 @@ impl<'s> Transaction<'s> {
         places
     }
 
-    /// Whether the files to be replaced still have the content that was evaluated.
-    fn is_as_judged(&self, journal: &Journal) -> bool {
-        journal.files.iter().all(|file| self.store.blob_on_disk(&file.path) == file.before)
+    /// For each file to be replaced, whether it still has the content that was evaluated.
+    fn judged(&self, journal: &Journal) -> Result<Vec<bool>, Error> {
+        let is_judged = |file: &JournalFile| Ok(self.store.blob_on_disk(&file.path)? == file.before);
+        journal.files.iter().map(is_judged).collect()
     }
 
     pub(super) fn journal(&self, planned: &[PlannedCommit], built: &[Oid]) -> Result<Journal, Error> {

@@ -175,9 +175,20 @@ pub fn remove_empty(base: &Path, path: &Path) {
 /// The bytes of a regular file; `None` for anything else, such as a named pipe, and on failure.
 #[must_use]
 pub fn read_regular(path: &Path) -> Option<Vec<u8>> {
+    read_if_regular(path).ok().flatten()
+}
+
+/// The bytes of a regular file; `None` for anything else and for a file that permissions forbid to read. Returns an
+/// error if the machine fails to read it.
+pub fn read_if_regular(path: &Path) -> io::Result<Option<Vec<u8>>> {
+    use io::ErrorKind::{NotADirectory, NotFound, PermissionDenied};
     let mut bytes = Vec::new();
-    open_regular(path).ok()??.read_to_end(&mut bytes).ok()?;
-    Some(bytes)
+    match open_regular(path) {
+        Ok(Some(mut file)) => file.read_to_end(&mut bytes).map(|_| Some(bytes)),
+        Ok(None) => Ok(None),
+        Err(error) if matches!(error.kind(), NotFound | NotADirectory | PermissionDenied) => Ok(None),
+        Err(error) => Err(error),
+    }
 }
 
 /// How many threads sync at once; file systems combine concurrent requests.

@@ -142,12 +142,12 @@ impl Store {
     ///
     /// Writes and stages only what HEAD contains: another branch may be checked out by now, or the user may
     /// have committed since.
-    fn finish(&self, journal: &Journal) -> Result<(), Error> {
+    pub(super) fn finish(&self, journal: &Journal) -> Result<(), Error> {
         let head = self.head_tree()?;
         let mut files = Vec::new();
         for JournalFile { path, before, after } in &journal.files {
             let committed = journal.after_moves(path);
-            if self.blob_on_disk(path) == *before && blob_in(head.as_ref(), &committed)? == Some(*after) {
+            if self.blob_on_disk(path)? == *before && blob_in(head.as_ref(), &committed)? == Some(*after) {
                 let blob = self.repo.find_blob(self.oid(*after)?)?;
                 files.push((path.under(&self.root), blob));
             }
@@ -184,9 +184,12 @@ impl Store {
         durable::move_path(&self.root, &from, &to)
     }
 
-    /// The digest of a regular file in the work tree, of the bytes as they are.
-    pub(super) fn blob_on_disk(&self, path: &RepoPath) -> Option<Digest> {
-        durable::read_regular(&path.under(&self.root)).map(|bytes| self.format().blob(&bytes))
+    /// The digest of a regular file in the work tree, of the bytes as they are. Returns an error if the machine
+    /// fails to read it.
+    pub(super) fn blob_on_disk(&self, path: &RepoPath) -> Result<Option<Digest>, Error> {
+        let path = path.under(&self.root);
+        let bytes = durable::read_if_regular(&path).map_err(|source| io_error(&path, source))?;
+        Ok(bytes.map(|bytes| self.format().blob(&bytes)))
     }
 
     /// Whether the branch contains the batch's last commit.

@@ -79,7 +79,7 @@ impl Store {
     /// cannot be taken in this way, for example without hard links.
     pub(super) fn lock_index(&self) -> io::Result<IndexLock<'_>> {
         let kept = self.own(KEPT);
-        if !is_ours(&kept) {
+        if !is_ours(&kept).unwrap_or(false) {
             durable::write_atomic(self.repo.path(), &kept, CONTENT.as_bytes()).map_err(io::Error::other)?;
         }
         let holding = self.environment.index_gate.enter();
@@ -93,13 +93,14 @@ impl Store {
     /// Whether a lock file of `orch` exists. It belongs to a live process unless the caller holds the lock
     /// among `orch` processes.
     pub(super) fn has_our_index_lock(&self) -> bool {
-        is_ours(&self.index_lock())
+        // One that cannot be read may be ours; whoever wants to remove it looks again.
+        is_ours(&self.index_lock()).unwrap_or(true)
     }
 
     /// Removes the lock file of a killed process. The caller holds the lock among `orch` processes.
     pub(super) fn clear_index_lock(&self) -> Result<(), Error> {
         let lock = self.index_lock();
-        if !is_ours(&lock) {
+        if !is_ours(&lock).map_err(|source| io_error(&lock, source))? {
             return Ok(());
         }
         tracing::warn!("removing the index lock of a killed process");
@@ -123,17 +124,17 @@ impl IndexLock<'_> {
         old: Option<&Metadata>,
         time: Option<FileTimes>,
     ) -> Result<(), Error> {
-        let written = self.write(parts, old, time).and_then(|()| {
+        let at = |path: &Path, source| io_error(path, source);
+        let written = self.write(parts, old, time).map_err(|source| at(&self.index, source));
+        let written = written.and_then(|()| match is_ours(&self.lock) {
+            Ok(true) => self.own.rename(NEXT, &self.git, INDEX).map_err(|source| at(&self.index, source)),
             // A user may have removed the lock, because git suggests that for one that stays too long.
-            if !is_ours(&self.lock) {
-                return Err(io::Error::other("another process removed the lock"));
-            }
-            self.own.rename(NEXT, &self.git, INDEX)
+            Ok(false) => Err(at(&self.lock, io::Error::other("another process removed the lock"))),
+            Err(source) => Err(at(&self.lock, source)),
         });
-        written.map_err(|error| {
+        written.inspect_err(|_| {
             // If it cannot be removed now, the next update overwrites it.
             let _ = self.own.remove(NEXT);
-            io_error(&self.index, error)
         })
     }
 
@@ -156,16 +157,36 @@ impl IndexLock<'_> {
 
 impl Drop for IndexLock<'_> {
     fn drop(&mut self) {
-        if is_ours(&self.lock) {
+        // A lock that stays keeps git out, so one failure to look is not the last word.
+        if is_ours(&self.lock).or_else(|_| is_ours(&self.lock)).unwrap_or(false) {
             // If this fails, the next command removes it.
             let _ = fs::remove_file(&self.lock);
         }
     }
 }
 
-/// Whether `orch` created this lock file.
-fn is_ours(lock: &Path) -> bool {
+/// Whether `orch` created this lock file. Returns an error if that cannot be told.
+fn is_ours(lock: &Path) -> io::Result<bool> {
     let is_as_long = |metadata: Metadata| metadata.is_file() && metadata.len() == CONTENT.len() as u64;
-    fs::symlink_metadata(lock).is_ok_and(is_as_long)
-        && fs::read(lock).is_ok_and(|bytes| bytes == CONTENT.as_bytes())
+    let looked = fs::symlink_metadata(lock)
+        .and_then(|metadata| Ok(is_as_long(metadata) && fs::read(lock)? == CONTENT.as_bytes()));
+    match looked {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        looked => looked,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{CONTENT, is_ours};
+
+    #[test]
+    fn a_lock_that_cannot_be_looked_at_is_not_a_missing_one() {
+        let home = tempfile::tempdir().expect("a directory");
+        let lock = home.path().join("index.lock");
+        assert!(!is_ours(&lock).expect("nothing is there"));
+        std::fs::write(&lock, CONTENT).expect("written");
+        assert!(is_ours(&lock).expect("ours"));
+        is_ours(&lock.join("below")).expect_err("a file is no directory");
+    }
 }

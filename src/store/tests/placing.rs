@@ -54,6 +54,17 @@ fn git_commit_all_waits_until_the_files_are_in_place() {
 }
 
 #[test]
+fn a_file_that_cannot_be_read_is_not_a_changed_one() {
+    let repo = Repo::new();
+    let store = repo.store();
+    assert_eq!(store.blob_on_disk(&path("none")).expect("nothing is there"), None);
+    // The kernel reports an I/O error for the first page of a process.
+    std::os::unix::fs::symlink("/proc/self", repo.path("own")).expect("a link");
+    let error = store.blob_on_disk(&path("own/mem")).expect_err("unreadable");
+    assert!(error.to_string().contains("own/mem: Input/output error"), "{error}");
+}
+
+#[test]
 fn git_commit_all_waits_until_a_directory_is_moved() {
     let repo = Repo::new();
     repo.git(&["config", "user.name", "Ann"]);
