@@ -197,6 +197,13 @@ impl Store {
         }
     }
 
+    /// git's lock file of a branch, or of a detached HEAD.
+    fn reference_lock(&self, reference: &str) -> PathBuf {
+        let mut lock = self.reference_file(reference).into_os_string();
+        lock.push(".lock");
+        lock.into()
+    }
+
     /// Locks a reference, which must still be at the commit that was evaluated. Returns [`Error::moved`] if it
     /// is not, and an error of [`Class::Busy`](crate::base::Class) if another process keeps it locked.
     pub(super) fn lock_reference(
@@ -206,7 +213,10 @@ impl Store {
     ) -> Result<RefLock<'_>, Error> {
         let mut wait = LockWait::at_most(self.options.wait.unwrap_or(PATIENCE));
         let name = moved.name;
-        let busy = || Error::busy(format!("another git process holds the lock of {name}"));
+        let busy = || match &self.references {
+            RefStorage::Files => self.lock_is_busy(&self.reference_lock(name)),
+            RefStorage::Tables(_) => Error::busy(format!("another git process holds the lock of {name}")),
+        };
         if moved.from.is_none() {
             self.refuse_taken_name(name)?;
         }
@@ -268,9 +278,7 @@ impl Store {
         if let RefStorage::Tables(tables) = &self.references {
             return tables.clear_locks(self, since);
         }
-        let mut lock = self.reference_file(reference).into_os_string();
-        lock.push(".lock");
-        let lock = PathBuf::from(lock);
+        let lock = self.reference_lock(reference);
         let is_ours = || {
             let held = fs::read_to_string(&lock).ok()?;
             (held.trim().is_empty() || held.trim() == new.to_string()).then_some(())

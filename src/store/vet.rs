@@ -8,7 +8,7 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// From which age a lock of the index may be one that a dead process left behind.
+/// From which age a lock of git may be one that a dead process left behind.
 const ABANDONED: Duration = Duration::from_secs(60);
 
 impl Store {
@@ -52,19 +52,29 @@ impl Store {
         }
     }
 
-    /// The lock of the index is taken. Says how to remove it if its process is evidently dead: it is old, and
-    /// no git process works in this repository.
+    /// The lock of the index is taken.
     pub(super) fn index_is_busy(&self) -> Error {
-        let lock = self.index_lock();
+        self.lock_is_busy(&self.index_lock())
+    }
+
+    /// This lock file of git exists. If no git process works in this repository, its age tells whether its
+    /// process is dead, and the hint how to remove it.
+    pub(super) fn lock_is_busy(&self, lock: &Path) -> Error {
         let written = lock.symlink_metadata().and_then(|metadata| metadata.modified());
-        let age = written.ok().and_then(|written| written.elapsed().ok()).filter(|age| *age >= ABANDONED);
+        let age = written.ok().and_then(|written| written.elapsed().ok());
         let Some(age) = age.filter(|_| !git_works_in(&[&self.root, self.repo.path(), self.repo.commondir()]))
         else {
             return Error::busy(format!("another git process holds {}", lock.display()));
         };
-        let age = spoken(age);
-        let message = format!("{} was left behind {age} ago: no git process works here", lock.display());
-        let hint = format!("remove it: {}", command(&["rm", &lock.to_string_lossy()]));
+        let (shown, since) = (lock.display(), spoken(age));
+        let remove = format!("remove it: {}", command(&["rm", &lock.to_string_lossy()]));
+        let (message, hint) = if age >= ABANDONED {
+            (format!("{shown} was left behind {since} ago: no git process works here"), remove)
+        } else {
+            // Its process may be one that uses git as a library.
+            let message = format!("{shown} has been held for {since}, and no git process works here");
+            (message, format!("try again; if it stays, {remove}"))
+        };
         Error::new(Code::Busy, message).with_hint(hint)
     }
 

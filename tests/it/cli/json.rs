@@ -173,15 +173,20 @@ fn a_dead_lock_of_the_index_is_named_with_its_age_and_the_way_out() {
     aged(3 * 3600 + 5);
     let left = world.orch(&["next", "t"]).ends(4).reports("index.lock was left behind 3 hours ago");
     assert!(left.stderr.contains("hint: remove it: rm [ROOT]/.git/index.lock\n"), "{left:?}");
-    // A lock that is as old, but with a git process at work, and one that is new, belong to somebody.
+    // A lock that is as old belongs to a git process at work; one that is new may belong to any program.
     let mut git = world.command("git");
     let mut git = git.args(["cat-file", "--batch"]).stdin(std::process::Stdio::piped()).spawn().expect("git");
     world.orch(&["next", "t"]).ends(4).reports("another git process holds");
     drop(git.stdin.take());
     git.wait().expect("ended");
     aged(5);
-    world.orch(&["next", "t"]).ends(4).reports("another git process holds");
+    let young = world.orch(&["next", "t"]).ends(4).reports("index.lock has been held for ");
+    assert!(young.stderr.contains("hint: try again; if it stays, remove it: rm [ROOT]/.git/index.lock\n"));
     world.remove(".git/index.lock");
+    world.write(".git/refs/heads/main.lock", "");
+    let branch = world.orch(&["next", "t"]).ends(4).reports("refs/heads/main.lock has been held for ");
+    assert!(branch.stderr.contains("if it stays, remove it: rm [ROOT]/.git/refs/heads/main.lock\n"));
+    world.remove(".git/refs/heads/main.lock");
     world.orch(&["next", "t"]).succeeds();
 }
 
