@@ -1,7 +1,7 @@
 //! The settings: the configuration, and the workflows, schemas and agent instructions.
 
 use super::loaded::{WorkflowCache, names};
-use crate::base::{Code, Diagnostic, ObjectFormat, Reason, RepoPath, with_line_feeds};
+use crate::base::{Class, Code, Diagnostic, Error, ObjectFormat, Reason, RepoPath, with_line_feeds};
 use crate::config::{self, Config, UnknownWorkflow};
 use crate::decide::State;
 use crate::scan::{Content, ReadLimits, Schemas, Source};
@@ -25,10 +25,46 @@ pub(crate) struct Setting {
     pub unknown_workflows: Vec<UnknownWorkflow>,
 }
 
+/// Why a text cannot be read.
+pub(crate) struct UnreadText {
+    why: Reason,
+    /// The code of the failure, if it is one of the machine, which says nothing about the text.
+    fault: Option<Code>,
+}
+
+impl UnreadText {
+    /// The code to report: that of the failure, or this one for what the user can mend at the path.
+    fn code(&self, usual: Code) -> Code {
+        self.fault.unwrap_or(usual)
+    }
+}
+
+impl From<Reason> for UnreadText {
+    fn from(why: Reason) -> Self {
+        Self { why, fault: None }
+    }
+}
+
+impl From<Error> for UnreadText {
+    fn from(error: Error) -> Self {
+        let fault = (error.class() == Class::Fault).then(|| error.code());
+        Self { why: error.to_string().into(), fault }
+    }
+}
+
+impl From<io::Error> for UnreadText {
+    fn from(error: io::Error) -> Self {
+        use io::ErrorKind::{IsADirectory, NotADirectory, NotFound, PermissionDenied};
+        let is_at_the_path =
+            matches!(error.kind(), IsADirectory | NotADirectory | NotFound | PermissionDenied);
+        Self { why: error.to_string().into(), fault: (!is_at_the_path).then_some(Code::Io) }
+    }
+}
+
 /// A source of texts.
 pub(crate) trait Texts {
     /// The text of a file; `None` if it does not exist. Returns an error if it cannot be read.
-    fn text(&self, path: &RepoPath) -> Result<Option<String>, Reason>;
+    fn text(&self, path: &RepoPath) -> Result<Option<String>, UnreadText>;
 
     /// Whether a file is known to contain exactly this text, without reading it.
     fn holds(&self, _path: &RepoPath, _text: &str) -> bool {
@@ -36,7 +72,7 @@ pub(crate) trait Texts {
     }
 
     /// The names in a directory.
-    fn names(&self, directory: &RepoPath) -> Result<Vec<String>, Reason>;
+    fn names(&self, directory: &RepoPath) -> Result<Vec<String>, UnreadText>;
 }
 
 impl Setting {
@@ -46,8 +82,8 @@ impl Setting {
         let (text, unreadable) = match RepoPath::new(config::FILE).map(|path| texts.text(&path)) {
             Ok(Ok(text)) => (text.unwrap_or_default(), None),
             Ok(Err(error)) => {
-                let message = format!("cannot read {}: {error}", config::FILE);
-                (String::new(), Some(Diagnostic::error(Code::ConfigUnreadable, message)))
+                let message = format!("cannot read {}: {}", config::FILE, error.why);
+                (String::new(), Some(Diagnostic::error(error.code(Code::ConfigUnreadable), message)))
             }
             Err(_) => (String::new(), None),
         };
@@ -88,8 +124,11 @@ fn overlay(texts: &dyn Texts, directory: &RepoPath, findings: &mut Vec<Diagnosti
     let mut any = false;
     for (folder, suffix) in [("workflows", ".md"), ("schemas", ".schema.json"), ("agents", ".md")] {
         let Ok(folder_path) = directory.join(folder) else { continue };
-        let unreadable = |path: &RepoPath, error: Reason| {
-            Diagnostic::error(Code::SystemUnreadable, format!("cannot read {path}: {error}"))
+        let unreadable = |path: &RepoPath, error: UnreadText| {
+            Diagnostic::error(
+                error.code(Code::SystemUnreadable),
+                format!("cannot read {path}: {}", error.why),
+            )
         };
         let mut names = texts.names(&folder_path).unwrap_or_else(|error| {
             findings.push(unreadable(&folder_path, error));
@@ -123,28 +162,27 @@ fn overlay(texts: &dyn Texts, directory: &RepoPath, findings: &mut Vec<Diagnosti
 pub(crate) struct OnDisk<'a>(pub &'a Path);
 
 impl Texts for OnDisk<'_> {
-    fn text(&self, path: &RepoPath) -> Result<Option<String>, Reason> {
+    fn text(&self, path: &RepoPath) -> Result<Option<String>, UnreadText> {
         let path = path.under(self.0);
         // Reading a named pipe would block forever.
         if std::fs::metadata(&path).is_ok_and(|metadata| !metadata.is_file()) {
-            return Err("it is not a regular file".into());
+            return Err(Reason::from("it is not a regular file").into());
         }
         match std::fs::read(&path) {
-            Ok(bytes) => String::from_utf8(bytes).map(Some).map_err(|error| error.to_string().into()),
+            Ok(bytes) => utf8(bytes),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(error.to_string().into()),
+            Err(error) => Err(error.into()),
         }
     }
 
-    fn names(&self, directory: &RepoPath) -> Result<Vec<String>, Reason> {
+    fn names(&self, directory: &RepoPath) -> Result<Vec<String>, UnreadText> {
         let entries = match std::fs::read_dir(directory.under(self.0)) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-            entries => entries.map_err(|error| error.to_string())?,
+            entries => entries?,
         };
         let name = |entry: io::Result<std::fs::DirEntry>| Ok(entry?.file_name());
         let names: io::Result<Vec<_>> = entries.map(name).collect();
-        let names = names.map_err(|error| error.to_string())?;
-        Ok(names.into_iter().filter_map(|name| name.into_string().ok()).collect())
+        Ok(names?.into_iter().filter_map(|name| name.into_string().ok()).collect())
     }
 }
 
@@ -152,19 +190,21 @@ impl Texts for OnDisk<'_> {
 pub(crate) struct Sparse<'a>(pub &'a Path, pub WorkTree<'a>);
 
 impl Texts for Sparse<'_> {
-    fn text(&self, path: &RepoPath) -> Result<Option<String>, Reason> {
+    fn text(&self, path: &RepoPath) -> Result<Option<String>, UnreadText> {
         match OnDisk(self.0).text(path)? {
-            None => InSource(&self.1).text(path).map_err(|why| {
+            None => InSource(&self.1).text(path).map_err(|UnreadText { why, fault }| {
                 let directory = path.parent().unwrap_or_else(RepoPath::root);
-                format!("{why}, and it is not checked out; run git sparse-checkout add {directory}").into()
+                let why =
+                    format!("{why}, and it is not checked out; run git sparse-checkout add {directory}");
+                UnreadText { why: why.into(), fault }
             }),
             found => Ok(found),
         }
     }
 
-    fn names(&self, directory: &RepoPath) -> Result<Vec<String>, Reason> {
+    fn names(&self, directory: &RepoPath) -> Result<Vec<String>, UnreadText> {
         let mut names = OnDisk(self.0).names(directory)?;
-        for entry in self.1.list(directory).map_err(|error| error.to_string())? {
+        for entry in self.1.list(directory)? {
             let below = RepoPath::new(&entry.path).ok();
             names.extend(below.as_ref().and_then(|path| path.below(directory)).map(str::to_owned));
         }
@@ -179,16 +219,14 @@ impl Texts for Sparse<'_> {
 pub(crate) struct InSource<'a>(pub &'a dyn Source);
 
 impl Texts for InSource<'_> {
-    fn text(&self, path: &RepoPath) -> Result<Option<String>, Reason> {
+    fn text(&self, path: &RepoPath) -> Result<Option<String>, UnreadText> {
         match self.0.read(path, u64::MAX - 1) {
-            Ok(Content::Bytes(bytes)) => {
-                String::from_utf8(bytes).map(Some).map_err(|error| error.to_string().into())
-            }
+            Ok(Content::Bytes(bytes)) => utf8(bytes),
             Ok(Content::Missing) => Ok(None),
-            Ok(Content::Unreadable(why)) => Err(why.into()),
-            Ok(Content::Absent) => Err("the content of the file is not in this clone".into()),
-            Ok(Content::TooLarge(size)) => Err(format!("it has {size} bytes").into()),
-            Err(error) => Err(error.to_string().into()),
+            Ok(Content::Unreadable(why)) => Err(Reason::from(why).into()),
+            Ok(Content::Absent) => Err(Reason::from("the content of the file is not in this clone").into()),
+            Ok(Content::TooLarge(size)) => Err(Reason::from(format!("it has {size} bytes")).into()),
+            Err(error) => Err(error.into()),
         }
     }
 
@@ -196,8 +234,12 @@ impl Texts for InSource<'_> {
         self.0.blob_id(path).is_some_and(|blob| blob == blob.format().blob(text.as_bytes()))
     }
 
-    fn names(&self, directory: &RepoPath) -> Result<Vec<String>, Reason> {
-        let children = self.0.children(directory).map_err(|error| error.to_string())?.unwrap_or_default();
+    fn names(&self, directory: &RepoPath) -> Result<Vec<String>, UnreadText> {
+        let children = self.0.children(directory)?.unwrap_or_default();
         Ok(children.into_iter().filter(|child| !child.is_directory).map(|child| child.name).collect())
     }
+}
+
+fn utf8(bytes: Vec<u8>) -> Result<Option<String>, UnreadText> {
+    String::from_utf8(bytes).map(Some).map_err(|error| Reason::from(error.to_string()).into())
 }

@@ -4,6 +4,7 @@ use super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use crate::apply::DRIVER;
 use crate::base::{Code, Diagnostic, shell_word};
 use crate::config;
+use crate::scan::Directory;
 use crate::store::durable::{parent, write_atomic};
 use crate::survey::Workspace;
 use crate::view::InitAnswer;
@@ -99,28 +100,16 @@ struct Made {
 impl Made {
     /// Writes a file unless the path exists. Returns an error if it cannot be written.
     fn file(&mut self, path: &str, text: &str) -> Result<(), Failure> {
-        let target = self.root.join(path);
-        if target.symlink_metadata().is_ok() {
+        if self.root.join(path).symlink_metadata().is_ok() {
             return Ok(());
         }
-        self.write(path, &target, text)
+        self.write(path, text)
     }
 
     /// Puts a block between two markers into a file, or updates the existing block. Returns an error if the
     /// file cannot be read or written.
     fn block(&mut self, path: &str, block: &str, start: &str, end: &str) -> Result<(), Failure> {
-        self.block_at(&self.root.join(path), path, block, start, end)
-    }
-
-    fn block_at(
-        &mut self,
-        target: &Path,
-        path: &str,
-        block: &str,
-        start: &str,
-        end: &str,
-    ) -> Result<(), Failure> {
-        let before = match std::fs::read_to_string(target) {
+        let before = match std::fs::read_to_string(self.root.join(path)) {
             Ok(text) => text,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
             Err(error) => return Err(cannot_write(path, &error.to_string())),
@@ -134,14 +123,23 @@ impl Made {
             _ if before.is_empty() => block.to_owned(),
             _ => format!("{}\n\n{block}", before.trim_end()),
         };
-        if after == before { Ok(()) } else { self.write(path, target, &after) }
+        if after == before { Ok(()) } else { self.write(path, &after) }
     }
 
-    fn write(&mut self, path: &str, target: &Path, text: &str) -> Result<(), Failure> {
-        if let Some(directory) = target.parent() {
-            std::fs::create_dir_all(directory).map_err(|error| cannot_write(path, &error.to_string()))?;
+    /// Writes a file and the directories above it. Returns an error if one of these is a link, or on failure.
+    fn write(&mut self, path: &str, text: &str) -> Result<(), Failure> {
+        let target = self.root.join(path);
+        let above: Vec<&Path> = Path::new(path).ancestors().skip(1).collect();
+        let is_link = |directory: &&&Path| self.root.join(directory).is_symlink();
+        if let Some(link) = above.iter().rev().skip(1).find(is_link) {
+            let message =
+                format!("{} is a symbolic link, which may lead out of the repository", link.display());
+            return Err(Failure::from(Diagnostic::error(Code::Symlink, message))
+                .hint("put the directory itself there"));
         }
-        write_atomic(parent(target), target, text.as_bytes())
+        Directory::make(&self.root, parent(&target))
+            .map_err(|error| cannot_write(path, &error.to_string()))?;
+        write_atomic(&self.root, &target, text.as_bytes())
             .map_err(|error| cannot_write(path, &error.to_string()))?;
         self.paths.push(path.to_owned());
         Ok(())

@@ -156,6 +156,41 @@ fn a_damaged_repository_is_told_and_nothing_moves() {
     world.orch(&["next", "t"]).succeeds();
 }
 
+#[test]
+fn settings_that_the_machine_fails_to_read_are_a_fault() {
+    use std::os::unix::fs::symlink;
+    // The kernel reports an I/O error for the first page of a process.
+    let memory = "/proc/self/mem";
+    for file in ["orch.toml", "system/workflows/global-state-machine.md"] {
+        let world = World::ready();
+        let text = world.read(file);
+        world.remove(file);
+        symlink(memory, world.path(file)).expect("a link");
+        for command in ["suggest", "status"] {
+            world.orch(&[command]).ends(70).reports(&format!("error[io]: cannot read {file}: Input/output"));
+        }
+        world.remove(file);
+        // What the user can mend at the path stays a finding.
+        world.write(&format!("{file}/x"), &text);
+        world.orch(&["suggest"]).ends(2).reports("unreadable");
+    }
+}
+
+#[test]
+fn init_writes_through_no_link() {
+    use std::os::unix::fs::symlink;
+    let world = World::ready();
+    fs::remove_dir_all(world.path("system")).expect("removed");
+    fs::create_dir(world.path("../out")).expect("a directory");
+    symlink("../out", world.path("system")).expect("a link");
+    world.orch(&["init"]).ends(2).reports("error: system is a symbolic link");
+    assert_eq!(world.path("../out").read_dir().expect("listed").count(), 0);
+    world.orch(&["init", "--no-system"]).succeeds();
+    world.remove("system");
+    world.orch(&["init"]).succeeds();
+    assert!(world.path("system/workflows/global-state-machine.md").is_file());
+}
+
 /// Runs a shell script where it may mount; `None` where nobody may.
 fn apart(world: &World, script: &str) -> Option<Ended> {
     let mut probe = world.command("unshare");
