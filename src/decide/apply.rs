@@ -70,7 +70,9 @@ pub fn apply(
         let left = actor(&mut next, from);
         left.attempt = left.attempt.max(1);
         let seen = look(workflow, state, from, facts);
-        note_substate(workflow, state, facts, from, &seen, &mut next);
+        if let Some(substate) = substate(workflow, state, facts, from) {
+            actor(&mut next, from).substate = Some(substate);
+        }
         match transition.kind {
             Kind::Create => {}
             Kind::Confirm => confirm(workflow, transition, &mut next),
@@ -101,6 +103,13 @@ pub fn apply(
     next.workflow = Some(WorkflowRef { name: workflow.name.clone(), digest: workflow.digest });
     next.phase = Some(transition.to.to_string());
     next.updated_at = Some(stamp.at);
+    // A substate of the phase in which the task stays, or to which it returns, may rest on evidence that this
+    // step has used up or accepted again.
+    let is_shown = next.actor(&transition.to).is_some_and(|actor| actor.substate.is_some());
+    if looks_at_files && is_shown {
+        let substate = substate(workflow, &next, facts, &transition.to);
+        actor(&mut next, &transition.to).substate = substate;
+    }
     next
 }
 
@@ -140,19 +149,12 @@ fn evidence(transition: &Transition) -> Vec<(String, String)> {
     files
 }
 
-fn note_substate(
-    workflow: &Workflow,
-    state: &State,
-    facts: &Facts,
-    from: &PhaseId,
-    seen: &[SeenArtifact<'_>],
-    next: &mut State,
-) {
-    let Some(guard) = workflow.phase(from).and_then(|phase| phase.substate.as_ref()) else { return };
-    let scope = TaskScope::new(workflow, seen, state, from, state.attempt(from).max(1), &facts.task);
-    if let (Ok(value), Some(actor)) = (guard.value(&scope), next.actors.get_mut(from.as_str())) {
-        actor.substate = Some(value);
-    }
+/// Where within `phase` a task with this state stands; `None` if the phase does not say, or it cannot be computed.
+fn substate(workflow: &Workflow, state: &State, facts: &Facts, phase: &PhaseId) -> Option<Value> {
+    let guard = workflow.phase(phase)?.substate.as_ref()?;
+    let seen = look(workflow, state, phase, facts);
+    let scope = TaskScope::new(workflow, &seen, state, phase, state.attempt(phase).max(1), &facts.task);
+    guard.value(&scope).ok()
 }
 
 /// Records the digests of the code when a phase that changes code is entered.
@@ -313,6 +315,9 @@ fn backward(
         if let Some(actor) = next.actors.get_mut(phase.id.as_str()) {
             actor.left_with.clear();
             actor.entered_with.clear();
+            if position > end {
+                actor.substate = None;
+            }
             actor.status = ActorStatus::SentBack;
         }
     }

@@ -247,8 +247,9 @@ impl NewSteps<'_> {
             return Some(missing);
         }
         // Any rule of the phase may have been tried before the one that fired.
-        let from = own.entry().from.iter();
-        let guards: Vec<&Guard> = from.flat_map(|from| expressions_in(workflow, from)).collect();
+        let entered = workflow.phase(&own.entry().to).and_then(|phase| phase.substate.as_ref());
+        let from = own.entry().from.iter().flat_map(|from| expressions_in(workflow, from));
+        let guards: Vec<&Guard> = from.chain(entered).collect();
         let reads = |guard: &Guard, name: &str| workflow.reads(guard).iter().any(|chain| chain[0] == name);
         let asked = |artifact: &Artifact| guards.iter().any(|guard| reads(guard, artifact.name.as_str()));
         let elsewhere = workflow.artifacts.iter().find(|artifact| !artifact.commit && asked(artifact));

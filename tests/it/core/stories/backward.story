@@ -12,7 +12,7 @@ planning#2 waits for agent: planning/plan.json is stale: unchanged since attempt
   option orch confirm t-1 plan --reason WHY
   option orch next t-1 --override WHY
 //- records
-planning: active #2, spent 1 plan, substate "formalizing"
+planning: active #2, spent 1 plan, substate "draft"
 plan_review: sent_back #1, spent 1 plan_review
 rev 2 rounds=0
 //- planning/plan.json
@@ -95,7 +95,7 @@ planning#2 waits for agent: planning/plan.json is stale: unchanged since attempt
   option orch confirm t-1 plan --reason WHY
   option orch next t-1 --override WHY
 //- records
-planning: active #2, spent 1 plan, substate "formalizing"
+planning: active #2, spent 1 plan, substate "draft"
 plan_review: sent_back #1, spent 1 plan_review
 codegen: sent_back #1, spent 1 patch, spent 1 tasks
 review: sent_back #1, spent 1 code_review

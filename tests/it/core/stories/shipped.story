@@ -297,3 +297,52 @@ plan_review#1 waits for agent: review/plan-review.json is missing
   option orch prompt t-1
   option orch next t-1 --override WHY
   unreadable: the file is empty
+
+## the record never shows a substate that rests on used-up evidence
+//- shipped global-state-machine
+//- at plan_review
+//- review/plan-review.json
+{"ok": false}
+//- settle
+plan_review -> planning (plan-refused) on plan_review
+planning#2 waits for agent: planning/plan.json is stale: unchanged since attempt 1 was sent back
+  remark: the plan states no requirement
+  remark: the plan names no file that it changes
+  remark: the plan has no acceptance criterion
+  remark: the plan does not say how the work is tested
+  expects planning/plan.json stale
+  option orch prompt t-1
+  option orch confirm t-1 plan --reason WHY
+  option orch next t-1 --override WHY
+//- records
+planning: active #2, spent 1 plan, substate "stale"
+plan_review: sent_back #1, spent 1 plan_review
+rev 2 
+//- planning/plan.json
+{"title": "t", "what": "w, again"}
+//- settle
+planning -> plan_review (plan-ready) on plan
+plan_review#2 waits for agent: review/plan-review.json is stale: unchanged since attempt 1 was sent back
+  remark: the plan states no requirement
+  remark: the plan names no file that it changes
+  remark: the plan has no acceptance criterion
+  remark: the plan does not say how the work is tested
+  expects review/plan-review.json stale, of plan
+  option orch prompt t-1
+  option orch confirm t-1 plan_review --reason WHY
+  option orch next t-1 --override WHY
+//- order: rollback --to planning once more
+plan_review -> planning (rollback) on plan, plan_review
+planning#3 waits for agent: planning/plan.json is stale: unchanged since attempt 2 was sent back
+  remark: the plan states no requirement
+  remark: the plan names no file that it changes
+  remark: the plan has no acceptance criterion
+  remark: the plan does not say how the work is tested
+  expects planning/plan.json stale
+  option orch prompt t-1
+  option orch confirm t-1 plan --reason WHY
+  option orch next t-1 --override WHY
+//- records
+planning: active #3, spent 2 plan, substate "stale"
+plan_review: sent_back #2, spent 1 plan_review
+rev 4 
