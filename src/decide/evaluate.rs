@@ -221,13 +221,14 @@ impl Judge<'_> {
     }
 
     /// What the workflow remarks in this phase. A list within the list counts as its items, because an
-    /// expression cannot join lists that are inside other values. Remarks that cannot be computed are a finding.
+    /// expression cannot join lists that are inside other values. That they cannot be computed is a finding and a
+    /// remark, so that whoever works in the phase knows that nothing was checked.
     fn remarks(&self, scope: &TaskScope<'_>, diagnostics: &mut Vec<Diagnostic>) -> Vec<String> {
         let Some(guard) = &self.phase.remarks else { return Vec::new() };
         let value = guard.value(scope).unwrap_or_else(|reason| {
             let message = format!("the remarks of `{}` cannot be computed: {reason}", self.phase.id);
-            diagnostics.push(Diagnostic::warning(Code::GuardError, message));
-            Value::Null
+            diagnostics.push(Diagnostic::warning(Code::GuardError, message.clone()));
+            Value::from(message)
         });
         let mut remarks = Vec::new();
         add_texts(value, &mut remarks);

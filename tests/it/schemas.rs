@@ -140,3 +140,24 @@ fn the_schemas_bite() {
     recorded["phase"] = 7.into();
     assert!(!state.validate(&recorded).is_empty());
 }
+
+/// The expressions of the lifecycle rely on these shapes.
+#[test]
+fn a_plan_part_of_another_shape_is_not_valid() {
+    let plan = schema("system/schemas/plan.schema.json");
+    let with = |key: &str, value: Value| {
+        let mut plan = serde_json::json!({"title": "t", "what": "w"});
+        plan[key] = value;
+        plan
+    };
+    let cases = [
+        ("work", r#"{"milestones": [{"tasks": "x"}]}"#, r#"{"milestones": ["m", {"tasks": ["x"]}]}"#),
+        ("file_impacts", r#"[{"path": 4}]"#, r#"["a", {"path": "a"}, {}]"#),
+        ("draft_files", r"[4]", r#"["a", {"path": "a"}]"#),
+    ];
+    for (key, bad, good) in cases {
+        let value = |text: &str| with(key, serde_json::from_str(text).expect("JSON"));
+        assert!(!plan.validate(&value(bad)).is_empty(), "{key}: {bad}");
+        fits(&plan, key, &value(good));
+    }
+}

@@ -6,47 +6,11 @@ use serde_json::json;
 
 /// Reads a diff as git or `diff -u` writes it (see git-diff(1), "Generating patch text").
 pub(super) fn read(path: &RepoPath, text: &str) -> ReadResult {
-    let mut files: Vec<String> = Vec::new();
-    let (mut added, mut removed, mut hunks) = (0_usize, 0_usize, 0_usize);
-    // The lines left in the current hunk, old and new, and the line of its header.
-    let mut left = (0_u64, 0_u64);
-    let mut header = 0;
-    for (index, line) in text.lines().enumerate() {
-        let number = index + 1;
-        if left.0 > 0 || left.1 > 0 {
-            let (old, new) = match line.as_bytes().first() {
-                Some(b'+') => (0, 1),
-                Some(b'-') => (1, 0),
-                Some(b'\\') => (0, 0),
-                // Some editors strip the space of an empty context line.
-                Some(b' ') | None => (1, 1),
-                _ => return cut(path, (header, number), left),
-            };
-            if old > left.0 || new > left.1 {
-                return cut(path, (header, number), left);
-            }
-            left = (left.0 - old, left.1 - new);
-            added += usize::from(new > old);
-            removed += usize::from(old > new);
-            continue;
-        }
-        if let Some(range) = line.strip_prefix("@@ ") {
-            hunks += 1;
-            header = number;
-            left = match hunk_lengths(range) {
-                Some(lengths) => lengths,
-                None => return garbled(path, number),
-            };
-        } else if let Some(named) = named(line)
-            && !files.contains(&named)
-        {
-            files.push(named);
-        }
+    let mut reader = PatchReader { lines: text.lines().collect(), ..PatchReader::default() };
+    if let Err(PatchCutAt { line, message }) = reader.read() {
+        return refused_at(path, line, message);
     }
-    if left != (0, 0) {
-        return cut(path, (header, text.lines().count()), left);
-    }
-    if files.is_empty() && hunks == 0 {
+    if reader.files.is_empty() && reader.hunks == 0 {
         let message = "the file is not a diff: it has no file header and no hunk";
         return ReadResult::refused(
             Diagnostic::error(Code::NotAPatch, message)
@@ -56,26 +20,198 @@ pub(super) fn read(path: &RepoPath, text: &str) -> ReadResult {
     }
     ReadResult::of(json!({
         "bytes": text.len(),
-        "lines": text.lines().count(),
-        "files": files,
-        "added": added,
-        "removed": removed,
+        "lines": reader.lines.len(),
+        "files": reader.files,
+        "added": reader.added,
+        "removed": reader.removed,
     }))
 }
 
-/// The finding for a hunk whose lines are not those that its header announces. `at` is the line of the header,
-/// and the line at which the lines and the header disagree.
-fn cut(path: &RepoPath, at: (usize, usize), (old, new): (u64, u64)) -> ReadResult {
-    let message = format!(
-        "the hunk of line {} does not hold the lines that its header announces: {old} old and {new} new are missing here",
-        at.0
-    );
-    refused_at(path, at.1, message)
+/// The line at which a diff is cut off or garbled, counted from 1, and what is wrong.
+struct PatchCutAt {
+    line: usize,
+    message: String,
 }
 
-/// The finding for a hunk header that cannot be read.
-fn garbled(path: &RepoPath, line: usize) -> ReadResult {
-    refused_at(path, line, "the header of the hunk is not `@@ -a,b +c,d @@`".to_owned())
+/// The lines of a diff, and what the lines before `at` hold.
+#[derive(Default)]
+struct PatchReader<'t> {
+    lines: Vec<&'t str>,
+    at: usize,
+    files: Vec<String>,
+    added: usize,
+    removed: usize,
+    hunks: usize,
+    /// The line of a header `index A..B`, as long as the change of content that it announces has not come.
+    announced: Option<usize>,
+}
+
+impl PatchReader<'_> {
+    fn read(&mut self) -> Result<(), PatchCutAt> {
+        while let Some(&line) = self.lines.get(self.at) {
+            self.at += 1;
+            if let Some(range) = line.strip_prefix("@@ ") {
+                self.hunk(range)?;
+            } else if self.is_file_header() {
+                self.name(&line["--- ".len()..]);
+                self.file_header()?;
+            } else if line == "GIT binary patch" {
+                self.announced = None;
+                self.binary()?;
+            } else {
+                self.header(line)?;
+            }
+        }
+        self.no_change_is_missing()
+    }
+
+    /// Whether the last line and the next are `--- A` and `+++ B`, or a cut-off header starts here.
+    fn is_file_header(&self) -> bool {
+        let next = self.lines.get(self.at);
+        self.lines[self.at - 1].starts_with("--- ")
+            && next.is_none_or(|next| next.starts_with("+++ ") || next.starts_with("@@ "))
+    }
+
+    /// Reads `+++ B`, which a hunk must follow.
+    fn file_header(&mut self) -> Result<(), PatchCutAt> {
+        self.announced = None;
+        let Some(name) = self.lines.get(self.at).and_then(|line| line.strip_prefix("+++ ")) else {
+            return Err(self.cut("no `+++` line follows the `---` line"));
+        };
+        self.at += 1;
+        self.name(name);
+        match self.lines.get(self.at) {
+            Some(line) if line.starts_with("@@") => Ok(()),
+            _ => Err(self.cut("no hunk follows the header of the file")),
+        }
+    }
+
+    /// Reads the lines that the hunk header `@@ RANGE` announces.
+    fn hunk(&mut self, range: &str) -> Result<(), PatchCutAt> {
+        let header = self.at;
+        let Some(mut left) = hunk_lengths(range) else {
+            return Err(self.cut("the header of the hunk is not `@@ -a,b +c,d @@`"));
+        };
+        self.hunks += 1;
+        while left != (0, 0) {
+            let line = self.lines.get(self.at);
+            let (old, new) = match line.map(|line| line.as_bytes().first()) {
+                Some(Some(b'+')) => (0, 1),
+                Some(Some(b'-')) => (1, 0),
+                Some(Some(b'\\')) => (0, 0),
+                // Some editors strip the space of an empty context line.
+                Some(Some(b' ') | None) => (1, 1),
+                _ => (u64::MAX, 0),
+            };
+            if old > left.0 || new > left.1 {
+                let message = format!(
+                    "the hunk of line {header} does not hold the lines that its header announces: {} old and {} new are missing here",
+                    left.0, left.1
+                );
+                return Err(PatchCutAt { line: self.lines.len().min(self.at + 1), message });
+            }
+            self.at += 1;
+            left = (left.0 - old, left.1 - new);
+            self.added += usize::from(new > old);
+            self.removed += usize::from(old > new);
+        }
+        self.nothing_more(header)
+    }
+
+    /// Checks that the lines after a hunk do not belong to it.
+    fn nothing_more(&mut self, header: usize) -> Result<(), PatchCutAt> {
+        while self.lines.get(self.at).is_some_and(|line| line.is_empty() || line.starts_with('\\')) {
+            self.at += 1;
+        }
+        let Some(&line) = self.lines.get(self.at) else { return Ok(()) };
+        self.at += 1;
+        // `git format-patch` ends a diff with the signature `-- `.
+        let is_more = line.starts_with(['+', '-', ' ']) && line.trim_end() != "--" && !self.is_file_header();
+        if is_more {
+            return Err(
+                self.cut(&format!("the hunk of line {header} has more lines than its header announces"))
+            );
+        }
+        self.at -= 1;
+        Ok(())
+    }
+
+    /// Reads the data of a binary file: one or two blocks, each of which ends with an empty line.
+    fn binary(&mut self) -> Result<(), PatchCutAt> {
+        let is_block = |line: &&str| line.starts_with("literal ") || line.starts_with("delta ");
+        if !self.lines.get(self.at).is_some_and(is_block) {
+            return Err(self.cut("the binary patch holds no data"));
+        }
+        while self.lines.get(self.at).is_some_and(is_block) {
+            self.at += 1;
+            let start = self.at;
+            while self.lines.get(self.at).is_some_and(|line| is_binary_data(line)) {
+                self.at += 1;
+            }
+            let ends = self.lines.get(self.at).is_some_and(|line| line.is_empty());
+            if self.at == start || !ends {
+                return Err(self.cut("the data of the binary patch is cut off"));
+            }
+            self.at += 1;
+        }
+        Ok(())
+    }
+
+    /// Reads any line outside of hunks and binary data.
+    fn header(&mut self, line: &str) -> Result<(), PatchCutAt> {
+        if line.starts_with("diff --git ") {
+            self.no_change_is_missing()?;
+        } else if line.starts_with("index ") && line.contains("..") {
+            // The content of an empty file that was added or removed does not change.
+            let before = self.at.checked_sub(2).and_then(|before| self.lines.get(before));
+            let is_new = |line: &&str| line.starts_with("new file ") || line.starts_with("deleted file ");
+            self.announced = Some(self.at).filter(|_| !before.is_some_and(is_new));
+        } else if line.starts_with("Binary files ") {
+            self.announced = None;
+        }
+        if let Some(name) = moved(line) {
+            self.add(name);
+        }
+        Ok(())
+    }
+
+    fn no_change_is_missing(&mut self) -> Result<(), PatchCutAt> {
+        match self.announced.take() {
+            Some(line) => Err(PatchCutAt {
+                line,
+                message: "neither a hunk nor binary data follows the `index` line".to_owned(),
+            }),
+            None => Ok(()),
+        }
+    }
+
+    fn name(&mut self, side: &str) {
+        if let Some(name) = file_of(side) {
+            self.add(name);
+        }
+    }
+
+    fn add(&mut self, name: String) {
+        if !self.files.contains(&name) {
+            self.files.push(name);
+        }
+    }
+
+    /// What is wrong with the line read last.
+    fn cut(&self, message: &str) -> PatchCutAt {
+        PatchCutAt { line: self.at, message: message.to_owned() }
+    }
+}
+
+/// Whether this is a line of binary data: its first character says how many bytes it holds, the others hold them in
+/// base 85, five characters for four bytes.
+fn is_binary_data(line: &str) -> bool {
+    let bytes = match line.as_bytes().first() {
+        Some(first @ b'A'..=b'Z') => first - b'A' + 1,
+        Some(first @ b'a'..=b'z') => first - b'a' + 27,
+        _ => return false,
+    };
+    line.len() == 1 + usize::from(bytes).div_ceil(4) * 5
 }
 
 fn refused_at(path: &RepoPath, line: usize, message: String) -> ReadResult {
@@ -87,13 +223,8 @@ fn refused_at(path: &RepoPath, line: usize, message: String) -> ReadResult {
     )
 }
 
-/// The file name in a header line.
-fn named(line: &str) -> Option<String> {
-    for prefix in ["+++ ", "--- "] {
-        if let Some(name) = line.strip_prefix(prefix) {
-            return side(name);
-        }
-    }
+/// The file name in a header line that comes before `---` and `+++`, or without them.
+fn moved(line: &str) -> Option<String> {
     for prefix in ["rename from ", "rename to ", "copy to "] {
         if let Some(name) = line.strip_prefix(prefix) {
             return Some(unquoted(name));
@@ -104,7 +235,8 @@ fn named(line: &str) -> Option<String> {
     Some(after.trim_end_matches('"').to_owned())
 }
 
-fn side(name: &str) -> Option<String> {
+/// The file that `---` or `+++` names.
+fn file_of(name: &str) -> Option<String> {
     let name = name.split('\t').next().unwrap_or(name).trim_end();
     let name = unquoted(name);
     if name == "/dev/null" {
@@ -183,6 +315,14 @@ mod tests {
             ),
             ("@@ -1,3 +1,3 @@\n one\n\n-two\n+2\n", None),
             ("@@ -0,0 +1 @@ fn f\n+a\n@@ -5 +6,0 @@\n-b\n", None),
+            ("", Some(2)),
+            ("diff --git a/g b/g\n", Some(2)),
+            ("@@ -1 +1 @@\n-a\n+b\n+extra\n", Some(6)),
+            ("@@ -1 +1 @@\n-a\n+b\n\\ No newline at end of file\n extra\n", Some(7)),
+            ("@@ -1 +1 @@\n-a\n+b\n-- \n2.50.0\n\n", None),
+            ("@@ -1 +1 @@\n-a\n+b\n--- a/g\n+++ b/g\n@@ -1 +1 @@\n-a\n+b\n", None),
+            ("@@ -1 +1 @@\n-a\n+b\n--- a/g\n", Some(6)),
+            ("@@ -1 +1 @@\n-a\n+b\n--- a/g\n+++ b/g\n", Some(7)),
         ];
         for (hunk, line) in cases {
             let verdict = read(&RepoPath::new("p").expect("valid"), &format!("{head}{hunk}"));
@@ -190,6 +330,35 @@ mod tests {
             assert_eq!(found.and_then(|found| found.place.as_ref()?.line), line, "{hunk}");
             assert!(found.is_none_or(|found| found.code == Code::PatchCut), "{hunk}");
             assert_eq!(verdict.data.is_some(), line.is_none(), "{hunk}");
+        }
+    }
+
+    /// A file header that announces a change is followed by the change, as text or as binary data.
+    #[test]
+    fn a_cut_patch_is_no_patch() {
+        let head = "diff --git a/f b/f\n";
+        let cases = [
+            ("index 1..2 100644\n", Some(2)),
+            ("index 1..2 100644\ndiff --git a/g b/g\nold mode 100644\nnew mode 100755\n", Some(2)),
+            ("index 1..2 100644\nGIT binary patch\n", Some(3)),
+            ("index 1..2 100644\nGIT binary patch\nliteral 3\n", Some(4)),
+            ("index 1..2 100644\nGIT binary patch\nliteral 3\nLcmYdfNag|n0$2dg\n", Some(5)),
+            ("index 1..2 100644\nGIT binary patch\nliteral 3\nLcmYdfNag|n0$2d\n\n", Some(4)),
+            (
+                "index 1..2 100644\nGIT binary patch\nliteral 3\nLcmYdfNag|n0$2dg\n\nliteral 0\nHcmV?d00001\n\n",
+                None,
+            ),
+            ("index 1..2 100644\nBinary files a/f and b/f differ\n", None),
+            ("new file mode 100644\nindex 0000000..e69de29\n", None),
+            ("old mode 100644\nnew mode 100755\n", None),
+            ("similarity index 100%\nrename from f\nrename to g\n", None),
+        ];
+        for (rest, line) in cases {
+            let verdict = read(&RepoPath::new("p").expect("valid"), &format!("{head}{rest}"));
+            let found = verdict.problems.first();
+            assert_eq!(found.and_then(|found| found.place.as_ref()?.line), line, "{rest}");
+            assert!(found.is_none_or(|found| found.code == Code::PatchCut), "{rest}");
+            assert_eq!(verdict.data.is_some(), line.is_none(), "{rest}");
         }
     }
 

@@ -346,3 +346,196 @@ planning#3 waits for agent: planning/plan.json is stale: unchanged since attempt
 planning: active #3, spent 2 plan, substate "stale"
 plan_review: sent_back #2, spent 1 plan_review
 rev 4 
+
+## a plan review whose verdicts differ refuses
+//- shipped global-state-machine
+//- at plan_review
+//- review/plan-review.json
+{"ok": true, "aggregate": {"ok": false}}
+//- settle
+plan_review -> planning (plan-refused) on plan_review
+planning#2 waits for agent: planning/plan.json is stale: unchanged since attempt 1 was sent back
+  remark: the plan states no requirement
+  remark: the plan names no file that it changes
+  remark: the plan has no acceptance criterion
+  remark: the plan does not say how the work is tested
+  expects planning/plan.json stale
+  option orch prompt t-1
+  option orch confirm t-1 plan --reason WHY
+  option orch next t-1 --override WHY
+
+## a plan review whose word is no approval refuses
+//- shipped global-state-machine
+//- at plan_review
+//- review/plan-review.json
+{"ok": true, "decision": "rejected"}
+//- settle
+plan_review -> planning (plan-refused) on plan_review
+planning#2 waits for agent: planning/plan.json is stale: unchanged since attempt 1 was sent back
+  remark: the plan states no requirement
+  remark: the plan names no file that it changes
+  remark: the plan has no acceptance criterion
+  remark: the plan does not say how the work is tested
+  expects planning/plan.json stale
+  option orch prompt t-1
+  option orch confirm t-1 plan --reason WHY
+  option orch next t-1 --override WHY
+
+## a plan review is read without regard to case
+//- shipped global-state-machine
+//- at plan_review
+//- review/plan-review.json
+{"reviewers": [{"id": "a", "decision": "Accept"}, {"id": "b", "decision": "Blocked"}], "aggregate": {"ok": true}}
+//- settle
+plan_review -> planning (plan-refused) on plan_review
+planning#2 waits for agent: planning/plan.json is stale: unchanged since attempt 1 was sent back
+  issue review/plan-review.json: {"decision":"Blocked","id":"b"}
+  remark: the plan states no requirement
+  remark: the plan names no file that it changes
+  remark: the plan has no acceptance criterion
+  remark: the plan does not say how the work is tested
+  expects planning/plan.json stale
+  option orch prompt t-1
+  option orch confirm t-1 plan --reason WHY
+  option orch next t-1 --override WHY
+
+## a plan review with an issue in capitals refuses
+//- shipped global-state-machine
+//- at plan_review
+//- review/plan-review.json
+{"ok": true, "issues": [{"severity": "BLOCKING", "message": "q"}]}
+//- settle
+plan_review -> planning (plan-refused) on plan_review
+planning#2 waits for agent: planning/plan.json is stale: unchanged since attempt 1 was sent back
+  issue review/plan-review.json: {"message":"q","severity":"BLOCKING"}
+  remark: the plan states no requirement
+  remark: the plan names no file that it changes
+  remark: the plan has no acceptance criterion
+  remark: the plan does not say how the work is tested
+  expects planning/plan.json stale
+  option orch prompt t-1
+  option orch confirm t-1 plan --reason WHY
+  option orch next t-1 --override WHY
+
+## a plan review with an issue of unknown severity refuses
+//- shipped global-state-machine
+//- at plan_review
+//- review/plan-review.json
+{"ok": true, "issues": [{"severity": "fatal", "message": "q"}]}
+//- settle
+plan_review -> planning (plan-refused) on plan_review
+planning#2 waits for agent: planning/plan.json is stale: unchanged since attempt 1 was sent back
+  issue review/plan-review.json: {"message":"q","severity":"fatal"}
+  remark: the plan states no requirement
+  remark: the plan names no file that it changes
+  remark: the plan has no acceptance criterion
+  remark: the plan does not say how the work is tested
+  expects planning/plan.json stale
+  option orch prompt t-1
+  option orch confirm t-1 plan --reason WHY
+  option orch next t-1 --override WHY
+
+## a plan review that approves with mild issues passes
+//- shipped global-state-machine
+//- at plan_review
+//- review/plan-review.json
+{"ok": true, "decision": "Approved", "issues": [{"severity": "Warning", "message": "q"}], "reviewers": [{"id": "a", "ok": false, "decision": "Defer"}]}
+//- settle
+plan_review -> codegen (plan-accepted) on plan, plan_review
+codegen#1 waits for agent: code/diff.patch is missing
+  expects code/diff.patch missing
+  option orch prompt t-1
+  option orch next t-1 --override WHY
+
+## a code review whose verdicts differ refuses
+//- shipped global-state-machine
+//- at review
+//- review/code-review.json
+{"ok": true, "aggregate": {"ok": false}}
+//- settle
+review -> codegen (code-refused) on plan, plan_review, code_review
+codegen#2 waits for agent: code/diff.patch is stale: unchanged since attempt 1 was sent back
+  expects code/diff.patch stale
+  option orch prompt t-1
+  option orch confirm t-1 patch --reason WHY
+  option orch next t-1 --override WHY
+
+## a code review whose word is no approval refuses
+//- shipped global-state-machine
+//- at review
+//- review/code-review.json
+{"ok": true, "decision": "rejected"}
+//- settle
+review -> codegen (code-refused) on plan, plan_review, code_review
+codegen#2 waits for agent: code/diff.patch is stale: unchanged since attempt 1 was sent back
+  expects code/diff.patch stale
+  option orch prompt t-1
+  option orch confirm t-1 patch --reason WHY
+  option orch next t-1 --override WHY
+
+## a code review is read without regard to case
+//- shipped global-state-machine
+//- at review
+//- review/code-review.json
+{"reviewers": [{"id": "a", "decision": "Accept"}, {"id": "b", "decision": "Blocked"}], "aggregate": {"ok": true}}
+//- settle
+review -> codegen (code-refused) on plan, plan_review, code_review
+codegen#2 waits for agent: code/diff.patch is stale: unchanged since attempt 1 was sent back
+  issue review/code-review.json: {"decision":"Blocked","id":"b"}
+  expects code/diff.patch stale
+  option orch prompt t-1
+  option orch confirm t-1 patch --reason WHY
+  option orch next t-1 --override WHY
+
+## a code review with an issue in capitals refuses
+//- shipped global-state-machine
+//- at review
+//- review/code-review.json
+{"ok": true, "issues": [{"severity": "BLOCKING", "message": "q"}]}
+//- settle
+review -> codegen (code-refused) on plan, plan_review, code_review
+codegen#2 waits for agent: code/diff.patch is stale: unchanged since attempt 1 was sent back
+  issue review/code-review.json: {"message":"q","severity":"BLOCKING"}
+  expects code/diff.patch stale
+  option orch prompt t-1
+  option orch confirm t-1 patch --reason WHY
+  option orch next t-1 --override WHY
+
+## a code review with an issue of unknown severity refuses
+//- shipped global-state-machine
+//- at review
+//- review/code-review.json
+{"ok": true, "issues": [{"severity": "fatal", "message": "q"}]}
+//- settle
+review -> codegen (code-refused) on plan, plan_review, code_review
+codegen#2 waits for agent: code/diff.patch is stale: unchanged since attempt 1 was sent back
+  issue review/code-review.json: {"message":"q","severity":"fatal"}
+  expects code/diff.patch stale
+  option orch prompt t-1
+  option orch confirm t-1 patch --reason WHY
+  option orch next t-1 --override WHY
+
+## a code review that approves with mild issues passes
+//- shipped global-state-machine
+//- at review
+//- review/code-review.json
+{"ok": true, "decision": "Approved", "issues": [{"severity": "Warning", "message": "q"}], "reviewers": [{"id": "a", "ok": false, "decision": "Defer"}]}
+//- settle
+review -> test (code-accepted) on plan, patch, code_review
+test#1 waits for agent: eval/eval-report.json is missing
+  expects eval/eval-report.json missing, of patch, plan
+  option orch prompt t-1
+  option orch next t-1 --override WHY
+
+## remarks that cannot be computed are said
+//- shipped global-state-machine
+//- planning/plan.json
+{"title": "x", "what": "y", "work": {"milestones": [{"tasks": "x"}]}}
+//- settle
+planning -> plan_review (plan-ready) on plan
+plan_review#1 waits for agent: review/plan-review.json is missing
+  remark: the remarks of `plan_review` cannot be computed: plan_remarks: unexpected type: got 'string', want 'iterable'
+  expects review/plan-review.json missing, of plan
+  option orch prompt t-1
+  option orch next t-1 --override WHY
+  guard-error: the remarks of `plan_review` cannot be computed: plan_remarks: unexpected type: got 'string', want 'iterable'
