@@ -94,7 +94,12 @@ impl Environment {
         if found.as_ref().is_some_and(|found| found.path().starts_with(directory)) {
             return Ok(found);
         }
-        self.opened(directory, RepositoryOpenFlags::NO_SEARCH)?.map(Some).ok_or_else(|| unopened(&git))
+        // With a work tree of its own, libgit2 takes only the git directory itself.
+        let (place, flags) = match self.work_tree {
+            Some(_) => (&*git, RepositoryOpenFlags::NO_SEARCH | RepositoryOpenFlags::NO_DOTGIT),
+            None => (directory, RepositoryOpenFlags::NO_SEARCH),
+        };
+        self.opened(place, flags)?.map(Some).ok_or_else(|| unopened(&git))
     }
 
     /// The nearest `.git` at or above `start`, with its directory, as far as git searches. Returns an error if it

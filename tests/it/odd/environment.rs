@@ -114,7 +114,8 @@ fn git_work_tree() {
     // Without GIT_DIR it is a place for the files of the repository around.
     let world = World::ready();
     world.orch(&["new", "t"]).succeeds();
-    orch(&world, &[("GIT_WORK_TREE", ".")], &["status"]).succeeds().says("planning");
+    let told = orch(&world, &[("GIT_WORK_TREE", ".")], &["status"]).succeeds().says("planning");
+    assert!(!told.stderr.contains("no-repository"), "{told:?}");
 }
 
 #[test]

@@ -15,6 +15,7 @@ use orch::decide::{
 use orch::record::{EventLog, FoldCache, FoldError, LogEvent, united_lines};
 use serde_json::json;
 use std::collections::BTreeMap;
+use std::collections::HashSet;
 use std::sync::Arc;
 
 /// Lets one thing happen, if it can.
@@ -245,8 +246,8 @@ fn switch(past: &mut Past) {
     past.work = past.tree().clone();
 }
 
-/// Merges the other branch, or rebases onto it. Of a task that was moved on both sides, one side is taken
-/// as a whole, or both are joined.
+/// Merges the other branch, or rebases onto it. Of a task that was moved on both sides, both are joined, or one is
+/// taken that has all events of the other; without either, nothing is merged.
 fn merge(past: &mut Past) {
     let Some(theirs) = past.other.filter(|other| !past.ancestors(past.head).contains(other)) else { return };
     let ours = past.head;
@@ -297,7 +298,15 @@ fn merge(past: &mut Past) {
                 joined.push(task);
             }
             None => {
-                transplant(&mut tree, if way.is_multiple_of(2) { one } else { two }, task);
+                let (taken, left) = if way.is_multiple_of(2) { (one, two) } else { (two, one) };
+                let log = |tree: &Tree| text(tree, task, "transcript.jsonl").unwrap_or_default();
+                let (kept, dropped) = (log(taken), log(left));
+                let kept: HashSet<&str> = kept.lines().collect();
+                if !dropped.lines().all(|line| kept.contains(line)) {
+                    // A merge that drops events is forged, whoever makes it; nobody makes one here.
+                    return;
+                }
+                transplant(&mut tree, taken, task);
                 takes_a_side = true;
             }
         }
