@@ -122,7 +122,7 @@ impl Line {
             return Vec::new();
         };
         let tasks = workspace.tasks().unwrap_or_default();
-        let task = tasks.iter().find(|task| self.words.iter().any(|word| word == task.id.as_str()));
+        let task = tasks.iter().find(|task| self.names(task));
         match named {
             Named::Task => self.tasks(&tasks),
             Named::Phase => phases(&workspace, task, &tasks),
@@ -141,11 +141,15 @@ impl Line {
         }
     }
 
+    fn names(&self, task: &TaskRef) -> bool {
+        self.words.iter().any(|word| word == task.id.as_str())
+    }
+
     /// The tasks that the line does not name yet; archived ones only where it begins to name one.
     fn tasks(&self, tasks: &[TaskRef]) -> Vec<CompletionCandidate> {
         let archived = self.words.iter().any(|word| word.starts_with("archive/"));
         let open = tasks.iter().filter(|task| archived || !task.id.is_archived());
-        let new = open.filter(|task| !self.words.iter().any(|word| word == task.id.as_str()));
+        let new = open.filter(|task| !self.names(task));
         new.map(|task| CompletionCandidate::new(task.id.as_str())).collect()
     }
 }

@@ -2,7 +2,7 @@
 
 use super::data::set_pointer;
 use super::{Evidence, State, Transition, create};
-use crate::base::pointer::child;
+use crate::base::pointer::{child, is_at_or_below};
 use crate::base::{ArtifactName, Code, Digest, Reason};
 use crate::workflow::guard::{Lookup, Scope, follow};
 use crate::workflow::{Guard, ImportValue, StateImport, Workflow};
@@ -166,9 +166,7 @@ fn named_phase(workflow: &Workflow, map: &StateImport, original: &Value) -> Resu
 
 /// The place in the original that a place of the data comes from, as far as the map shows it.
 fn source_of(map: &StateImport, place: &str, original: &Value) -> String {
-    let below = |entry: &&(String, ImportValue)| {
-        place.strip_prefix(entry.0.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-    };
+    let below = |entry: &&(String, ImportValue)| is_at_or_below(place, &entry.0);
     let Some((at, value)) = map.data.iter().filter(below).max_by_key(|(at, _)| at.len()) else {
         return present(place, original);
     };
@@ -221,14 +219,13 @@ fn collect(value: &Value, pointer: &str, read: &[String], left: &mut Vec<String>
         Value::Object(members) => members.is_empty(),
         Value::Bool(_) | Value::Number(_) => false,
     };
-    let within = |outer: &str, inner: &str| {
-        inner.strip_prefix(outer).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-    };
-    if is_empty || (!pointer.is_empty() && read.iter().any(|source| within(source, pointer))) {
+    if is_empty || (!pointer.is_empty() && read.iter().any(|source| is_at_or_below(pointer, source))) {
         return;
     }
     match value {
-        Value::Object(members) if pointer.is_empty() || read.iter().any(|source| within(pointer, source)) => {
+        Value::Object(members)
+            if pointer.is_empty() || read.iter().any(|source| is_at_or_below(source, pointer)) =>
+        {
             for (name, value) in members {
                 collect(value, &child(pointer, name), read, left);
             }

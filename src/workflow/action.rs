@@ -1,6 +1,7 @@
 //! The actions of a workflow: who performs them, what they may change, and when to stop.
 
 use super::Guard;
+use crate::base::pointer::is_at_or_below;
 use crate::base::{ActionName, Period, words};
 
 /// A unit of work that an executor performs.
@@ -130,9 +131,7 @@ impl Times {
 /// Whether a JSON pointer is one of these, or below one of them.
 #[must_use]
 pub fn is_within(pointer: &str, allowed: &[String]) -> bool {
-    allowed.iter().any(|above| {
-        pointer.strip_prefix(above.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-    })
+    allowed.iter().any(|above| is_at_or_below(pointer, above))
 }
 
 #[cfg(test)]

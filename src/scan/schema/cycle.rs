@@ -1,6 +1,7 @@
 //! Schemas that only refer to themselves, so that they never say what a value must be.
 
 use super::keywords::{inner, subschemas};
+use crate::base::pointer::is_at_or_below;
 use crate::base::{Code, Diagnostic, Place};
 use crate::scan::span::span;
 use serde_json::Value;
@@ -107,10 +108,8 @@ impl<'n> SchemaNames<'n> {
 
     /// The pointer of the innermost embedded document that contains a place.
     fn document_of(&self, pointer: &str) -> &'n str {
-        let around = |start: &str| {
-            pointer.strip_prefix(start).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-        };
-        let starts = self.documents.iter().map(|(start, _)| *start).filter(|start| around(start));
+        let starts = self.documents.iter().map(|(start, _)| *start);
+        let starts = starts.filter(|start| is_at_or_below(pointer, start));
         starts.max_by_key(|start| start.len()).unwrap_or_default()
     }
 

@@ -1,5 +1,6 @@
 //! The questions of `orch workflow new`, and the skill configuration made of the answers.
 
+use crate::base::pointer::is_at_or_below;
 use crate::scaffold::{self, SkillFault, Strategy};
 use serde_json::{Value, json};
 
@@ -136,9 +137,7 @@ fn first_fault(config: &Value, strategy: Strategy, pointer: &str) -> Option<Skil
         let found = scaffold::scaffold("new", &skill, strategy).err()?;
         return found.into_iter().find(|fault| fault.diagnostic.is_error() || fault.pointer.is_empty());
     }
-    let is_there = |fault: &SkillFault| {
-        fault.pointer.strip_prefix(pointer).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-    };
+    let is_there = |fault: &SkillFault| is_at_or_below(&fault.pointer, pointer);
     faults.into_iter().find(|fault| fault.diagnostic.is_error() && is_there(fault))
 }
 
