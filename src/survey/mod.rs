@@ -25,7 +25,7 @@ pub use caller::{Caller, Clock};
 pub use costs::Counted;
 pub use loaded::{Loaded, UsableWorkflow};
 pub use sight::{Sight, SightKey};
-pub use tasks::TaskRef;
+pub use tasks::{NamedBy, TaskRef};
 
 pub(crate) use sight::Placed;
 

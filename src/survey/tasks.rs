@@ -1,5 +1,6 @@
 //! Finds tasks: which directories are tasks, and which one a command means that names none.
 
+use super::snapshot::first;
 use super::{Error, Workspace};
 use crate::base::{Code, Diagnostic, Digest, InvalidPath, RepoPath, TaskId, TaskPlace, WorkflowName};
 use crate::config::Root;
@@ -78,6 +79,15 @@ impl TaskRef {
     }
 }
 
+/// What identifies the task of a command that names none.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NamedBy {
+    /// The current directory.
+    Directory,
+    /// The name of the current branch.
+    Branch,
+}
+
 impl Workspace {
     /// All tasks, sorted by id: directories below a root that contain `state.json`, `transcript.jsonl` or a
     /// declared artifact, and files below a root of files that are one.
@@ -115,16 +125,11 @@ impl Workspace {
         kind: &str,
         is_meant: impl Fn(&TaskRef) -> bool,
     ) -> Result<TaskRef, Error> {
-        if let Some(here) = here
-            && let Some(task) = self.task_of_path(here)?
-        {
+        if let Some((task, _)) = self.task_around(here)? {
             return Ok(task);
         }
         let mut tasks = self.tasks()?;
         tasks.retain(|task| !task.id.is_archived());
-        if let Some(task) = self.branch()?.and_then(|branch| self.task_of_branch(&tasks, &branch)) {
-            return Ok(task.clone());
-        }
         let mut meant = tasks.into_iter().filter(is_meant);
         match (meant.next(), meant.next()) {
             (Some(only), None) => Ok(only),
@@ -139,6 +144,18 @@ impl Workspace {
         }
     }
 
+    /// The task that the current directory, or else the name of the current branch, identifies. Archived tasks
+    /// are identified only by their directory. Returns an error if the source or HEAD cannot be read.
+    pub fn task_around(&self, here: Option<&RepoPath>) -> Result<Option<(TaskRef, NamedBy)>, Error> {
+        if let Some(here) = here
+            && let Some(task) = self.task_of_path(here)?
+        {
+            return Ok(Some((task, NamedBy::Directory)));
+        }
+        let Some(branch) = self.branch()? else { return Ok(None) };
+        Ok(self.task_of_branch(&branch)?.map(|task| (task, NamedBy::Branch)))
+    }
+
     /// The open task that the branch name identifies by `task_branch` in orch.toml, if it does. Returns an
     /// error if the task cannot be read.
     pub fn open_task_of_branch(&self) -> Result<Option<TaskRef>, Error> {
@@ -150,10 +167,12 @@ impl Workspace {
     }
 
     /// The task that a branch name names: by `task_branch` of the settings, as a whole, or by its last part.
-    fn task_of_branch<'t>(&self, tasks: &'t [TaskRef], branch: &str) -> Option<&'t TaskRef> {
+    fn task_of_branch(&self, branch: &str) -> Result<Option<TaskRef>, Error> {
         let by_pattern = self.setting.config.git.task_branch.task(branch);
-        let names = [by_pattern.as_ref().map(TaskId::as_str), Some(branch), branch.rsplit('/').next()];
-        names.into_iter().flatten().find_map(|name| tasks.iter().find(|task| task.id.as_str() == name))
+        let names = [Some(branch), branch.rsplit('/').next()].into_iter().flatten();
+        let ids = by_pattern.into_iter().chain(names.filter_map(|name| TaskId::new(name).ok()));
+        let mut open = ids.filter(|id| !id.is_archived());
+        self.snapshot(|snapshot| first(&mut open, |id| snapshot.task_named(&id)))
     }
 
     /// The name of the current branch without `refs/heads/`. Returns an error if HEAD cannot be read.

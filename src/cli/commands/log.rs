@@ -7,17 +7,28 @@ use crate::view::{Log, StepView};
 
 /// Show the timeline of tasks: every recorded step with its reason, evidence and commit.
 ///
-/// Writes nothing.
+/// Without TASKS: that of the task of the current directory or of the branch, or else of all tasks. With
+/// `--json` the branch does not count. Writes nothing.
 #[derive(Debug, Args)]
 pub struct LogArgs {
-    /// The tasks or patterns; default: all tasks.
+    /// The tasks or patterns; default: the task of the current directory or of the branch, or else all tasks.
     tasks: Vec<String>,
+    /// Show all tasks, wherever `orch` is started.
+    #[arg(long, conflicts_with = "tasks")]
+    all: bool,
 }
 
 pub fn run(args: &LogArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
     let workspace = context.workspace(ui)?;
-    let tasks: Vec<TaskRef> =
-        if args.tasks.is_empty() { workspace.tasks()? } else { report::named(&workspace, &args.tasks)? };
+    let around = match args.all || !args.tasks.is_empty() {
+        true => None,
+        false => report::around(&workspace, context, ui, "orch log --all")?,
+    };
+    let tasks: Vec<TaskRef> = match around {
+        Some(task) => vec![task],
+        None if args.tasks.is_empty() => workspace.tasks()?,
+        None => report::named(&workspace, &args.tasks)?,
+    };
     let mut entries = Vec::new();
     for (task, timeline) in tasks.iter().zip(crate::history::stories(&workspace, &tasks)?) {
         for (entry, commit) in timeline {

@@ -5,7 +5,7 @@ use crate::apply::{Applied, Order};
 use crate::base::{Class, Code, Diagnostic};
 use crate::decide::{ActorKind, Choice, Decision, is_order};
 use crate::drive::Controlled;
-use crate::survey::{Sight, TaskRef, Workspace};
+use crate::survey::{NamedBy, Sight, TaskRef, Workspace};
 use crate::view::{
     AppliedView, ControlReport, DutyView, NothingDue, Subject, TextAnswer, TransitionLine, Transitions,
 };
@@ -42,6 +42,28 @@ fn meant_of(
     let is_meant =
         |task: &TaskRef| workspace.look(task).is_ok_and(|judged| judged.decision.is_done() == done);
     Ok(workspace.task_meant(context.here(workspace).as_ref(), kind, is_meant)?)
+}
+
+/// The task that a command about several tasks is about if none is named: that of the current directory, or of
+/// the branch. Prints a note with the command that asks for all.
+///
+/// In JSON the branch does not count, so that a script at the root gets the same answer on every branch.
+pub(super) fn around(
+    workspace: &Workspace,
+    context: &Context,
+    ui: &Ui,
+    all: &str,
+) -> Result<Option<TaskRef>, Failure> {
+    let found = workspace.task_around(context.here(workspace).as_ref())?;
+    let Some((task, by)) = found.filter(|(_, by)| !context.global.json || *by == NamedBy::Directory) else {
+        return Ok(None);
+    };
+    let what = match by {
+        NamedBy::Directory => "directory",
+        NamedBy::Branch => "branch",
+    };
+    ui.status(&format!("only `{}`, the task of this {what}; for all tasks: {all}", task.id));
+    Ok(Some(task))
 }
 
 /// The tasks that these names and patterns mean, each once.

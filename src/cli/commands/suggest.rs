@@ -5,7 +5,7 @@ use super::report;
 use crate::base::Diagnostic;
 use crate::decide::{ActorKind, is_order};
 use crate::drive::{self, Waited};
-use crate::survey::Workspace;
+use crate::survey::{TaskRef, Workspace};
 use crate::view::layout::counted;
 use crate::view::{self, Briefs, Suggestions};
 use crate::workflow::Owner;
@@ -18,17 +18,22 @@ const LIMIT: usize = 10;
 /// Show what to do next for each task, and why.
 ///
 /// Prints which files to write, where, and which schema they must match; or which transition is due; or who
-/// has to act. Without TASKS: the ten most urgent unfinished tasks. Writes nothing.
+/// has to act. Without TASKS: the task of the current directory or of the branch, or else the ten most urgent
+/// unfinished tasks. With `--json` the branch does not count. Writes nothing.
 ///
 /// Exits with 1 if `--for` leaves nothing to do, or if `--timeout` expires.
 #[derive(Debug, Args)]
 pub struct SuggestArgs {
-    /// The tasks or patterns; default: every unfinished task.
+    /// The tasks or patterns; default: the task of the current directory or of the branch, or else every
+    /// unfinished task.
     tasks: Vec<String>,
+    /// Show every unfinished task, wherever `orch` is started.
+    #[arg(long, conflicts_with = "tasks")]
+    all: bool,
     /// Print only what to do now, in a few lines per task; for agents.
     #[arg(long)]
     brief: bool,
-    /// Show at most N tasks; default: all named TASKS, or 10 without TASKS.
+    /// Show at most N tasks; default: all named TASKS, or 10 without TASKS and `--all`.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     limit: Option<u32>,
     /// Show only the tasks that this actor has to work on; exit with 1 if there are none.
@@ -60,7 +65,8 @@ pub fn run(args: &SuggestArgs, context: &Context, ui: &Ui) -> Result<ExitCode, F
         return wait(&workspace, args, context, ui);
     }
     context.show_looks(&workspace, None, ui);
-    let answer = answer(&workspace, args)?;
+    let around = args.task_around(&workspace, context, ui)?;
+    let answer = answer(&workspace, args, around.as_ref())?;
     tell(&answer, args, context, ui)?;
     Ok(answer.exit(args))
 }
@@ -97,9 +103,27 @@ fn tell(answer: &Answer, args: &SuggestArgs, context: &Context, ui: &Ui) -> Resu
     Ok(())
 }
 
-fn answer(workspace: &Workspace, args: &SuggestArgs) -> Result<Answer, Failure> {
-    let named = !args.tasks.is_empty();
-    let (tasks, misnamed) = report::named_or_all(workspace, &args.tasks)?;
+impl SuggestArgs {
+    /// The only task that the answer is about if the command line names none.
+    fn task_around(
+        &self,
+        workspace: &Workspace,
+        context: &Context,
+        ui: &Ui,
+    ) -> Result<Option<TaskRef>, Failure> {
+        if self.all || !self.tasks.is_empty() {
+            return Ok(None);
+        }
+        report::around(workspace, context, ui, "orch suggest --all")
+    }
+}
+
+fn answer(workspace: &Workspace, args: &SuggestArgs, around: Option<&TaskRef>) -> Result<Answer, Failure> {
+    let named = around.is_some() || !args.tasks.is_empty();
+    let (tasks, misnamed) = match around {
+        Some(task) => (vec![task.clone()], Vec::new()),
+        None => report::named_or_all(workspace, &args.tasks)?,
+    };
     let (mut judged, mut problems) = report::judge_all(workspace, &tasks);
     problems.extend(misnamed);
     let all_done = judged.len() == tasks.len() && judged.iter().all(|one| one.decision.is_done());
@@ -118,7 +142,7 @@ fn answer(workspace: &Workspace, args: &SuggestArgs) -> Result<Answer, Failure> 
         Some(Whom::Human) => subject.duty().owner == Owner::Human,
     };
     let kept: Vec<view::Subject<'_>> = subjects.into_iter().filter(wanted).collect();
-    let default = (!named).then_some(LIMIT);
+    let default = (!named && !args.all).then_some(LIMIT);
     let limit = args.limit.and_then(|limit| usize::try_from(limit).ok()).or(default);
     let envelope = Suggestions::new(workspace.repository()?, &kept, limit, &problems);
     Ok(Answer { envelope, nothing, problems })
@@ -127,11 +151,12 @@ fn answer(workspace: &Workspace, args: &SuggestArgs) -> Result<Answer, Failure> 
 /// Waits until the suggestions change, and prints them.
 fn wait(workspace: &Workspace, args: &SuggestArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
     let until = args.timeout.and_then(|seconds| Instant::now().checked_add(Duration::from_secs(seconds)));
+    let around = args.task_around(workspace, context, ui)?;
     let before: OnceCell<Answer> = OnceCell::new();
-    let begin = || answer(workspace, args).map(|now| drop(before.set(now)));
+    let begin = || answer(workspace, args, around.as_ref()).map(|now| drop(before.set(now)));
     let news = || {
         // The settings may have changed too, so the workspace is opened again.
-        let now = answer(&context.workspace(ui)?, args)?;
+        let now = answer(&context.workspace(ui)?, args, around.as_ref())?;
         let is_same = |before: &Answer| before.envelope.suggestions == now.envelope.suggestions;
         Ok((!before.get().is_some_and(is_same)).then_some(now))
     };
