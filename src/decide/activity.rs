@@ -4,13 +4,15 @@
 //! functions, so no result or answer can change more than the workflow allows.
 
 use super::data::{PatchOp, bound, merge_patch, outside};
-use super::derive::look;
+use super::derive::{SeenArtifact, look};
 use super::judge::Judge;
 use super::not_enabled::not_enabled;
 use super::order::order;
 use super::rules::computed;
 use super::scope::TaskScope;
-use super::{Change, Ending, ExecutorTrace, Facts, Kind, Mode, Recorded, State, Transition, data, evaluate};
+use super::{
+    Change, Ending, ExecutorTrace, Facts, FileFact, Kind, Mode, Recorded, State, Transition, data, evaluate,
+};
 use crate::base::{ActionName, PhaseId, Reason, RuleId};
 use crate::workflow::{Action, Ask, Guard, Outcome, Phase, Rule, Signal, Workflow};
 use serde_json::{Map, Value};
@@ -320,12 +322,35 @@ fn refuse_undone(
     match action.ensures.holds(&scope).result {
         Ok(true) => Ok(()),
         Ok(false) => {
-            Err(format!("`{}` reports success, but `{}` does not hold", action.name, action.ensures.text())
-                .into())
+            let text = action.ensures.text();
+            let told = format!("`{}` reports success, but `{text}` does not hold", action.name);
+            let read = workflow.reads(&action.ensures);
+            let is_read = |seen: &&SeenArtifact<'_>| {
+                read.iter().any(|chain| chain.first().is_some_and(|name| seen.derived.name.as_str() == name))
+            };
+            let faults: Vec<String> = seen.iter().filter(is_read).filter_map(fault).collect();
+            Err(if faults.is_empty() { told } else { format!("{told}: {}", faults.join("; ")) }.into())
         }
         Err(message) => {
             Err(format!("the condition that `{}` ensures cannot be evaluated: {message}", action.name).into())
         }
+    }
+}
+
+/// Why an artifact is not ready; `None` if it is.
+fn fault(seen: &SeenArtifact<'_>) -> Option<String> {
+    let problem = |file: &&FileFact| {
+        let problem = file.problems.iter().find(|problem| problem.is_error())?;
+        Some(format!("{}: {}", file.path, problem.message))
+    };
+    if seen.derived.ready() {
+        None
+    } else if !seen.derived.present {
+        Some(format!("there is no `{}`", seen.derived.name))
+    } else if !seen.derived.fresh {
+        seen.derived.stale_because.as_ref().map(|why| format!("`{}` is stale: {why}", seen.derived.name))
+    } else {
+        seen.files.iter().find_map(problem)
     }
 }
 

@@ -95,9 +95,11 @@ impl ActionResult {
             None | Some("success" | "completed" | "done" | "needs_input") => false,
             Some("failed" | "failure" | "error" | "blocked") => true,
             Some(other) => {
-                return Err(
-                    format!("`status` of the result is `{other}`; it must be success or failed").into()
-                );
+                let message = format!("`status` of the result is `{other}`; it must be success or failed");
+                // What was skipped is part of the state, where the workflow has a place for it.
+                let place = "; what was skipped is reported in `stateUpdates`, where the prompt says";
+                let place = if other == "skipped" { place } else { "" };
+                return Err(format!("{message}{place}").into());
             }
         };
         Ok(Self {
@@ -254,7 +256,8 @@ mod tests {
             (json!({"outputFiles": [1]}), "not a string"),
             (json!({"continue": "yes"}), "neither"),
             (json!({"cost": -1}), "not a number"),
-            (json!({"status": "maybe"}), "must be"),
+            (json!({"status": "maybe"}), "must be success or failed"),
+            (json!({"status": "skipped"}), "what was skipped is reported in `stateUpdates`"),
             (json!({"summary": 1}), "not a string"),
             (
                 json!({"state_updates": {}, "summary": "done"}),

@@ -1,8 +1,8 @@
 //! Drives a run: executes the effects of the run machine and feeds it their outcomes.
 
 use super::{
-    Happened, RunEnd, RunOptions, StopFlag, Tell, budget, command_for, continued, not_here, refuse_idle,
-    refuse_untracked, state_of,
+    Happened, RunEnd, RunOptions, StopFlag, Tell, budget, command_for, continued, look_ahead, not_here,
+    refuse_idle, refuse_untracked, state_of,
 };
 use crate::apply::Writer;
 use crate::base::{Class, Code, Period, Timestamp};
@@ -68,7 +68,7 @@ pub fn run(
     let judged = writer.workspace.look(task)?;
     refuse_untracked(&judged)?;
     state_of(&judged)?;
-    refuse_idle(writer, &judged, options)?;
+    refuse_idle(writer, &judged, &look_ahead(writer, &judged, options)?, options)?;
     if let (true, Some(store)) = (writer.workspace.commits(), &writer.workspace.store) {
         // Report a repository that does not allow commits before starting an executor.
         match store.begin().map(drop) {

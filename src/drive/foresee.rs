@@ -1,7 +1,7 @@
 //! What a run would do, as far as that follows from the task alone: `orch run --dry-run`.
 
 use super::recording::steps_for;
-use super::{RunEnd, RunOptions, budget, continued, first_step, refuse_untracked, state_of};
+use super::{RunEnd, RunOptions, budget, continued, first_step, refuse_idle, refuse_untracked, state_of};
 use crate::apply::Writer;
 use crate::decide::{Ending, Mode, NextStep, Recorded, RunCommand, Transition, Usage, Worker};
 use crate::run::RunFiles;
@@ -12,14 +12,37 @@ const STEPS: usize = 100;
 
 /// What a run would do until it starts an executor or ends: it begins, takes the transitions that are due, and
 /// answers questions by their defaults. Writes nothing and starts no executor. Returns an error if the task
-/// cannot be read.
+/// cannot be read, or if the run would refuse to begin.
 pub fn foresee_run(writer: &Writer<'_>, task: &TaskRef, options: &RunOptions) -> Result<RunEnd, Error> {
     let options = &continued(writer, task, options)?;
     let judged = writer.workspace.look(task)?;
     refuse_untracked(&judged)?;
+    let ahead = look_ahead(writer, &judged, options)?;
+    refuse_idle(writer, &judged, &ahead, options)?;
     let budget = budget(judged.workflow(), options);
-    let mode = options.mode.or(state_of(&judged)?.run.mode).unwrap_or(Mode::Interactive);
-    let last = RunFiles::of(&writer.workspace.root, task.directory()).read()?;
+    Ok(told(judged, ahead, budget.turns))
+}
+
+/// What comes before the first executor of a run, or before its end.
+pub(super) struct RunAhead {
+    /// The step that starts the executor, or the end.
+    pub due: NextStep,
+    /// The steps that are recorded before.
+    foreseen: Vec<Transition>,
+    /// What the run has used by then.
+    usage: Usage,
+}
+
+/// Goes through a run of an evaluated task in memory, up to its first executor or its end. Returns an error if the
+/// record of its last run cannot be read.
+pub(super) fn look_ahead(
+    writer: &Writer<'_>,
+    judged: &Sight,
+    options: &RunOptions,
+) -> Result<RunAhead, Error> {
+    let budget = budget(judged.workflow(), options);
+    let mode = options.mode.or(state_of(judged)?.run.mode).unwrap_or(Mode::Interactive);
+    let last = RunFiles::of(&writer.workspace.root, judged.task.directory()).read()?;
     let mut usage = last.filter(|last| last.goes_on()).map(|last| last.usage).unwrap_or_default();
     let mut ahead = judged.clone();
     let mut foreseen = Vec::new();
@@ -42,7 +65,7 @@ pub fn foresee_run(writer: &Writer<'_>, task: &TaskRef, options: &RunOptions) ->
         }
         due = first_step(writer, &ahead, (&usage, &budget, mode), options);
     }
-    Ok(told(judged, due, foreseen, (usage, budget.turns)))
+    Ok(RunAhead { due, foreseen, usage })
 }
 
 /// Takes the steps of a command in memory. Returns whether there are any.
@@ -56,7 +79,7 @@ fn go(writer: &Writer<'_>, ahead: &mut Sight, command: &RunCommand, foreseen: &m
     true
 }
 
-fn told(judged: Sight, due: NextStep, foreseen: Vec<Transition>, (usage, most): (Usage, u32)) -> RunEnd {
+fn told(judged: Sight, RunAhead { due, foreseen, usage }: RunAhead, most: u32) -> RunEnd {
     let (ending, reason) = match &due {
         NextStep::End(ending, reason) => (*ending, reason.clone()),
         NextStep::Perform(work) => (Ending::Waiting, format!("`{}` would run", work.name())),

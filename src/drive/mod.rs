@@ -17,6 +17,7 @@ pub use attended::{Attendant, run_attended};
 pub use control::{Controlled, control, resume};
 pub use driver::run;
 pub use foresee::foresee_run;
+use foresee::{RunAhead, look_ahead};
 pub use prompt::prompt;
 pub use runs::{RunInfo, runs};
 pub use watch_loop::{Waited, WatchHandle, WatchLoop, wait_for};
@@ -184,18 +185,20 @@ fn first_step(
 
 /// Returns an error if the first executor cannot be started, before a turn is counted or a step recorded. A
 /// run with unrecorded work needs no executor.
-fn refuse_idle(writer: &Writer<'_>, judged: &Sight, options: &RunOptions) -> Result<(), Error> {
+fn refuse_idle(
+    writer: &Writer<'_>,
+    judged: &Sight,
+    ahead: &RunAhead,
+    options: &RunOptions,
+) -> Result<(), Error> {
     let last = RunFiles::of(&writer.workspace.root, judged.task.directory()).read()?;
     if last.is_some_and(|last| last.unsettled().is_some()) {
         return Ok(());
     }
-    let workflow = judged.workflow();
-    let mode = options.mode.or(state_of(judged)?.run.mode).unwrap_or(Mode::Interactive);
-    let limits = (&Usage::default(), &budget(workflow, options), mode);
-    let NextStep::Perform(work) = first_step(writer, judged, limits, options) else {
+    let NextStep::Perform(work) = &ahead.due else {
         return Ok(());
     };
-    let (executor, _) = executor_for(writer, workflow, &work, options)?;
+    let (executor, _) = executor_for(writer, judged.workflow(), work, options)?;
     let program = executor.command.first().map_or("", String::as_str);
     let path = writer.caller.path.as_deref().map(std::ffi::OsStr::new);
     match unstartable(program, &writer.workspace.root, path) {

@@ -168,6 +168,7 @@ fn rules_that_go_round_are_a_livelock_on_every_face() {
     world.orch(&["watch", "--once"]).says("livelock");
     let refused = world.orch(&["next", "t"]);
     assert!(format!("{}{}", refused.stdout, refused.stderr).contains("here -> there -> here"), "{refused:?}");
+    world.orch(&["next", "t", "--to", "there"]).reports("go round in circles on the same files");
     world.orch(&["run", "t", "--", "true"]).ends(1);
     assert_eq!(world.git(&["rev-parse", "HEAD"]), before);
     // Another file ends the circle.

@@ -127,7 +127,16 @@ fn the_executors_are_accepted() {
     let world = World::ready();
     world.write("orch.toml", &below("Agents at work", "toml")[0]);
     world.orch(&["new", "fix-login"]).succeeds();
-    world.orch(&["run", "fix-login", "--dry-run"]).succeeds().says("planner");
+    // A program that is not installed is refused before anything is recorded.
+    let mut bare = world.orch_command(&["run", "fix-login", "--dry-run"]);
+    let bare = world.end(bare.env("PATH", "/nonexistent").output().expect("orch starts"));
+    bare.ends(2).reports("claude");
+    let tools = tempfile::tempdir().expect("a directory");
+    for program in ["claude", "codex"] {
+        write_agent(&tools.path().join(program));
+    }
+    let told = shell(&world, "orch run fix-login --dry-run", tools.path());
+    assert!(told.contains("planner"), "{told}");
 }
 
 #[test]

@@ -163,7 +163,9 @@ fn refused(
         return Err(Failure::new(Code::ByHuman, message).hint(hint));
     }
     if let Some(phase) = wanted {
-        let moves = decision.moves.iter().filter(|candidate| candidate.to == *phase);
+        // A move that is allowed is not taken for the reason that the decision gives, such as a livelock.
+        let moves =
+            decision.moves.iter().filter(|candidate| candidate.to == *phase && !candidate.unmet.is_empty());
         let unmet: Vec<String> =
             moves.map(|candidate| format!("{}: {}", candidate.rule, candidate.unmet.join("; "))).collect();
         let because = if unmet.is_empty() { decision.reason.clone() } else { unmet.join(" / ") };

@@ -132,7 +132,12 @@ fn found(area: &str, severities: &[&str]) -> Value {
         .collect();
     let severity = severities.first().copied().unwrap_or("none");
     let diagnosis = json!({"status": "completed", "severity": severity, "issues": issues});
-    json!({"stateUpdates": {"diagnosis": {area: diagnosis}}, "summary": format!("{area} is diagnosed")})
+    let report = format!("diagnosis/{}-diagnosis.json", area.replace('_', "-"));
+    json!({
+        "stateUpdates": {"diagnosis": {area: diagnosis}},
+        "outputFiles": [report],
+        "summary": format!("{area} is diagnosed"),
+    })
 }
 
 /// The result of a verification, given what it finds of the fix with a number.

@@ -1,7 +1,7 @@
 //! What executors do to us: each failure is told for what it is, and none changes the state.
 
 use super::{GOOD, LOOP, Loop, processes_in};
-use crate::harness::eventually;
+use crate::harness::{World, eventually};
 
 /// Each script fails once, in its own way; then the work is done well.
 fn fails_once(body: &str, told: &str) -> Loop {
@@ -251,8 +251,25 @@ fn without_an_executor_it_says_where_to_name_one() {
     let task = Loop::new(GOOD);
     task.world.write("orch.toml", "[[root]]\npath = \"tasks/*\"\nworkflow = \"loop\"\n");
     task.world.commit("no executor");
+    let before = task.world.git(&["rev-parse", "HEAD"]);
     task.run().ends(2).reports("no executor is configured").reports("[executor.default]");
+    let foreseen = task.world.orch(&["run", "t", "--auto", "--dry-run"]);
+    foreseen.ends(2).reports("no executor is configured").reports("[executor.default]");
+    assert_eq!(task.world.git(&["rev-parse", "HEAD"]), before);
     task.is_clean();
+}
+
+#[test]
+fn a_loop_that_has_no_executor_records_nothing() {
+    let world = World::new();
+    world.write("orch.toml", "[[root]]\npath = \"tasks/*\"\nworkflow = \"ccw-loop\"\n");
+    world.commit("set up");
+    world.orch(&["new", "t"]).succeeds();
+    let before = world.git(&["rev-parse", "HEAD"]);
+    for dry in [&[][..], &["--dry-run"]] {
+        world.orch(&[&["run", "t", "--auto"], dry].concat()).ends(2).reports("no executor is configured");
+        assert_eq!(world.git(&["rev-parse", "HEAD"]), before);
+    }
 }
 
 #[test]

@@ -202,6 +202,22 @@ fn a_skipped_diagnosis_does_not_fail_the_tuning() {
     });
     assert_eq!(task.phase(), "completed");
     assert_eq!(last_rule(&task), "completed-passed-partly");
+    // Its executor wrote no report file, and was not tried again for that.
+    assert_eq!(count(&task, "diagnose_docs"), 1);
+}
+
+#[test]
+fn an_empty_report_is_refused_for_what_it_is() {
+    let mut task = begun(&json!({"focus_areas": ["memory"]}));
+    task.run(Mode::Auto, &mut |job| match job.action.as_str() {
+        "diagnose_memory" => {
+            let report = ("diagnosis/memory-diagnosis.json".to_owned(), Some(String::new()));
+            Reply::Printed(found("memory", &["low"]).to_string(), vec![report])
+        }
+        _ => reply(job, &plain(job)),
+    });
+    let refused = task.state.errors[0]["message"].as_str().unwrap_or_default();
+    assert!(refused.contains("diagnosis/memory-diagnosis.json: the file is empty"), "{refused}");
 }
 
 /// The rule of the last move to another phase.
