@@ -75,7 +75,7 @@ pub enum Verdict {
     },
     /// A person picks one of these actions.
     Choose(Vec<ActionName>),
-    /// The rules would go back to a phase that has been attempted too often; a person decides.
+    /// The rules lead to a phase that has been attempted too often; a person decides.
     Handover {
         /// The transition that is held back.
         held: Box<Transition>,

@@ -210,6 +210,9 @@ impl Judge<'_> {
         let unmet = self.broken_needs(&self.phase.needs, &[]);
         if !unmet.is_empty() {
             self.inconsistent(&mut decision, &self.phase.id, unmet);
+            if let Some(handover) = self.handover_besides(&scope) {
+                decision.reason = format!("{}; {handover}", decision.reason);
+            }
             return decision;
         }
         let fired = self.try_rules(&scope, &mut decision);

@@ -5,11 +5,11 @@ use super::judge::{Judge, choice};
 use super::order::onward;
 use super::rules::{join, saw};
 use super::{
-    BrokenNeed, Choice, Decision, ExpectState, Expectation, GuardPart, Question, QuestionField, Ruling,
+    BrokenNeed, Choice, Decision, ExpectState, Expectation, GuardPart, Kind, Question, QuestionField, Ruling,
     Truth, Verdict, signalled,
 };
 use crate::base::{ActionName, ArtifactName, Digest};
-use crate::workflow::{Outcome, Owner, Rule, Signal};
+use crate::workflow::{Outcome, Owner, Phase, Rule, Signal};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
@@ -204,7 +204,7 @@ pub(super) fn options(judge: &Judge<'_>, decision: &mut Decision) {
         }
         Verdict::Handover { held, .. } => {
             let effect = format!("allow one more attempt at `{}`", held.to);
-            if held.from.as_ref() != Some(&held.to) {
+            if held.kind == Kind::Regress && held.from.as_ref() != Some(&held.to) {
                 let argv = ["orch", "rollback", task, "--to", held.to.as_str(), "--reason", "WHY"];
                 decision.options.push(choice("rollback", argv, Owner::Human, effect));
             } else {
@@ -232,7 +232,13 @@ pub(super) fn options(judge: &Judge<'_>, decision: &mut Decision) {
         let effect = format!("confirm that the unchanged {artifact} is still correct");
         decision.options.push(choice("confirm", argv, Owner::Human, effect));
     }
-    if let Some(onward) = onward(judge.workflow, judge.phase) {
+    let is_offered = |onward: &&Phase| {
+        decision
+            .options
+            .iter()
+            .any(|option| option.id == "again" && option.argv.contains(&onward.id.to_string()))
+    };
+    if let Some(onward) = onward(judge.workflow, judge.phase).filter(|onward| !is_offered(onward)) {
         let argv = ["orch", "next", task, "--override", "WHY"];
         let effect = format!("move to `{}` against the rules", onward.id);
         decision.options.push(choice("override", argv, Owner::Human, effect));

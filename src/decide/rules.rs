@@ -177,8 +177,8 @@ impl Judge<'_> {
         if !unmet.is_empty() {
             let last_consistent = self.last_consistent();
             let verdict = Verdict::Inconsistent { phase: to.clone(), broken: unmet, last_consistent };
-            let reason = match self.exhausted(to) {
-                Some(attempts) => format!("{} (`{to}` has been attempted {attempts} times)", rule.because),
+            let reason = match self.exhausted(rule, to) {
+                Some(attempts) => format!("{} ({})", rule.because, too_often(to, attempts)),
                 None => rule.because.clone(),
             };
             return Fired { rule, verdict, reason };
@@ -198,9 +198,8 @@ impl Judge<'_> {
             action: None,
             change: None,
         };
-        if let Some(attempts) = self.exhausted(to) {
-            let reason =
-                format!("{}, but `{to}` has been attempted {attempts} times: a person decides", rule.because);
+        if let Some(attempts) = self.exhausted(rule, to) {
+            let reason = format!("{}, but {}", rule.because, too_often(to, attempts));
             return Fired {
                 rule,
                 verdict: Verdict::Handover { held: Box::new(transition), attempts },
@@ -210,12 +209,30 @@ impl Judge<'_> {
         Fired { rule, verdict: Verdict::Transition(Box::new(transition)), reason: rule.because.clone() }
     }
 
-    /// How often a phase has been attempted, if the rules may no longer send the task back to it.
-    fn exhausted(&self, to: &PhaseId) -> Option<u32> {
-        let is_back = self.workflow.position(to) <= self.workflow.position(&self.phase.id);
-        let attempts = self.state.attempt(to);
-        let limit = self.workflow.attempts_of(self.workflow.phase(to)?);
-        (is_back && attempts >= limit).then_some(attempts)
+    /// How often a phase has been attempted, if a rule may not lead there once more without a person.
+    ///
+    /// A rule that only a person takes is not limited, nor is the way to an end. A person who allowed another
+    /// attempt at the current phase allowed it for the phases after it, too.
+    fn exhausted(&self, rule: &Rule, to: &PhaseId) -> Option<u32> {
+        let target = self.workflow.phase(to).filter(|target| !target.terminal)?;
+        if rule.by_human || rule.on.is_some() {
+            return None;
+        }
+        let used = |phase: &Phase| (self.state.attempt(&phase.id), self.workflow.attempts_of(phase));
+        let (attempts, limit) = used(target);
+        let is_forward = self.workflow.position(to) > self.workflow.position(&self.phase.id);
+        let (here, limit_here) = used(self.phase);
+        let is_allowed = is_forward && here > limit_here;
+        (attempts >= limit && !is_allowed).then_some(attempts)
+    }
+
+    /// That the rules lead to a phase whose attempts are used up, in words; for a task that lacks a need of its
+    /// own phase, so that its rules decide nothing.
+    pub(super) fn handover_besides(&self, scope: &dyn Scope) -> Option<String> {
+        let mut rules = self.workflow.rules_from(&self.phase.id).filter(|rule| rule.on.is_none());
+        let rule = rules.find(|rule| rule.when.holds(scope).result == Ok(true))?;
+        let Outcome::To(to) = &rule.outcome else { return None };
+        self.exhausted(rule, to).map(|attempts| format!("{}, but {}", rule.because, too_often(to, attempts)))
     }
 
     /// The evidence for a transition: the artifacts that its guard read, the outputs of the phase left, and
@@ -264,11 +281,16 @@ impl Judge<'_> {
         if let Some(first) = fired.filter(|_| unmet.is_empty()) {
             unmet.push(format!("rule `{}` comes first", first.rule.id));
         }
-        if let Some(attempts) = self.exhausted(to).filter(|_| held.result == Ok(true)) {
-            unmet.push(format!("`{to}` has been attempted {attempts} times: a person decides"));
+        if let Some(attempts) = self.exhausted(rule, to).filter(|_| held.result == Ok(true)) {
+            unmet.push(too_often(to, attempts));
         }
         decision.moves.push(Move { to: to.clone(), rule: rule.id.clone(), allowed: unmet.is_empty(), unmet });
     }
+}
+
+fn too_often(to: &PhaseId, attempts: u32) -> String {
+    let times = if attempts == 1 { "once".to_owned() } else { format!("{attempts} times") };
+    format!("`{to}` has been attempted {times}: a person decides")
 }
 
 /// Values for places in the state. Returns the reason if one of them cannot be computed.

@@ -410,3 +410,266 @@ planning#3 waits for agent: planning/plan.json is stale: unchanged since attempt
 //- show
 planning#3 due -> plan_review: the plan is there and leaves no question open
   option orch next t-1
+
+## a phase that is entered forward has its attempts, too
+//- machine
+```toml orch
+[artifact.plan]
+path = "plan.json"
+[artifact.verdict]
+path = "verdict.json"
+[artifact.code]
+path = "code.json"
+[phase.planning]
+produces = ["plan"]
+[phase.review]
+needs = ["plan"]
+produces = ["verdict"]
+attempts = 2
+[phase.codegen]
+needs = ["plan"]
+produces = ["code"]
+attempts = 1
+[phase.done]
+terminal = true
+[[rule]]
+id = "planned"
+from = "planning"
+when = "plan.ready"
+to = "review"
+because = "there is a plan"
+[[rule]]
+id = "refused"
+from = "review"
+when = "verdict.ready && !verdict.data.ok"
+to = "planning"
+because = "the plan is refused"
+[[rule]]
+id = "accepted"
+from = "review"
+when = "verdict.ready"
+to = "codegen"
+because = "the plan is accepted"
+[[rule]]
+id = "coded"
+from = "codegen"
+when = "code.ready"
+to = "done"
+because = "there is code"
+```
+//- plan.json
+{"n": 1}
+//- verdict.json
+{"ok": false, "n": 1}
+//- settle
+planning -> review (planned) on plan
+review -> planning (refused) on verdict
+planning#2 waits for agent: plan.json is stale: unchanged since attempt 1 was sent back
+  expects plan.json stale
+  option orch prompt t-1
+  option orch confirm t-1 plan --reason WHY
+  option orch next t-1 --override WHY
+//- plan.json
+{"n": 2}
+//- verdict.json
+{"ok": false, "n": 2}
+//- settle
+planning -> review (planned) on plan
+review -> planning (refused) on verdict
+planning#3 waits for agent: plan.json is stale: unchanged since attempt 2 was sent back
+  expects plan.json stale
+  option orch prompt t-1
+  option orch confirm t-1 plan --reason WHY
+  option orch next t-1 --override WHY
+//- plan.json
+{"n": 3}
+//- settle
+planning#3 handover, holding -> review: there is a plan, but `review` has been attempted 2 times: a person decides
+  option orch next t-1 --to review --override WHY
+//- explain
+planned (to review): holds
+move -> review by planned: `review` has been attempted 2 times: a person decides
+//- order: override --to review one more
+planning -> review (override) on plan
+review#3 waits for agent: verdict.json is stale: unchanged since attempt 2 was sent back
+  expects verdict.json stale, of plan
+  option orch prompt t-1
+  option orch confirm t-1 verdict --reason WHY
+  option orch next t-1 --override WHY
+//- verdict.json
+{"ok": false, "n": 3}
+//- settle
+review -> planning (refused) on verdict
+planning#4 waits for agent: plan.json is stale: unchanged since attempt 3 was sent back
+  expects plan.json stale
+  option orch prompt t-1
+  option orch confirm t-1 plan --reason WHY
+  option orch next t-1 --override WHY
+//- plan.json
+{"n": 4}
+//- settle
+planning#4 handover, holding -> review: there is a plan, but `review` has been attempted 3 times: a person decides
+  option orch next t-1 --to review --override WHY
+//- order: override --to review the last one
+planning -> review (override) on plan
+review#4 waits for agent: verdict.json is stale: unchanged since attempt 3 was sent back
+  expects verdict.json stale, of plan
+  option orch prompt t-1
+  option orch confirm t-1 verdict --reason WHY
+  option orch next t-1 --override WHY
+//- verdict.json
+{"ok": true, "n": 4}
+//- settle
+review -> codegen (accepted) on plan, verdict
+codegen#1 waits for agent: code.json is missing
+  expects code.json missing, of plan
+  option orch prompt t-1
+  option orch next t-1 --override WHY
+
+## where a person allowed one more attempt, the phases after it have one more, too
+//- machine
+```toml orch
+[artifact.code]
+path = "code.json"
+[artifact.verdict]
+path = "verdict.json"
+[phase.codegen]
+produces = ["code"]
+[phase.accept]
+owner = "human"
+produces = ["verdict"]
+[phase.done]
+terminal = true
+[[rule]]
+id = "coded"
+from = "codegen"
+when = "code.ready"
+to = "accept"
+because = "there is code"
+[[rule]]
+id = "rework"
+from = "accept"
+when = "verdict.ready && !verdict.data.ok"
+to = "codegen"
+by = "human"
+because = "it needs work"
+[[rule]]
+id = "accepted"
+from = "accept"
+when = "verdict.ready"
+to = "done"
+because = "it is accepted"
+```
+//- code.json
+{"n": 1}
+//- state
+{"phase": "codegen", "actors": {"codegen": {"attempt": 5}, "accept": {"attempt": 5}}}
+//- show
+codegen#5 handover, holding -> accept: there is code, but `accept` has been attempted 5 times: a person decides
+  option orch next t-1 --to accept --override WHY
+//- state
+{"phase": "codegen", "actors": {"codegen": {"attempt": 6}, "accept": {"attempt": 5}}}
+//- show
+codegen#6 due -> accept: there is code
+  option orch next t-1
+
+## neither what a person takes nor an end has a last attempt
+//- machine
+```toml orch
+[artifact.code]
+path = "code.json"
+[artifact.verdict]
+path = "verdict.json"
+[phase.codegen]
+produces = ["code"]
+[phase.accept]
+owner = "human"
+produces = ["verdict"]
+[phase.done]
+terminal = true
+[[rule]]
+id = "coded"
+from = "codegen"
+when = "code.ready"
+to = "accept"
+because = "there is code"
+[[rule]]
+id = "rework"
+from = "accept"
+when = "verdict.ready && !verdict.data.ok"
+to = "codegen"
+by = "human"
+because = "it needs work"
+[[rule]]
+id = "accepted"
+from = "accept"
+when = "verdict.ready"
+to = "done"
+because = "it is accepted"
+```
+//- code.json
+{"n": 1}
+//- verdict.json
+{"ok": false}
+//- state
+{"phase": "accept", "actors": {"codegen": {"attempt": 5}, "accept": {"attempt": 5}}}
+//- show
+accept#5 asks a person to agree: a person decides: it needs work
+  option orch reject t-1 --reason WHY
+//- state
+{"phase": "accept", "actors": {"codegen": {"attempt": 5}, "accept": {"attempt": 5}, "done": {"attempt": 5}}}
+//- verdict.json
+{"ok": true}
+//- show
+accept#5 due -> done: it is accepted
+  option orch next t-1
+
+## a task that lacks a need and has no attempts left is told both
+//- machine
+```toml orch
+[artifact.plan]
+path = "plan.json"
+[artifact.verdict]
+path = "verdict.json"
+[phase.planning]
+produces = ["plan"]
+attempts = 1
+[phase.review]
+needs = ["plan"]
+produces = ["verdict"]
+[phase.done]
+terminal = true
+[[rule]]
+id = "planned"
+from = "planning"
+when = "plan.ready"
+to = "review"
+because = "there is a plan"
+[[rule]]
+id = "refused"
+from = "review"
+when = "verdict.ready && !verdict.data.ok"
+to = "planning"
+because = "the plan is refused"
+[[rule]]
+id = "accepted"
+from = "review"
+when = "verdict.ready"
+to = "done"
+because = "the plan is accepted"
+```
+//- plan.json
+{"n": 1}
+//- settle
+planning -> review (planned) on plan
+review#1 waits for agent: verdict.json is missing
+  expects verdict.json missing, of plan
+  option orch prompt t-1
+  option orch next t-1 --override WHY
+//- verdict.json
+{"ok": false}
+//- delete plan.json
+//- show
+review#1 inconsistent, last was planning: the needs of `review` are not met: plan (plan.json) is missing; the plan is refused, but `planning` has been attempted once: a person decides
+  expects plan.json missing
+  option orch rollback t-1 --to planning --reason WHY
