@@ -1,4 +1,4 @@
-//! What the help adds to the options: the groups of commands, and two examples for each.
+//! What the help adds to the options: the groups of commands, and two examples for each command and subcommand.
 
 use super::Cli;
 use crate::view::layout::wrap;
@@ -210,6 +210,90 @@ const GROUPS: [(&str, &[Examples]); 6] = [
     ),
 ];
 
+/// The subcommands of a command, with their examples.
+const SUBCOMMANDS: [(&str, &[Examples]); 2] = [
+    (
+        "workflow",
+        &[
+            (
+                "list",
+                [
+                    ("orch workflow list", "what there is, and where from"),
+                    ("orch workflow list --json", "for a program"),
+                ],
+            ),
+            (
+                "show",
+                [
+                    ("orch workflow show openspec", "read a document"),
+                    ("orch workflow show ccw-loop | less", "page by page"),
+                ],
+            ),
+            (
+                "check",
+                [
+                    ("orch workflow check", "every workflow"),
+                    ("orch workflow check article --json", "one, for a program"),
+                ],
+            ),
+            (
+                "fmt",
+                [
+                    ("orch workflow fmt", "redraw every diagram"),
+                    ("orch workflow fmt --check", "only say whether one is out of date"),
+                ],
+            ),
+            (
+                "diagram",
+                [
+                    ("orch workflow diagram openspec", "as Mermaid"),
+                    ("orch workflow diagram openspec --format dot | dot -Tsvg", "as a picture"),
+                ],
+            ),
+            (
+                "new",
+                [
+                    ("orch workflow new my-loop", "ask what it does"),
+                    ("orch workflow new my-loop --from skill-config.json", "from a configuration"),
+                ],
+            ),
+        ],
+    ),
+    (
+        "hook",
+        &[
+            (
+                "install",
+                [
+                    ("orch hook install", "check every commit"),
+                    ("orch hook install --pre-commit --pre-push", "and every push"),
+                ],
+            ),
+            (
+                "uninstall",
+                [
+                    ("orch hook uninstall", "restore the hooks that were there"),
+                    ("orch hook uninstall --json", "for a program"),
+                ],
+            ),
+            (
+                "status",
+                [("orch hook status", "what is installed"), ("orch hook status --json", "for a program")],
+            ),
+            (
+                "prepare-commit-msg",
+                [
+                    ("orch hook prepare-commit-msg .git/COMMIT_EDITMSG", "name the task of the branch"),
+                    (
+                        "orch hook prepare-commit-msg .git/COMMIT_EDITMSG message",
+                        "of a message that was given with -m",
+                    ),
+                ],
+            ),
+        ],
+    ),
+];
+
 /// The template of `orch --help`: the groups take the place of clap's flat list.
 const TEMPLATE: &str =
     "{about-with-newline}\n{usage-heading} {usage}\n\n{before-help}Options:\n{options}{after-help}";
@@ -222,6 +306,13 @@ pub fn command_line() -> Command {
     for (name, examples) in GROUPS.iter().flat_map(|(_, commands)| *commands) {
         let text = told(examples);
         command = command.mut_subcommand(name, |sub| sub.after_long_help(text));
+    }
+    for (name, (sub, examples)) in
+        SUBCOMMANDS.iter().flat_map(|(name, subs)| subs.iter().map(move |sub| (name, sub)))
+    {
+        let text = told(examples);
+        command = command
+            .mut_subcommand(name, |command| command.mut_subcommand(sub, |sub| sub.after_long_help(text)));
     }
     command.help_template(TEMPLATE).before_help(groups.clone()).before_long_help(groups)
 }
@@ -266,13 +357,45 @@ mod tests {
         assert_eq!(shown, named);
         for (name, examples) in listed {
             for (typed, _) in examples {
-                let line = typed.split(" | ").next().expect("a command").replace("'", "\"");
-                let words = words(&line);
-                let parsed = command_line().try_get_matches_from(&words);
-                let parsed = parsed.unwrap_or_else(|error| panic!("{typed}: {error}"));
-                assert_eq!(parsed.subcommand_name(), Some(*name), "{typed}");
+                assert_eq!(parsed(typed).subcommand_name(), Some(*name), "{typed}");
             }
         }
+    }
+
+    #[test]
+    fn every_subcommand_has_examples_that_parse() {
+        let mut command = command_line();
+        command.build();
+        let mut shown = Vec::new();
+        for parent in command.get_subcommands().filter(|sub| !sub.is_hide_set()) {
+            let subs = parent.get_subcommands().filter(|sub| !sub.is_hide_set());
+            for sub in subs {
+                shown.push(format!("{} {}", parent.get_name(), sub.get_name()));
+                let help = sub.clone().render_long_help().to_string();
+                assert_eq!(help.matches("\n  orch ").count(), 2, "{help}");
+            }
+        }
+        let mut named = Vec::new();
+        for (parent, subs) in SUBCOMMANDS {
+            for (sub, examples) in subs {
+                named.push(format!("{parent} {sub}"));
+                for (typed, _) in examples {
+                    let parsed = parsed(typed);
+                    let (name, below) = parsed.subcommand().expect("a command");
+                    assert_eq!((name, below.subcommand_name()), (parent, Some(*sub)), "{typed}");
+                }
+            }
+        }
+        shown.sort_unstable();
+        named.sort_unstable();
+        assert_eq!(shown, named);
+    }
+
+    /// What a line means to the command line.
+    fn parsed(typed: &str) -> clap::ArgMatches {
+        let line = typed.split(" | ").next().expect("a command").replace("'", "\"");
+        let parsed = command_line().try_get_matches_from(words(&line));
+        parsed.unwrap_or_else(|error| panic!("{typed}: {error}"))
     }
 
     /// The words of a line, in which double quotes hold words together.

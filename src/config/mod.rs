@@ -32,6 +32,26 @@ pub fn template() -> &'static str {
     include_str!("template.toml")
 }
 
+/// Where the tasks of workflows live whose own tools say so: the path and the exclusions of the root.
+const USUAL_PLACES: [(&str, &str, &str); 3] = [
+    ("openspec", "openspec/changes/*", "exclude = [\"openspec/changes/archive\"]"),
+    ("spec-kit", "specs/*", "#exclude = []"),
+    ("backlog", "backlog/tasks/* - {title}.md", "#exclude = []"),
+];
+
+/// The same text with a root for the tasks of a workflow, in the place where these usually live.
+#[must_use]
+pub fn template_for(workflow: &WorkflowName) -> String {
+    let usual = USUAL_PLACES.into_iter().find(|(name, ..)| *name == workflow.as_str());
+    let (_, path, exclude) = usual.unwrap_or(("", "tasks/**", "#exclude = []"));
+    let own = [
+        ("path = \"tasks/**\"", format!("path = \"{path}\"")),
+        ("workflow = \"global-state-machine\"", format!("workflow = \"{workflow}\"")),
+        ("#exclude = []", exclude.to_owned()),
+    ];
+    own.iter().fold(template().to_owned(), |text, (line, own)| text.replacen(line, own, 1))
+}
+
 /// The contents of `orch.toml`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Config {
@@ -241,6 +261,31 @@ mod tests {
             |line: &str| line.strip_prefix('#').filter(|rest| !rest.starts_with(' ')).map(str::to_owned);
         let lines = template().lines().map(|line| setting(line).unwrap_or_else(|| line.to_owned()));
         lines.collect::<Vec<_>>().join("\n")
+    }
+
+    #[test]
+    fn a_template_has_a_root_where_the_tasks_of_its_workflow_live() {
+        let named = |name: &str| WorkflowName::new(name).expect("valid");
+        assert_eq!(template_for(&named("global-state-machine")), template());
+        for (name, task) in [
+            ("skill-tuning", "tasks/a"),
+            ("openspec", "openspec/changes/a"),
+            ("spec-kit", "specs/a"),
+            ("article", "tasks/a"),
+        ] {
+            let (config, findings) = parse(&template_for(&named(name)), FILE);
+            assert!(findings.is_empty(), "{findings:?}");
+            let directory = RepoPath::new(task).expect("a path");
+            let (root, id) = config.roots.match_directory(&directory).expect("a root matches");
+            assert_eq!((config.roots.get(root).expect("it").workflow.as_str(), id.as_str()), (name, "a"));
+        }
+        let (config, _) = parse(&template_for(&named("openspec")), FILE);
+        assert!(
+            config
+                .roots
+                .match_directory(&RepoPath::new("openspec/changes/archive").expect("a path"))
+                .is_none()
+        );
     }
 
     #[test]

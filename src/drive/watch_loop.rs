@@ -114,9 +114,13 @@ impl WatchLoop {
         hear: &mut dyn FnMut(&Workspace, WatchEffect) -> Result<(), E>,
     ) -> Result<bool, E> {
         let mut reloaded = false;
-        for effect in self.watching.take(events) {
-            reloaded |= matches!(effect, WatchEffect::Reloaded);
-            hear(self.watching.workspace(), effect)?;
+        let mut part = Some(self.watching.begin(events));
+        while let Some(effects) = part {
+            for effect in effects {
+                reloaded |= matches!(effect, WatchEffect::Reloaded);
+                hear(self.watching.workspace(), effect)?;
+            }
+            part = self.watching.go_on();
         }
         Ok(reloaded)
     }

@@ -8,7 +8,7 @@ use crate::config;
 use crate::decide::{self, Transition};
 use crate::store::Head;
 use crate::survey::{Caller, Error, Sight, SightKey, TaskRef, Workspace};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::mpsc::Sender;
 
 /// An event of the watch.
@@ -100,6 +100,9 @@ pub enum WatchEffect {
     },
 }
 
+/// How many tasks are looked at before what is due for them is committed and reported.
+const PART: usize = 100;
+
 /// The watch over one repository.
 pub struct Watching {
     workspace: Workspace,
@@ -122,6 +125,10 @@ pub struct Watching {
     told: Option<String>,
     /// The problems that were already reported.
     troubles: BTreeSet<String>,
+    /// The tasks that are still to be looked at.
+    left: VecDeque<TaskRef>,
+    /// During a look at everything, the problems that it has met so far.
+    met: Option<BTreeSet<String>>,
 }
 
 impl Watching {
@@ -141,6 +148,8 @@ impl Watching {
             asks: false,
             told: None,
             troubles: BTreeSet::new(),
+            left: VecDeque::new(),
+            met: None,
         }
     }
 
@@ -178,14 +187,44 @@ impl Watching {
         self.take(vec![event])
     }
 
-    /// Handles a batch of events, reading HEAD once.
+    /// Handles a batch of events, and looks at all tasks that they concern.
     pub fn take(&mut self, events: Vec<WatchEvent>) -> Vec<WatchEffect> {
+        let mut effects = self.begin(events);
+        while let Some(more) = self.go_on() {
+            effects.extend(more);
+        }
+        effects
+    }
+
+    /// Handles a batch of events, reading HEAD once. A look at many tasks is left to [`Self::go_on`], so that
+    /// what is settled can be reported before the rest is.
+    pub fn begin(&mut self, events: Vec<WatchEvent>) -> Vec<WatchEffect> {
         let looks = |event: &WatchEvent| !matches!(event, WatchEvent::Trouble(_));
         let is_needed = events.iter().any(looks);
         let head = if is_needed { self.workspace.present_head() } else { Ok(None) };
         let (head, unread) = head.map_or_else(|error| (None, Some(trouble(&error))), |head| (head, None));
         let taken = events.into_iter().flat_map(|event| self.take_one(event, &head));
         unread.into_iter().chain(taken).collect()
+    }
+
+    /// Looks at the next of the tasks that are left, and applies what is due for them. `None` if none is left.
+    pub fn go_on(&mut self) -> Option<Vec<WatchEffect>> {
+        if self.left.is_empty() {
+            // The first look at everything is over.
+            self.begun = true;
+            return None;
+        }
+        let _span = tracing::debug_span!("part", left = self.left.len()).entered();
+        let mut effects = Vec::new();
+        // What settles together is one commit.
+        let most = if self.workspace.batches() { usize::MAX } else { PART };
+        let tasks: Vec<TaskRef> = self.left.drain(..most.min(self.left.len())).collect();
+        match self.workspace.present_head() {
+            Ok(head) => self.look(tasks, &head, &mut effects),
+            Err(error) => effects.push(trouble(&error)),
+        }
+        self.tell_troubles_once(&mut effects, false);
+        Some(effects)
     }
 
     fn take_one(&mut self, event: WatchEvent, head: &Option<Head>) -> Vec<WatchEffect> {
@@ -202,10 +241,9 @@ impl Watching {
             WatchEvent::Start => {
                 let tasks = self.survey(&mut effects);
                 effects.insert(0, WatchEffect::Watching { tasks: tasks.len() });
-                self.look(tasks, head, &mut effects);
-                self.begun = true;
+                self.left = tasks.into();
             }
-            WatchEvent::Rescan(_) => self.rescan(head, &mut effects),
+            WatchEvent::Rescan(_) => self.rescan(&mut effects),
             WatchEvent::Changed(paths) => self.changed(&paths, head, &mut effects),
             WatchEvent::Head => self.head_moved(head, &mut effects),
             WatchEvent::Order(request) => self.ordered(*request, &mut effects),
@@ -231,14 +269,20 @@ impl Watching {
         let mut met = BTreeSet::new();
         effects.retain(|effect| match effect {
             WatchEffect::Trouble { message, .. } => {
-                met.insert(message.clone()) && !self.troubles.contains(message)
+                let is_new = self.met.as_ref().is_none_or(|all| is_whole || !all.contains(message));
+                met.insert(message.clone()) && is_new && !self.troubles.contains(message)
             }
             _ => true,
         });
-        if is_whole {
-            self.troubles = met;
-        } else {
-            self.troubles.extend(met);
+        match &mut self.met {
+            _ if is_whole => self.troubles.extend(self.met.replace(met).into_iter().flatten()),
+            Some(all) => all.extend(met),
+            None => self.troubles.extend(met),
+        }
+        if self.left.is_empty()
+            && let Some(all) = self.met.take()
+        {
+            self.troubles = all;
         }
     }
 
@@ -249,7 +293,7 @@ impl Watching {
         };
         if paths.iter().any(settings) {
             self.reload(effects);
-            return self.rescan(head, effects);
+            return self.rescan(effects);
         }
         let mut tasks: Vec<TaskRef> = Vec::new();
         for path in paths {
@@ -267,7 +311,10 @@ impl Watching {
         self.forget_gone(|task| paths.iter().any(|path| touches(path, task)), effects);
         // Skips what `orch` itself wrote, and files that changed back.
         tasks.retain(|task| !self.is_known(task, head));
-        self.look(tasks, head, effects);
+        match tasks.len() > PART {
+            true => self.left.extend(tasks),
+            false => self.look(tasks, head, effects),
+        }
     }
 
     /// Whether nothing of a task has changed since the last look.
@@ -302,10 +349,9 @@ impl Watching {
         }
     }
 
-    fn rescan(&mut self, head: &Option<Head>, effects: &mut Vec<WatchEffect>) {
+    fn rescan(&mut self, effects: &mut Vec<WatchEffect>) {
         self.forget_gone(|_| true, effects);
-        let tasks = self.survey(effects);
-        self.look(tasks, head, effects);
+        self.left = self.survey(effects).into();
     }
 
     /// All tasks. Reports directories that only look like tasks.
@@ -428,11 +474,27 @@ impl Watching {
         }
         match self.plan(|writer, plan| writer.advance_due(&mut due, plan)) {
             Ok(outcomes) => outcomes.into_iter().for_each(|outcome| self.tell(outcome, effects)),
-            Err(error) if passes(&error, due.len() == 1) => self.hold(due, &error, effects),
+            Err(error) if passes(&error, due.len() == 1) => {
+                if error.class() != Class::NotNow {
+                    self.due_left(&mut due, effects);
+                }
+                self.hold(due, &error, effects);
+            }
             Err(error) if due.len() == 1 => {
                 effects.push(trouble(&error));
             }
             Err(_) => due.into_iter().for_each(|one| self.settle(vec![one], effects)),
+        }
+    }
+
+    /// Adds the tasks with something due among those that are left: what is held back is reported once, with all
+    /// tasks that wait for it.
+    fn due_left(&mut self, due: &mut Vec<Wanted>, effects: &mut Vec<WatchEffect>) {
+        let left = std::mem::take(&mut self.left);
+        match self.workspace.present_head() {
+            _ if left.is_empty() => {}
+            Ok(head) => due.extend(self.due(left.into(), &head, effects)),
+            Err(error) => effects.push(trouble(&error)),
         }
     }
 

@@ -2,6 +2,7 @@
 
 use super::{Paint, Style};
 use crate::base::Timestamp;
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 /// The maximum length of a value on one line, in characters.
 pub const SHORT: usize = 80;
@@ -28,25 +29,57 @@ fn visible(c: char) -> char {
     if c.is_control() || reorders { char::REPLACEMENT_CHARACTER } else { c }
 }
 
-/// The text on one line of at most `limit` characters, cut with `…`; 0 means no limit.
+/// How many columns a text takes on a terminal. A wide character, such as an ideograph, takes two.
+#[must_use]
+pub fn columns_of(text: &str) -> usize {
+    text.width()
+}
+
+/// The text on one line of at most `limit` columns, cut with `…`; 0 means no limit.
 #[must_use]
 pub fn shorten(text: &str, limit: usize) -> String {
     let line = one_line(text);
     if limit == 0 { line } else { cut(&line, limit) }
 }
 
-/// The text, cut with `…` if it is longer than `limit` characters; the spaces in it stay.
+/// The text, cut with `…` if it is wider than `limit` columns; the spaces in it stay.
 fn cut(text: &str, limit: usize) -> String {
-    if text.chars().count() <= limit {
+    if columns_of(text) <= limit {
         return text.to_owned();
     }
-    let kept: String = text.chars().take(limit.saturating_sub(1)).collect();
-    format!("{}…", kept.trim_end())
+    format!("{}…", head(text, limit.saturating_sub(1)).trim_end())
 }
 
-/// The words of the text in lines of at most `width` characters; 0 means a single line.
+/// The longest beginning of a text that takes at most `width` columns.
+fn head(text: &str, width: usize) -> &str {
+    let mut used = 0;
+    let first_outside = text.char_indices().find(|(_, c)| {
+        used += c.width().unwrap_or_default();
+        used > width
+    });
+    first_outside.map_or(text, |(end, _)| &text[..end])
+}
+
+/// The parts of a word that is too wide for a line. Text in ideographs has no spaces and may be broken anywhere;
+/// any other word, which may be a path, stays whole.
+fn parts(word: &str, width: usize) -> Vec<&str> {
+    let is_wide = |c: char| c.width().is_some_and(|columns| columns > 1);
+    if columns_of(word) <= width || width < 2 || !word.contains(is_wide) {
+        return vec![word];
+    }
+    let (mut parts, mut rest) = (Vec::new(), word);
+    while !rest.is_empty() {
+        let (part, left) = rest.split_at(head(rest, width).len());
+        parts.push(part);
+        rest = left;
+    }
+    parts
+}
+
+/// The words of the text in lines of at most `width` columns; 0 means a single line.
 ///
-/// A word that is longer than the width, which may be a path, gets its own line and is not broken.
+/// A word that is wider than that gets its own line. Only text in ideographs is broken, because others may be
+/// paths.
 #[must_use]
 pub fn wrap(text: &str, width: usize) -> Vec<String> {
     let clean = one_line(text);
@@ -55,8 +88,9 @@ pub fn wrap(text: &str, width: usize) -> Vec<String> {
     }
     let mut lines: Vec<String> = Vec::new();
     let mut length = 0;
-    for word in clean.split(' ').filter(|word| !word.is_empty()) {
-        let size = word.chars().count();
+    let words = clean.split(' ').filter(|word| !word.is_empty());
+    for word in words.flat_map(|word| parts(word, width)) {
+        let size = columns_of(word);
         match lines.last_mut() {
             Some(line) if length + 1 + size <= width => {
                 line.push(' ');
@@ -132,7 +166,7 @@ pub fn table(rows: &[Vec<Cell>], whole: &[usize], indent: usize, paint: Paint, w
                 continue;
             }
             let text = if whole.contains(&column) { text.clone() } else { cut(text, size) };
-            let length = text.chars().count();
+            let length = columns_of(&text);
             if width > 0 && used > indent && used + length > width {
                 out.push_str(line.trim_end());
                 out.push('\n');
@@ -156,7 +190,7 @@ pub(super) fn natural(rows: &[Vec<Cell>]) -> Vec<usize> {
     for row in rows {
         widths.resize(widths.len().max(row.len()), 0);
         for (width, (text, _)) in widths.iter_mut().zip(row) {
-            *width = (*width).max(text.chars().count());
+            *width = (*width).max(columns_of(text));
         }
     }
     widths
@@ -227,6 +261,16 @@ mod tests {
         assert_eq!(wrap("aa bb cc", 5), ["aa bb", "cc"]);
         assert_eq!(wrap("a-very-long-path b", 5), ["a-very-long-path", "b"]);
         assert!(wrap("  ", 5).is_empty());
+    }
+
+    /// An ideograph takes two columns.
+    #[test]
+    fn wide_characters_count_twice_and_their_text_is_broken() {
+        assert_eq!(shorten("日本語日本語", 6), "日本…");
+        assert_eq!(wrap("a 日本語日本語 b", 6), ["a", "日本語", "日本語", "b"]);
+        assert_eq!(wrap("日本 語", 5), ["日本", "語"]);
+        let rows = [vec![plain("日本"), plain("x")], vec![plain("abcd"), plain("y")]];
+        assert_eq!(columns(&rows, &[], 0, Paint::PLAIN, 0), "日本  x\nabcd  y\n");
     }
 
     #[test]

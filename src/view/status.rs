@@ -1,7 +1,9 @@
 //! `orch status`: the number of tasks in each phase, and one line per task, by who must act.
 
 use super::explain::substate_text;
-use super::layout::{Cell, ago, counted, id_cell, natural, paragraph, plain, shorten, styled, table};
+use super::layout::{
+    Cell, ago, columns_of, counted, id_cell, natural, paragraph, plain, shorten, styled, table,
+};
 use super::text::{headline, mood};
 use super::wire::{Finding, Suggestion};
 use super::{DutyView, Paint, Repository, Style, Subject, TaskView, sort};
@@ -66,6 +68,40 @@ const FEWEST: usize = 5;
 /// The fewest characters in which a title makes sense.
 const TITLE: usize = 12;
 
+/// How many columns of what to do must stay readable beside an id and an age, and beside an id alone.
+const READABLE: [usize; 2] = [24, 20];
+/// How many columns a phase with its substate needs.
+const PHASE: usize = 16;
+/// The cell with the age.
+const AGE: usize = 3;
+
+/// How the text of a task is laid out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum RowShape {
+    /// On one line, with its age.
+    Whole,
+    /// On one line, without its age.
+    NoAge,
+    /// The id on a line of its own, because beside long ids there is no room for the rest.
+    Stacked,
+}
+
+impl RowShape {
+    /// The first shape in which what to do about these tasks can be read.
+    fn of(tasks: &[&TaskStatus], form: &StatusForm) -> Self {
+        let rows: Vec<Vec<Cell>> = tasks.iter().map(|task| task.row(form.now)).collect();
+        let [id, phase, what, age] = natural(&rows).try_into().unwrap_or_default();
+        let beside = form.width.saturating_sub(id + phase.min(PHASE) + 3 * 2);
+        let with_age = beside.saturating_sub(age + 2);
+        match (what.min(READABLE[0]) <= with_age, what.min(READABLE[1]) <= beside) {
+            _ if form.width == 0 => Self::Whole,
+            (true, _) => Self::Whole,
+            (false, true) => Self::NoAge,
+            (false, false) => Self::Stacked,
+        }
+    }
+}
+
 /// A file, and the position of its first problem.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
@@ -124,14 +160,14 @@ impl Status {
         let groups = self.groups(form.finished);
         // A blank line and a heading for each group; the line about what is not listed, and the prompt.
         let taken = out.lines().count() + findings.lines().count() + 2 * groups.len() + 3;
-        let room = match form.height {
-            0 => usize::MAX,
-            height => height.saturating_sub(taken).max(FEWEST),
-        };
-        let listed: Vec<&TaskStatus> =
-            groups.iter().flat_map(|(_, tasks)| tasks.iter().copied()).take(room).collect();
-        let rows = TaskStatus::rows(&listed, form);
-        let mut lines = table(&rows, &[0], 2, paint, form.width).into_iter();
+        let mut listed: Vec<&TaskStatus> =
+            groups.iter().flat_map(|(_, tasks)| tasks.iter().copied()).collect();
+        let shape = RowShape::of(&listed, form);
+        if form.height > 0 {
+            let room = form.height.saturating_sub(taken) / if shape == RowShape::Stacked { 2 } else { 1 };
+            listed.truncate(room.max(FEWEST));
+        }
+        let mut lines = TaskStatus::lines(&listed, shape, paint, form).into_iter();
         for (owner, tasks) in &groups {
             let heading = format!("{}: {}", heading(*owner), tasks.len());
             out.push_str(&format!("\n{}\n", paint.paint(Style::Strong, &shorten(&heading, form.width))));
@@ -202,14 +238,24 @@ impl TaskStatus {
         }
     }
 
-    /// The rows of these tasks: id, phase, what to do and age; then, as far as there is room, the place of the
-    /// first problem, and the title.
-    fn rows(tasks: &[&Self], form: &StatusForm) -> Vec<Vec<Cell>> {
+    /// The text of each of these tasks: id, phase, what to do and age; then, as far as there is room, the place of
+    /// the first problem, and the title.
+    fn lines(tasks: &[&Self], shape: RowShape, paint: Paint, form: &StatusForm) -> Vec<String> {
         let mut rows: Vec<Vec<Cell>> = tasks.iter().map(|task| task.row(form.now)).collect();
+        match shape {
+            RowShape::Whole => {}
+            RowShape::NoAge => rows.iter_mut().for_each(|row| row.truncate(AGE)),
+            RowShape::Stacked => {
+                let ids: Vec<Vec<Cell>> = rows.iter_mut().map(|row| vec![row.remove(0)]).collect();
+                let ids = table(&ids, &[0], 2, paint, form.width).into_iter();
+                let rest = table(&rows, &[], 6, paint, form.width);
+                return ids.zip(rest).map(|(id, rest)| id + &rest).collect();
+            }
+        }
         let columns: [fn(&Self) -> Cell; 2] = [Self::place, Self::name];
         for (cell_of, least) in columns.into_iter().zip([usize::MAX, TITLE]) {
             let cells: Vec<Cell> = tasks.iter().map(|task| cell_of(task)).collect();
-            let wanted = cells.iter().map(|(text, _)| text.chars().count()).max().unwrap_or_default();
+            let wanted = cells.iter().map(|(text, _)| columns_of(text)).max().unwrap_or_default();
             let used: usize = natural(&rows).iter().filter(|width| **width > 0).map(|width| width + 2).sum();
             let room = if form.width == 0 { usize::MAX } else { form.width.saturating_sub(used + 2) };
             if wanted > 0 && room >= wanted.min(least) {
@@ -218,7 +264,7 @@ impl TaskStatus {
                 rows.iter_mut().zip(cells).for_each(|(row, cell)| row.push(fit(cell)));
             }
         }
-        rows
+        table(&rows, &[0], 2, paint, form.width)
     }
 
     fn row(&self, now: Timestamp) -> Vec<Cell> {

@@ -142,7 +142,7 @@ fn block(out: &mut String, suggestion: &Suggestion, paint: Paint, width: usize) 
     for finding in &suggestion.diagnostics {
         problem(out, finding, INDENT, paint, width);
     }
-    out.push_str(&columns(&commands(suggestion), &[], INDENT, paint, 0));
+    out.push_str(&columns(&commands(suggestion), &[0, 1], INDENT, paint, width));
     for field in suggestion.question.iter().flat_map(|question| &question.fields) {
         paragraph(out, &field.text(), INDENT * 2, INDENT, width);
     }

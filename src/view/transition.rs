@@ -1,6 +1,6 @@
 //! Transitions that were applied, or would be: a line of text, and JSON.
 
-use super::layout::{one_line, shorten};
+use super::layout::{columns_of, one_line, shorten};
 use super::wire::Finding;
 use super::{Paint, Repository, StepView, Style};
 use crate::base::{Diagnostic, TaskId, TaskPlace, command};
@@ -99,7 +99,7 @@ impl TransitionLine {
         let cause = step.rule.as_deref().unwrap_or(step.kind.as_str());
         let commit = step.short_commit();
         let tail = if commit.is_empty() { String::new() } else { format!("  {commit}") };
-        let taken = head.chars().count() + cause.chars().count() + tail.chars().count() + 5;
+        let taken = columns_of(&head) + columns_of(cause) + columns_of(&tail) + 5;
         let room = if width == 0 { 0 } else { width.saturating_sub(taken).max(20) };
         let style = match self.direction {
             Direction::Advance => Style::Good,

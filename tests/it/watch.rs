@@ -3,7 +3,7 @@
 use crate::harness::{World, eventually};
 use crate::looks::{caller, open, world};
 use orch::apply::Order;
-use orch::drive::{WatchEffect, WatchHandle, WatchLoop};
+use orch::drive::{WatchEffect, WatchEvent, WatchHandle, WatchLoop, Watching};
 use orch::survey::Error;
 use std::io::{BufRead, BufReader};
 use std::process::Child;
@@ -239,4 +239,24 @@ fn every_step_of_a_long_batch_is_printed_with_its_number_its_time_and_its_actor(
         assert_eq!(step["seq"], seq, "{step:#}");
         assert!(step["at"].is_string() && step["actor"]["kind"].is_string(), "{step:#}");
     }
+}
+
+#[test]
+fn a_watch_reports_what_is_settled_before_all_is() {
+    let world = world();
+    world.write("orch.toml", world.read("orch.toml").replace("#adopt = false", "adopt = true"));
+    for number in 0..100 {
+        world.write(&format!("tasks/n{number:03}/planning/plan.md"), "later\n");
+    }
+    let mut watching = Watching::new(open(&world), caller(), false);
+    let moved = |effects: Option<Vec<WatchEffect>>| {
+        effects.map(|effects| effects.iter().filter(|effect| matches!(effect, WatchEffect::Moved(_))).count())
+    };
+    let begun = watching.begin(vec![WatchEvent::Start]);
+    assert!(matches!(begun.as_slice(), [WatchEffect::Watching { tasks: 101 }]), "it says so at once");
+    // The hundred before the last one, `t1`, are committed and reported first.
+    assert_eq!(moved(watching.go_on()), Some(100));
+    assert_eq!(world.git(&["status", "--porcelain", "tasks/n099"]), "");
+    assert_eq!(moved(watching.go_on()), Some(0));
+    assert_eq!(moved(watching.go_on()), None);
 }

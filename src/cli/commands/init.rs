@@ -2,7 +2,7 @@
 
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use crate::apply::DRIVER;
-use crate::base::{Code, Diagnostic, shell_word};
+use crate::base::{Code, Diagnostic, WorkflowName, shell_word};
 use crate::config;
 use crate::scan::Directory;
 use crate::store::durable::{parent, write_atomic};
@@ -20,6 +20,10 @@ use std::path::Path;
 /// the `git add` and `git commit` to run.
 #[derive(Debug, Default, Args)]
 pub struct InitArgs {
+    /// The workflow of the tasks; default: `global-state-machine`. The tasks of `openspec`, `spec-kit` and
+    /// `backlog` live where the tools of these names keep them.
+    #[arg(long, value_name = "NAME")]
+    workflow: Option<String>,
     /// Do not write `system/`; use the workflow, schemas and agent instructions built into the binary.
     #[arg(long)]
     no_system: bool,
@@ -41,9 +45,17 @@ const BLOCK_START: &str = "<!-- orch:begin -->";
 const BLOCK_END: &str = "<!-- orch:end -->";
 
 pub fn run(args: &InitArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
-    let workspace = context.workspace(ui)?;
+    let mut workspace = context.workspace(ui)?;
     let mut made = Made { root: workspace.root().to_owned(), paths: Vec::new() };
-    made.file(config::FILE, config::template())?;
+    match &args.workflow {
+        None => made.file(config::FILE, config::template())?,
+        Some(name) => {
+            let name = chosen(&workspace, name)?;
+            made.file(config::FILE, &config::template_for(&name))?;
+            workspace = context.workspace(ui)?;
+            has_root_for(&workspace, &name)?;
+        }
+    }
     let bases: Vec<String> = workspace.config().roots.bases().map(ToString::to_string).collect();
     for base in &bases {
         made.file(&join(base, ".gitignore"), IGNORED)?;
@@ -81,6 +93,26 @@ pub fn run(args: &InitArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fail
         ui.status("to merge task records without conflicts, run in each clone: orch init --merge-driver");
     }
     Ok(ExitCode::Fine)
+}
+
+/// The workflow that was chosen. Returns an error if there is none with this name, or it has errors.
+fn chosen(workspace: &Workspace, name: &str) -> Result<WorkflowName, Failure> {
+    let loaded = workspace.workflow(name)?;
+    let workflow = loaded.workflow().ok_or_else(|| {
+        Failure::new(Code::WorkflowFaulty, format!("workflow `{name}` has errors"))
+            .hint(format!("orch workflow check {}", shell_word(name)))
+    })?;
+    Ok(workflow.name.clone())
+}
+
+/// Returns an error if the settings, which may have stood before, have no root for a workflow.
+fn has_root_for(workspace: &Workspace, name: &WorkflowName) -> Result<(), Failure> {
+    if workspace.config().roots.iter().any(|root| root.workflow == *name) {
+        return Ok(());
+    }
+    let message = format!("{} is there already and has no root for the workflow `{name}`", config::FILE);
+    let hint = format!("add a [[root]] with a path and workflow = \"{name}\", then: orch init");
+    Err(Failure::new(Code::Usage, message).hint(hint))
 }
 
 /// The files of a task that git ignores: derived and temporary ones.

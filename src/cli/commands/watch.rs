@@ -53,13 +53,17 @@ fn once(workspace: Workspace, args: &WatchArgs, context: &Context, ui: &Ui) -> R
     context.show_looks(&workspace, None, ui);
     let mut watching = Watching::new(workspace, context.caller.clone(), args.dry_run);
     let mut code = ExitCode::Fine;
-    for effect in watching.step(WatchEvent::Start) {
-        code = match (&effect, code) {
-            (WatchEffect::Trouble { is_fault: true, .. }, _) | (_, ExitCode::Fault) => ExitCode::Fault,
-            (WatchEffect::Held { .. }, _) => ExitCode::NotNow,
-            (_, code) => code,
-        };
-        tell(watching.workspace(), effect, context, ui)?;
+    let mut part = Some(watching.begin(vec![WatchEvent::Start]));
+    while let Some(effects) = part {
+        for effect in effects {
+            code = match (&effect, code) {
+                (WatchEffect::Trouble { is_fault: true, .. }, _) | (_, ExitCode::Fault) => ExitCode::Fault,
+                (WatchEffect::Held { .. }, _) => ExitCode::NotNow,
+                (_, code) => code,
+            };
+            tell(watching.workspace(), effect, context, ui)?;
+        }
+        part = watching.go_on();
     }
     Ok(code)
 }

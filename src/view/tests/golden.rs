@@ -66,7 +66,8 @@ t-42  plan_review  renew review/plan-review.json
     the plan review judged a plan that has changed since
     stale review/plan-review.json (schema plan-review): unchanged since
         attempt 1 was sent back
-    $ orch confirm t-42 plan_review --reason REASON  # says that the same bytes are right
+    $ orch confirm t-42 plan_review --reason REASON
+        # says that the same bytes are right
 
 "#]],
     );
@@ -382,17 +383,17 @@ fn a_status_fits_the_terminal() {
     no phase
 
 waiting for a person: 8
-  a-long-name/of-a-task  (no phase)   error: repair      2 h ago
+  a-long-name/of-a-task  (no phase)   error: repair
   t-06                   (no phase)   error: repair
   t-09                   planning     livelock: repair
   t-09                   planning     livelock: repair
-  t-05                   codegen      inconsistent: re…
-  t-05                   codegen      inconsistent: re…
-  t-07                   plan_review  decide: back to…
-  t-07                   plan_review  decide: back to…
+  t-05                   codegen      inconsistent: repair
+  t-05                   codegen      inconsistent: repair
+  t-07                   plan_review  decide: back to planning?
+  t-07                   plan_review  decide: back to planning?
 
 waiting for orch (orch next, or orch watch): 2
-  t-01                   planning     move to plan_rev…
+  t-01                   planning     move to plan_review
 
 waiting for an agent: 8
 
@@ -406,6 +407,38 @@ waiting for an agent: 8
         assert!(height == 10 || shown.lines().count() < height, "{width}x{height}: {shown}");
         assert_eq!(shown.matches("a-long-name/of-a-task").count(), 1, "{shown}");
     }
+}
+
+/// Beside ids of 48 characters, 80 columns leave no room to read what to do, so that it gets its own line.
+#[test]
+fn a_status_says_what_to_do_beside_long_ids() {
+    let mut several = numbered();
+    several.truncate(3);
+    several[1].decision.task =
+        TaskId::new("migrate-the-billing-service-to-the-new-ledger-v1").expect("valid");
+    let subjects: Vec<Subject<'_>> = several.iter().map(Sample::subject).collect();
+    let status = Status::new(samples::repository(), &subjects, &[]);
+    assert_data_eq!(
+        status.text(Paint::PLAIN, &form(80, 24, false)),
+        str![[r#"
+3 tasks: 1 planning, 1 plan_review, 1 codegen
+
+waiting for orch (orch next, or orch watch): 1
+  t-01
+      planning               move to plan_review
+
+waiting for an agent: 2
+  t-03
+      plan_review            fix review/plan-review.json
+  migrate-the-billing-service-to-the-new-ledger-v1
+      codegen #2 / generate  write code/diff.patch
+
+"#]]
+    );
+    let low = status.text(Paint::PLAIN, &form(80, 8, false));
+    assert!(low.lines().count() <= 8 + 4, "{low}");
+    let wide = status.text(Paint::PLAIN, &form(120, 24, false));
+    assert!(wide.contains("ledger-v1  codegen #2 / generate  write code/diff.patch"), "{wide}");
 }
 
 #[test]

@@ -210,3 +210,34 @@ fn the_history_can_be_read_without_transitions() {
     world.orch(&["init", "--log-alias"]).ends(1).reports("the git alias `log-code` has another meaning");
     assert_eq!(world.git(&["config", "alias.log-code"]).trim(), "log --stat");
 }
+
+#[test]
+fn init_sets_up_the_workflow_that_is_named() {
+    for (workflow, base, file) in [
+        ("skill-tuning", "tasks", "system/agents/skill-tuning-diagnose-context.md"),
+        ("openspec", "openspec/changes", "system/workflows/openspec.md"),
+        ("spec-kit", "specs", "system/workflows/spec-kit.md"),
+        ("backlog", "backlog/tasks", "system/workflows/backlog.md"),
+    ] {
+        let world = World::new();
+        world.orch(&["init", "--workflow", workflow]).succeeds().says(&format!("{base}/.gitignore"));
+        assert!(world.path("system/workflows").join(format!("{workflow}.md")).is_file());
+        assert!(!world.path("system/workflows/global-state-machine.md").exists());
+        assert!(world.path(file).is_file(), "{file}");
+        world.orch(&["check"]).succeeds();
+        world.orch(&["init", "--workflow", workflow]).succeeds().says("Everything is already set up.");
+    }
+    let world = World::new();
+    world.orch(&["init", "--workflow", "openspecs"]).ends(2).reports("did you mean `openspec`?");
+    assert!(!world.path("orch.toml").exists(), "nothing is written");
+    world.orch(&["init"]).succeeds();
+    world
+        .orch(&["init", "--workflow", "openspec"])
+        .ends(2)
+        .reports("has no root for the workflow `openspec`");
+    world.write(
+        "orch.toml",
+        format!("{}\n[[root]]\npath = \"a/*\"\nworkflow = \"openspec\"\n", world.read("orch.toml")),
+    );
+    world.orch(&["init", "--workflow", "openspec"]).succeeds().says("created system/workflows/openspec.md");
+}
