@@ -4,6 +4,7 @@ use super::acknowledged::Acknowledgements;
 use super::archive::{Archive, ReadOnce};
 use super::parallel::replay_all;
 use super::range_rules::RangeRules;
+use super::removed::RemovedRecords;
 use super::replay::Audited;
 use crate::base::{Code, Digest};
 use crate::decide::{Approval, Proof, ProvenStep, Standing};
@@ -65,6 +66,8 @@ pub fn audit(workspace: &Workspace, scope: AuditScope<'_>) -> Result<Audit, Erro
     verify(store, &mut changes)?;
     let read = ReadOnce::default();
     let archive = Archive::new(store, &read, false);
+    let removed = RemovedRecords::before(store, &archive, range.to)?;
+    changes.iter_mut().try_for_each(|change| removed.doubt(change))?;
     if let Some(from) = range.from {
         let rules = RangeRules::between(store, &archive, [from, range.to])?;
         for Audited { commit, proof, is_doubted, .. } in &mut changes {

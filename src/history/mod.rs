@@ -15,6 +15,7 @@ mod proof;
 mod range_rules;
 mod reconstruction;
 mod record;
+mod removed;
 mod replay;
 mod side;
 mod steps;

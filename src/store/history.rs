@@ -16,6 +16,17 @@ struct KnownChanges {
     changes: BTreeMap<RepoPath, Digest>,
 }
 
+/// A file that a commit removes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Removal {
+    /// The commit that removes it.
+    pub commit: Digest,
+    /// The path of the file.
+    pub path: RepoPath,
+    /// Its contents in a parent of the commit.
+    pub blob: Digest,
+}
+
 /// The maximum number of commits that are searched for a lost blob.
 const MAX_WALK: usize = 20_000;
 
@@ -141,7 +152,9 @@ impl Store {
         }
     }
 
-    fn is_ancestor(&self, older: Digest, newer: Digest) -> Result<bool, Error> {
+    /// Whether the history of `newer` contains `older`, which is another commit. Returns an error if git cannot
+    /// read it.
+    pub fn is_ancestor(&self, older: Digest, newer: Digest) -> Result<bool, Error> {
         Ok(self.repo.graph_descendant_of(self.oid(newer)?, self.oid(older)?)?)
     }
 
@@ -218,6 +231,26 @@ impl Store {
             Ok(is_only && left > 0)
         })?;
         Ok(found.filter(|_| is_only && left > 0))
+    }
+
+    /// The files of this name that `from` and its ancestors remove, newest first. Returns an error if git cannot
+    /// read the history.
+    pub fn removals(&self, from: Digest, name: &str) -> Result<Vec<Removal>, Error> {
+        let (mut found, everywhere) = (Vec::new(), [RepoPath::root()]);
+        self.walk_between(from, None, |commit| {
+            for path in self.changed_by(&commit, &everywhere)? {
+                if path.name() != name || blob_of(&commit, &path)?.is_some() {
+                    continue;
+                }
+                for parent in commit.parents() {
+                    if let Some(blob) = blob_of(&parent, &path)?.map(digest) {
+                        found.push(Removal { commit: digest(commit.id()), path: path.clone(), blob });
+                    }
+                }
+            }
+            Ok(true)
+        })?;
+        Ok(found)
     }
 
     /// The newest commit for which `is_meant` is true, among `from` and its ancestors. Skips commits older

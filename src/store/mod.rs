@@ -47,6 +47,7 @@ pub use commit::{Committed, PlannedCommit, Transaction, Write};
 pub use conflict::{Operation, Unmerged};
 pub use environment::Environment;
 pub use git::git_pager;
+pub use history::Removal;
 pub use hooks::{Hooks, HooksLocation};
 pub use index::resolving;
 pub use journal::MovedPath;

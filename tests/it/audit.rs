@@ -7,6 +7,7 @@ mod loops;
 mod odd;
 mod random;
 pub mod records;
+mod removed;
 mod rewritten;
 
 use crate::harness::{World, missing, started};

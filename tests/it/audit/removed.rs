@@ -1,0 +1,122 @@
+//! Records that were removed: what they had used up proves nothing under another record.
+
+use super::{last, standings};
+use crate::harness::{World, started};
+
+const PLAN: &str = "planning/plan.json";
+
+/// A task `t` whose plan was refused.
+fn refused() -> World {
+    let world = started("plan_review");
+    world.plan_review("t", false, 1);
+    world.orch(&["next", "t"]).succeeds();
+    assert_eq!(world.phase("t"), "planning");
+    world
+}
+
+fn back_to(world: &World, commit: &str) {
+    world.git(&["reset", "-q", "--hard", commit.trim()]);
+    world.git(&["clean", "-fdq"]);
+}
+
+fn remove(world: &World, task: &str) {
+    world.git(&["rm", "-q", "-r", &format!("tasks/{task}")]);
+    let _ = std::fs::remove_dir_all(world.path(&format!("tasks/{task}")));
+}
+
+/// Creates or adopts a task, and lets it leave `planning`.
+fn begin(world: &World, task: &str) {
+    world.orch(&["new", task]).succeeds();
+    if world.phase(task) == "planning" {
+        world.orch(&["next", task]).succeeds();
+    }
+}
+
+#[test]
+fn a_refused_plan_is_not_fresh_under_another_record() {
+    let world = refused();
+    let start = world.git(&["rev-parse", "HEAD"]);
+    let plan = world.read(&format!("tasks/t/{PLAN}"));
+    type Begin = fn(&World, &str);
+    let forgeries: [(&str, &str, Begin); 3] = [
+        ("moved, and the rest removed in the same commit", "u", |world, _| {
+            std::fs::create_dir(world.path("tasks/u")).expect("made");
+            world.git(&["mv", "tasks/t/planning", "tasks/u/planning"]);
+            remove(world, "t");
+            world.commit("moved");
+        }),
+        ("removed before", "u", |world, plan| {
+            remove(world, "t");
+            world.commit("removed");
+            world.write(&format!("tasks/u/{PLAN}"), plan);
+        }),
+        ("begun anew under the same id", "t", |world, plan| {
+            remove(world, "t");
+            world.commit("removed");
+            world.write(&format!("tasks/t/{PLAN}"), plan);
+        }),
+    ];
+    for (what, task, forge) in forgeries {
+        back_to(&world, &start);
+        forge(&world, &plan);
+        begin(&world, task);
+        let change = last(&world, "unverifiable");
+        let why = change["why"].as_str().expect("a text");
+        assert!(why.contains("was used up by the task in tasks/t"), "{what}: {change:#}");
+        world.orch(&["audit", "--strict", "HEAD~1..HEAD"]).ends(1);
+        // The rules yield it, and people do begin anew: so it is not forged.
+        world.orch(&["audit"]).succeeds();
+    }
+}
+
+#[test]
+fn whoever_renames_a_task_or_begins_another_is_not_doubted() {
+    let world = refused();
+    let start = world.git(&["rev-parse", "HEAD"]);
+    type Honest = fn(&World);
+    let histories: [(&str, Honest); 6] = [
+        ("a rename", |world| {
+            world.orch(&["rename", "t", "u"]).succeeds();
+            world.plan("u", 2);
+            world.orch(&["next", "u"]).succeeds();
+        }),
+        ("a move by git, with the record", |world| {
+            world.git(&["mv", "tasks/t", "tasks/u"]);
+            world.commit("moved");
+            world.plan("u", 2);
+            world.orch(&["next", "u"]).succeeds();
+        }),
+        ("an archived task, and another with the same plan", |world| {
+            let plan = world.read(&format!("tasks/t/{PLAN}"));
+            world.orch(&["archive", "t", "--force", "given up"]).succeeds();
+            world.write(&format!("tasks/u/{PLAN}"), plan);
+            begin(world, "u");
+        }),
+        ("a plan that was copied from a task that stands", |world| {
+            world.write(&format!("tasks/u/{PLAN}"), world.read(&format!("tasks/t/{PLAN}")));
+            begin(world, "u");
+        }),
+        ("a removed task, and another with its own plan and the same review", |world| {
+            remove(world, "t");
+            world.commit("removed");
+            world.plan("u", 2);
+            begin(world, "u");
+            world.plan_review("u", false, 1);
+            world.orch(&["next", "u"]).succeeds();
+        }),
+        ("a removal that was reverted", |world| {
+            remove(world, "t");
+            world.commit("removed");
+            world.git(&["revert", "--no-edit", "HEAD"]);
+            world.plan("t", 2);
+            world.orch(&["next", "t"]).succeeds();
+        }),
+    ];
+    for (what, honest) in histories {
+        back_to(&world, &start);
+        honest(&world);
+        let standings = standings(&world);
+        let bad = ["unverifiable", "forged"];
+        assert!(!standings.iter().any(|one| bad.contains(&one.as_str())), "{what}: {standings:?}");
+    }
+}
