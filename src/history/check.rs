@@ -7,7 +7,7 @@ use super::gates::{ChangeOwner, gate};
 use super::hidden::{HiddenChange, hidden_changes};
 use super::range_rules::RangeRules;
 use super::side::{Side, SideCache};
-use super::trailers::ToldStep;
+use super::trailers::ToldSteps;
 use crate::base::{Code, Diagnostic, Digest, Place, RepoPath, Severity, TaskId, command};
 use crate::config;
 use crate::decide::{Proof, Standing, trouble};
@@ -127,7 +127,7 @@ impl<'w> Checker<'w> {
         }
         let differing =
             |before: &Side<'_>, directory: &RepoPath| store.staged_changes(&before.source, &index, directory);
-        let told = message.map(ToldStep::all).unwrap_or_default();
+        let told = message.map(|message| ToldSteps::of(message, befores.len() > 1)).unwrap_or_default();
         let compared = Compared { befores: &befores, after, differing: &differing, told };
         let mut checked = Checked::default();
         checked.add(setting.findings.iter().cloned(), &after);
@@ -242,7 +242,8 @@ impl<'w> Checker<'w> {
         }
         let befores = sides.before(commit)?;
         let differing = after.differing(store);
-        let (snapshot, told) = (after.snapshot(validations), ToldStep::all(&commit.message));
+        let (snapshot, told) =
+            (after.snapshot(validations), ToldSteps::of(&commit.message, befores.len() > 1));
         let compared = Compared { befores: &befores, after: snapshot, differing: &differing, told };
         let owner = ChangeOwner { message: Some(&commit.message), branch, caller: self.caller };
         let touched = self.check_compared(&compared, &owner, Some((commit.id, basis)), sides, checked)?;

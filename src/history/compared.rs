@@ -4,7 +4,7 @@
 use super::archive::{Archive, has_record};
 use super::proof::RecordChange;
 use super::side::Side;
-use super::trailers::ToldStep;
+use super::trailers::ToldSteps;
 use crate::base::{Digest, RepoPath, TaskId, TaskPlace};
 use crate::decide::{Proof, Standing};
 use crate::record::{STATE_FILE, TRANSCRIPT_FILE};
@@ -25,7 +25,7 @@ pub(super) struct Compared<'a, 's> {
     /// Lists the files below a directory that differ from one side.
     pub differing: &'a Differing<'a, 's>,
     /// The steps that the commit message tells of.
-    pub told: Vec<ToldStep>,
+    pub told: ToldSteps,
 }
 
 impl Compared<'_, '_> {
@@ -131,17 +131,17 @@ impl Compared<'_, '_> {
     /// A side cannot be listed.
     pub(super) fn told_of_nothing(&self, recorded: &[TaskRef]) -> Result<Vec<(TaskRef, Proof)>, Error> {
         let mut found = Vec::new();
-        for told in &self.told {
-            if recorded.iter().any(|task| task.id.as_str() == told.task) {
+        for (name, why) in self.told.tasks() {
+            if recorded.iter().any(|task| task.id.as_str() == name) {
                 continue;
             }
             let roots = &self.after.setting.config.roots;
-            let named = roots.bases().filter_map(|base| base.join(&told.task).ok());
-            let id = TaskId::new(&told.task).ok();
+            let named = roots.bases().filter_map(|base| base.join(name).ok());
+            let id = TaskId::new(name).ok();
             let by_id = (0..roots.iter().count()).filter_map(|root| roots.directory_of(root, id.as_ref()?));
             let directories: Vec<RepoPath> = named.chain(by_id).collect();
             // The id of a task is the last part of its directory, at least.
-            let log = format!("{}/{TRANSCRIPT_FILE}", told.task);
+            let log = format!("{name}/{TRANSCRIPT_FILE}");
             let is_log = |path: &RepoPath| {
                 let is_named_so = path.as_str() == log || path.as_str().ends_with(&format!("/{log}"));
                 is_named_so || directories.iter().any(|one| path.below(one) == Some(TRANSCRIPT_FILE))
@@ -154,7 +154,7 @@ impl Compared<'_, '_> {
                 let (root, place) = (roots.iter().next()?, directories.first()?.clone());
                 TaskRef::new(id.clone()?, TaskPlace::of_directory(place), root.workflow.clone()).ok()
             };
-            let proof = Proof::forged(told.tells_of_nothing());
+            let proof = Proof::forged(why);
             found.extend(known.or_else(made_up).map(|task| (task, proof)));
         }
         Ok(found)
@@ -165,9 +165,7 @@ impl Compared<'_, '_> {
     pub(super) fn prove(&self, task: &TaskRef, archive: &Archive<'_>) -> Option<Proof> {
         let befores: Vec<Snapshot<'_>> = self.befores.iter().map(|before| self.before(before)).collect();
         let parents: Vec<Digest> = self.befores.iter().filter_map(|before| before.source.commit()).collect();
-        let is_about = |told: &&ToldStep| told.task.is_empty() || told.task == task.id.as_str();
-        let told = self.told.iter().filter(is_about).collect();
-        let after = &self.after;
+        let (after, told) = (&self.after, &self.told);
         let change = RecordChange { task, befores: &befores, parents: &parents, after, archive, told };
         // An unreadable task must not hide the findings of the others.
         change.prove().unwrap_or_else(|error| Some(Proof::bare(Standing::Unverifiable, error.to_string())))

@@ -5,7 +5,7 @@ use super::archive::{has_record, objects_of};
 use super::compared::Compared;
 use super::record::TaskRecord;
 use super::side::SideCache;
-use super::trailers::ToldStep;
+use super::trailers::ToldSteps;
 use crate::base::Digest;
 use crate::decide::{Proof, Standing};
 use crate::store::Visited;
@@ -50,7 +50,7 @@ pub(super) fn hidden_changes(
         let after = after.as_ref();
         let differing = after.differing(store);
         let snapshot = after.snapshot(uncovering.after.validations);
-        let told = ToldStep::all(&commit.message);
+        let told = ToldSteps::of(&commit.message, befores.len() > 1);
         let compared = Compared { befores: &befores, after: snapshot, differing: &differing, told };
         if !is_new || !has_log || compared.covers(task)? {
             continue;

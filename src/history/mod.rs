@@ -19,6 +19,7 @@ mod removed;
 mod replay;
 mod side;
 mod steps;
+mod subject;
 mod timeline;
 mod trailers;
 

@@ -5,7 +5,7 @@ use super::archive::Archive;
 use super::logs::{LogPool, ReadLog};
 use super::new_steps::NewSteps;
 use super::record::{StateCheck, TaskRecord, Unread, is_foreign, missing_end};
-use super::trailers::ToldStep;
+use super::trailers::ToldSteps;
 use crate::base::{Digest, command};
 use crate::decide::{Kind, Proof, Standing, State, import_of, is_original};
 use crate::record::LogEvent;
@@ -25,8 +25,8 @@ pub(super) struct RecordChange<'a> {
     pub parents: &'a [Digest],
     pub after: &'a Snapshot<'a>,
     pub archive: &'a Archive<'a>,
-    /// The steps of this task that the commit message tells of.
-    pub told: Vec<&'a ToldStep>,
+    /// The steps that the commit message tells of.
+    pub told: &'a ToldSteps,
 }
 
 impl RecordChange<'_> {
@@ -99,14 +99,14 @@ impl RecordChange<'_> {
         first(before.tasks()?.iter(), is_it)
     }
 
-    /// Why the trailers of the commit are not those of the events that it adds.
+    /// Why the commit message does not tell of the events that the commit adds.
     fn contradiction(&self, added: &[Digest]) -> Option<String> {
         if self.told.is_empty() {
             return None;
         }
         let pool = self.archive.logs();
         let events: Vec<LogEvent> = added.iter().filter_map(|id| Some(pool.event(id)?.clone())).collect();
-        self.told.iter().find_map(|told| told.contradicts(&self.task.id, &events))
+        self.told.contradicts(&self.task.id, &events)
     }
 
     /// The events of the sides that the log has lost, and the events that are new in it.

@@ -4,7 +4,7 @@ use super::archive::Archive;
 use super::compared::Compared;
 use super::hidden::{HiddenChange, hidden_changes};
 use super::side::SideCache;
-use super::trailers::ToldStep;
+use super::trailers::ToldSteps;
 use crate::decide::{Proof, Standing};
 use crate::scan::ValidationCache;
 use crate::store::{Store, Visited};
@@ -52,7 +52,8 @@ pub(super) fn replay(
         let after = sides.of(commit.id)?;
         let befores = sides.before(commit)?;
         let differing = after.differing(store);
-        let (snapshot, told) = (after.snapshot(validations), ToldStep::all(&commit.message));
+        let (snapshot, told) =
+            (after.snapshot(validations), ToldSteps::of(&commit.message, befores.len() > 1));
         let compared = Compared { befores: &befores, after: snapshot, differing: &differing, told };
         let (_, recorded) = compared.tasks()?;
         for (task, proof) in compared.told_of_nothing(&recorded)? {

@@ -1,7 +1,9 @@
-//! The trailers of a commit message, compared with the events that the commit adds. People read the trailers,
-//! so they must say what the record says.
+//! What a commit message tells of steps, compared with the events that the commit adds. People read the message,
+//! so it must say what the record says.
 
+use super::subject::ToldMove;
 use crate::base::{Digest, TaskId};
+use crate::decide::HistoryEntry;
 use crate::record::LogEvent;
 use crate::store::trailers;
 use crate::view::{StepTrailers, quoted};
@@ -12,10 +14,54 @@ const TASK: &str = "Orch-Task";
 const EVIDENCE: &str = "Orch-Evidence";
 const UNPROVEN: &str = "Orch-Unproven";
 
+/// What a commit message tells of the records that the commit changes.
+#[derive(Default)]
+pub(super) struct ToldSteps {
+    /// The steps that its trailers tell of.
+    steps: Vec<ToldStep>,
+    /// The moves that its text tells of.
+    moves: Vec<ToldMove>,
+    /// Whether the commit is a merge. A host may give a merge, which brings the steps of a branch, the subject of
+    /// one of them.
+    is_merge: bool,
+}
+
+impl ToldSteps {
+    /// What the message of a commit tells of. `is_merge` says that the commit has several parents.
+    pub(super) fn of(message: &str, is_merge: bool) -> Self {
+        let steps = ToldStep::all(message);
+        let moves = ToldMove::all(message, !steps.is_empty());
+        Self { steps, moves, is_merge }
+    }
+
+    /// Whether it tells of nothing.
+    pub(super) fn is_empty(&self) -> bool {
+        self.steps.is_empty() && self.moves.is_empty()
+    }
+
+    /// Each task that the message names for a step or a move, and the reason if the commit does not record it.
+    pub(super) fn tasks(&self) -> impl Iterator<Item = (&str, String)> {
+        let steps = self.steps.iter().map(|told| (told.task.as_str(), told.tells_of_nothing()));
+        let moves = self.moves.iter().filter(|_| !self.is_merge);
+        steps.chain(moves.filter_map(|told| Some((told.task.as_deref()?, told.contradicts(&[])?))))
+    }
+
+    /// Why the message does not tell of these new events of a task; `None` if it does, or tells of none.
+    pub(super) fn contradicts(&self, task: &TaskId, events: &[LogEvent]) -> Option<String> {
+        let mut steps = self.steps.iter().filter(|told| told.task.is_empty() || told.task == task.as_str());
+        let entries: Vec<HistoryEntry> = events.iter().map(|event| event.entry.clone()).collect();
+        let has_moves = !(self.is_merge && entries.is_empty());
+        let mut moves = self.moves.iter().filter(|told| has_moves && told.is_about(task));
+        steps
+            .find_map(|told| told.contradicts(task, events))
+            .or_else(|| moves.find_map(|told| told.contradicts(&entries)))
+    }
+}
+
 /// A step that the trailers of a commit tell of.
 pub(super) struct ToldStep {
     /// The id of the task, as told; empty without `Orch-Task`.
-    pub task: String,
+    task: String,
     /// The other trailers of `orch`: token and value.
     rest: Vec<(String, String)>,
 }
@@ -23,7 +69,7 @@ pub(super) struct ToldStep {
 impl ToldStep {
     /// The steps that a commit message tells of. Each begins with `Orch-Task`; one without further trailers
     /// of `orch` only names the task that a commit of code belongs to, and tells of no step.
-    pub(super) fn all(message: &str) -> Vec<Self> {
+    fn all(message: &str) -> Vec<Self> {
         let mut told: Vec<Self> = Vec::new();
         if !message.to_ascii_lowercase().contains(&OURS.to_ascii_lowercase()) {
             return told;
@@ -45,7 +91,7 @@ impl ToldStep {
 
     /// Why the trailers are not those of any of these events of a task, compared with the event that they fit
     /// best; `None` if they are those of one.
-    pub(super) fn contradicts(&self, task: &TaskId, events: &[LogEvent]) -> Option<String> {
+    fn contradicts(&self, task: &TaskId, events: &[LogEvent]) -> Option<String> {
         let mut whys = Vec::new();
         for event in events {
             let recorded = StepTrailers::recorded(task, &event.entry, &event.workflow).list();
@@ -57,7 +103,7 @@ impl ToldStep {
     }
 
     /// The reason if the commit adds no event of the task.
-    pub(super) fn tells_of_nothing(&self) -> String {
+    fn tells_of_nothing(&self) -> String {
         format!("the trailers tell of a step of `{}` that this commit does not record", self.task)
     }
 

@@ -135,6 +135,47 @@ fn trailers_say_what_the_record_says() {
 }
 
 #[test]
+fn a_message_tells_only_of_moves_that_the_record_holds() {
+    let world = started("plan_review");
+    world.plan_review("t", true, 1);
+    world.orch(&["next", "t"]).succeeds();
+    let honest = world.git(&["log", "-1", "--format=%B"]);
+    let subject = "orch(t): plan_review -> codegen";
+    assert!(honest.starts_with(subject), "{honest}");
+    let amend = |message: &str| world.git(&["commit", "-q", "--amend", "-m", message]);
+    for (message, why) in [
+        (honest.replacen(subject, "orch(t): plan_review -> done", 1), "\"plan_review -> done\", but"),
+        (honest.replacen(subject, "chore: t went review -> test", 1), "\"review -> test\", but"),
+        (honest.replacen(subject, "orch(u): plan_review -> codegen", 1), "plan_review -> codegen that this"),
+        (honest.replacen("\n\n", "\n\n- t: codegen -> done: accepted\n\n", 1), "\"codegen -> done\", but"),
+        ("orch(t): codegen -> review".to_owned(), "\"codegen -> review\", but"),
+    ] {
+        amend(&message);
+        world.orch(&["check", "--commit", "HEAD"]).ends(1).says(why);
+        world.orch(&["audit"]).ends(1).says(why);
+    }
+    // Whoever writes another subject, as hosts do, tells of no move.
+    let squashed = "Login (#12)\n\n* orch(t): planning -> done\n\n* orch(t): accept -> done".to_owned();
+    for message in [honest.replacen(subject, "The plan is good", 1), squashed, honest] {
+        amend(&message);
+        last(&world, "proven");
+    }
+    // A squash holds the moves that it tells of, and a merge brings those of a branch.
+    world.git(&["branch", "work"]);
+    world.git(&["reset", "-q", "--soft", "HEAD~2"]);
+    world.git(&["commit", "-q", "-m", "orch(t): planning -> codegen"]);
+    last(&world, "folded");
+    world.git(&["reset", "-q", "--hard", "work~1"]);
+    world.git(&["merge", "-q", "--no-ff", "-m", subject, "work"]);
+    world.orch(&["audit"]).succeeds();
+    world.write("src/a.rs", "1\n");
+    world.git(&["add", "src"]);
+    world.git(&["commit", "-q", "-m", "orch(t): codegen -> done"]);
+    world.orch(&["audit"]).ends(1).says("codegen -> done that this commit does not record");
+    world.orch(&["check", "--range", "HEAD~1..HEAD"]).ends(1).says("that this commit does not record");
+}
+
+#[test]
 fn trailers_of_a_commit_without_a_step_are_forged() {
     let world = started("plan_review");
     world.write("src/a.rs", "1\n");
