@@ -77,7 +77,7 @@ pub fn audit(workspace: &Workspace, scope: AuditScope<'_>) -> Result<Audit, Erro
     }
     let acknowledged = Acknowledgements::of(store, &archive, range.to)?;
     for change in changes.iter_mut().filter(|change| change.is_wrong()) {
-        change.acknowledged = acknowledged.reason(change.commit.id, &change.task.id).map(str::to_owned);
+        change.acknowledged = acknowledged.accept(change.commit.id, &change.task, &mut change.proof)?;
     }
     Ok(Audit { commits, changes })
 }

@@ -53,9 +53,9 @@ impl Checked {
 }
 
 /// What the verdicts on commits rest on besides the commits.
-struct Basis {
+struct Basis<'a> {
     /// The forged changes that people acknowledged.
-    known: Acknowledgements,
+    known: Acknowledgements<'a>,
     /// The rules at the ends of the range; `None` for commits that are no range.
     rules: Option<RangeRules>,
 }
@@ -216,8 +216,8 @@ impl<'w> Checker<'w> {
         let mut sides = SideCache::new(store, &archive);
         let mut checked = Checked::default();
         // The newest commit is last, because parents come before their children.
-        let tip = commits.last().map(|commit| Acknowledgements::of(store, &archive, commit.id));
-        let known = tip.transpose()?.unwrap_or_default();
+        let Some(tip) = commits.last() else { return Ok(checked) };
+        let known = Acknowledgements::of(store, &archive, tip.id)?;
         let ends = range.and_then(|range| Some([range.from?, range.to]));
         let rules = ends.map(|ends| RangeRules::between(store, &archive, ends)).transpose()?;
         let basis = Basis { known, rules };
@@ -231,7 +231,7 @@ impl<'w> Checker<'w> {
         &self,
         sides: &mut SideCache<'_, '_>,
         commit: &Visited,
-        (branch, basis): (Option<&str>, &Basis),
+        (branch, basis): (Option<&str>, &Basis<'_>),
         validations: &ValidationCache,
         checked: &mut Checked,
     ) -> Result<(), Error> {
@@ -259,60 +259,61 @@ impl<'w> Checker<'w> {
         &self,
         compared: &Compared<'_, '_>,
         owner: &ChangeOwner<'_>,
-        commit: Option<(Digest, &Basis)>,
+        commit: Option<(Digest, &Basis<'_>)>,
         sides: &mut SideCache<'_, '_>,
         checked: &mut Checked,
     ) -> Result<Vec<TaskRef>, Error> {
         let (commit, basis) = commit.unzip();
         let rules = basis.and_then(|basis| basis.rules.as_ref());
         let (mut touched, recorded) = compared.tasks()?;
-        let is_known = |commit: Digest, task: &TaskRef| {
-            basis.is_some_and(|basis| basis.known.reason(commit, &task.id).is_some())
+        let is_accepted = |commit: Digest, task: &TaskRef, proof: &mut Proof| -> Result<bool, Error> {
+            let reason = basis.map(|basis| basis.known.accept(commit, task, proof)).transpose()?;
+            Ok(reason.flatten().is_some())
         };
         let only_recorded = recorded.iter().filter(|task| !touched.contains(task));
         for task in touched.iter().chain(only_recorded) {
+            let is_recorded = recorded.contains(task);
             let mut found = if touched.contains(task) {
-                self.new_findings(task, compared, recorded.contains(task))
+                self.new_findings(task, compared, is_recorded)
             } else {
                 Vec::new()
             };
-            if commit.is_some_and(|commit| is_known(commit, task)) {
-                let record = [task.state_path(), task.transcript_path()];
-                let is_of_record = |place: &Place| record.iter().any(|path| path.as_str() == place.path);
-                found.retain(|finding| !finding.place.as_ref().is_some_and(is_of_record));
-            }
-            if recorded.contains(task) {
-                let mut proof = compared.prove(task, sides.archive);
+            if let Some(mut proof) = is_recorded.then(|| compared.prove(task, sides.archive)).flatten() {
                 let before = compared.befores.first().map(|before| &*before.setting);
-                let is_doubted =
-                    rules.zip(proof.as_mut()).is_some_and(|(rules, proof)| rules.doubt(before, proof));
-                let counts = |proof: &Proof| match proof.standing {
+                let is_doubted = rules.is_some_and(|rules| rules.doubt(before, &mut proof));
+                let counts = match (proof.standing, commit) {
                     // A staged step can still be corrected.
-                    Standing::Unverifiable if commit.is_none() => {
-                        !proof.steps.is_empty() || compared.befores.len() > 1
-                    }
-                    _ => {
-                        (is_wrong(proof) || is_doubted)
-                            && !commit.is_some_and(|commit| is_known(commit, task))
-                    }
+                    (Standing::Unverifiable, None) => !proof.steps.is_empty() || compared.befores.len() > 1,
+                    _ => is_wrong(&proof) || is_doubted,
                 };
-                let finding = |proof: Proof| record_finding(task, &proof, compared, commit);
-                found.extend(proof.filter(counts).map(finding));
+                let known = commit.filter(|_| counts).map(|commit| is_accepted(commit, task, &mut proof));
+                if known.transpose()?.unwrap_or_default() {
+                    let record = [task.state_path(), task.transcript_path()];
+                    let is_of_record = |place: &Place| record.iter().any(|path| path.as_str() == place.path);
+                    // A record that nobody could make may also lack the needs of its phase.
+                    found.retain(|finding| {
+                        finding.code != Code::Inconsistent
+                            && !finding.place.as_ref().is_some_and(is_of_record)
+                    });
+                } else if counts {
+                    found.push(record_finding(task, &proof, compared, commit));
+                }
             }
             checked.note(task);
             checked.add(within(commit, found), &compared.after);
         }
-        for (task, proof) in compared.told_of_nothing(&recorded)? {
+        for (task, mut proof) in compared.told_of_nothing(&recorded)? {
             checked.note(&task);
-            let is_new = !commit.is_some_and(|commit| is_known(commit, &task));
+            let known = commit.map(|commit| is_accepted(commit, &task, &mut proof)).transpose()?;
+            let is_new = !known.unwrap_or_default();
             let found = is_new.then(|| record_finding(&task, &proof, compared, commit));
             checked.add(within(commit, found.into_iter().collect()), &compared.after);
         }
         let changed: Vec<TaskRef> = touched.iter().chain(&recorded).cloned().collect();
         for task in compared.uncovered(&changed)? {
             checked.note(&task);
-            for HiddenChange { commit, proof } in hidden_changes(sides, compared, &task)? {
-                let is_new = is_wrong(&proof) && !is_known(commit.id, &task);
+            for HiddenChange { commit, mut proof } in hidden_changes(sides, compared, &task)? {
+                let is_new = is_wrong(&proof) && !is_accepted(commit.id, &task, &mut proof)?;
                 let found = is_new.then(|| record_finding(&task, &proof, compared, Some(commit.id)));
                 checked.add(within(Some(commit.id), found.into_iter().collect()), &compared.after);
             }

@@ -1,6 +1,6 @@
 //! Honest histories that were rewritten, and the trailers that people read in them.
 
-use super::{last, standings};
+use super::{last, skip, standings};
 use crate::harness::{World, started};
 
 /// A task that went through `codegen` without code and was sent back from `review`, while others committed
@@ -223,6 +223,48 @@ fn a_forgery_that_people_acknowledge_no_longer_blocks_a_push() {
     world.orch(&["status"]).reports("40 or 64 hexadecimal digits");
     world.write("orch.toml", entry(&forged, " "));
     world.orch(&["status"]).reports("why the change is acceptable");
+}
+
+/// Acknowledges the change of `t` in HEAD, and commits that.
+fn acknowledge(world: &World) {
+    let forged = world.git(&["rev-parse", "HEAD"]);
+    let entry =
+        format!("\n[[acknowledged]]\nforged = \"{}\"\ntask = \"t\"\nreason = \"I know.\"\n", forged.trim());
+    world.write("orch.toml", world.read("orch.toml") + &entry);
+    world.git(&["commit", "-q", "-m", "acknowledged", "orch.toml"]);
+}
+
+#[test]
+fn an_acknowledged_forgery_that_still_stands_stays_one() {
+    // A step that nobody could take.
+    let world = started("plan_review");
+    skip(&world, "codegen", "plan-accepted");
+    world.commit("forged");
+    acknowledge(&world);
+    let stands = "it is acknowledged, but it still stands: its step to codegen is in the record";
+    world.orch(&["audit"]).ends(1).says(stands);
+    world.orch(&["check", "--range", "HEAD~2..HEAD"]).ends(1).says(stands);
+    // Whoever goes back to before it lets the rules decide again.
+    world.orch(&["rollback", "t", "--to", "planning", "--reason", "It was never reviewed."]).succeeds();
+    world.orch(&["check", "--range", "HEAD~3..HEAD"]).succeeds();
+    world.orch(&["audit"]).succeeds().says("acknowledged in orch.toml: I know.");
+
+    // A state that somebody edited, until it is the fold of its log again.
+    let world = started("plan_review");
+    let honest = world.read("tasks/t/state.json");
+    world.write("tasks/t/state.json", honest.replace("plan_review", "done"));
+    world.commit("forged");
+    acknowledge(&world);
+    world.orch(&["audit"]).ends(1).says("but it still stands: state.json is not the fold of its log");
+    world.write("tasks/t/state.json", honest);
+    world.commit("as before");
+    world.orch(&["audit"]).succeeds().says("I know.");
+
+    // A message cannot be undone, and nothing false stands but the message.
+    let world = started("plan_review");
+    world.git(&["commit", "-q", "--amend", "-m", "orch(t): accept -> done"]);
+    acknowledge(&world);
+    world.orch(&["audit"]).succeeds().says("I know.");
 }
 
 #[test]
