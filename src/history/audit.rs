@@ -3,12 +3,13 @@
 use super::acknowledged::Acknowledgements;
 use super::archive::{Archive, ReadOnce};
 use super::parallel::replay_all;
+use super::passing_rules::PassingRules;
 use super::range_rules::RangeRules;
 use super::removed::RemovedRecords;
 use super::replay::Audited;
 use crate::base::{Code, Digest};
 use crate::decide::{Approval, Proof, ProvenStep, Standing};
-use crate::store::{Range, Signature, Store};
+use crate::store::{Range, Signature, Store, Visited};
 use crate::survey::{Error, Workspace};
 use std::collections::{HashMap, HashSet};
 
@@ -48,7 +49,8 @@ pub fn audit(workspace: &Workspace, scope: AuditScope<'_>) -> Result<Audit, Erro
     };
     let since = scope.since.map(|since| store.resolve(since)).transpose()?;
     let range = Range { from: since.or(range.from), ..range };
-    let (commits, mut changes) = replayed(store, &range, scope.progress)?;
+    let commits = store.commits(&range)?;
+    let mut changes = replayed(store, &range, &commits, scope.progress)?;
     // A commit that hid a task is reported once, although several commits may show the task again.
     let mut reported = HashSet::new();
     changes.retain(|change| reported.insert((change.commit.id, change.task.directory().clone())));
@@ -57,8 +59,8 @@ pub fn audit(workspace: &Workspace, scope: AuditScope<'_>) -> Result<Audit, Erro
     }
     let mut elsewhere = Elsewhere::default();
     for revision in scope.also {
-        let (_, mut found) =
-            replayed(store, &Range { from: Some(range.to), to: store.resolve(revision)? }, None)?;
+        let range = Range { from: Some(range.to), to: store.resolve(revision)? };
+        let mut found = replayed(store, &range, &store.commits(&range)?, None)?;
         verify(store, &mut found)?;
         found.iter().for_each(|change| elsewhere.note(revision, change));
     }
@@ -68,6 +70,10 @@ pub fn audit(workspace: &Workspace, scope: AuditScope<'_>) -> Result<Audit, Erro
     let archive = Archive::new(store, &read, false);
     let removed = RemovedRecords::before(store, &archive, range.to)?;
     changes.iter_mut().try_for_each(|change| removed.doubt(change))?;
+    if range.from.is_none() {
+        let rules = PassingRules::of(store, &archive, &commits)?;
+        changes.iter_mut().try_for_each(|change| rules.doubt(change))?;
+    }
     if let Some(from) = range.from {
         let rules = RangeRules::between(store, &archive, [from, range.to])?;
         for Audited { commit, proof, is_doubted, .. } in &mut changes {
@@ -76,21 +82,21 @@ pub fn audit(workspace: &Workspace, scope: AuditScope<'_>) -> Result<Audit, Erro
         }
     }
     let acknowledged = Acknowledgements::of(store, &archive, range.to)?;
-    for change in changes.iter_mut().filter(|change| change.is_wrong()) {
+    for change in changes.iter_mut().filter(|change| change.is_acceptable()) {
         change.acknowledged = acknowledged.accept(change.commit.id, &change.task, &mut change.proof)?;
     }
-    Ok(Audit { commits, changes })
+    Ok(Audit { commits: commits.len(), changes })
 }
 
-/// The number of commits of a range, and what their replay found.
+/// What the replay of the commits of a range finds.
 fn replayed(
     store: &Store,
     range: &Range,
+    commits: &[Visited],
     progress: Option<&dyn Fn(usize, usize)>,
-) -> Result<(usize, Vec<Audited>), Error> {
-    let commits = store.commits(range)?;
+) -> Result<Vec<Audited>, Error> {
     let is_whole = range.from.is_none() && !commits.iter().any(|commit| commit.is_boundary);
-    Ok((commits.len(), replay_all(store, &commits, is_whole, progress)?))
+    replay_all(store, commits, is_whole, progress)
 }
 
 fn shallow(change: &Audited) -> Error {

@@ -11,6 +11,7 @@ mod logs;
 mod moved_code;
 mod new_steps;
 mod parallel;
+mod passing_rules;
 mod proof;
 mod range_rules;
 mod reconstruction;

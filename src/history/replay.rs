@@ -29,9 +29,9 @@ impl Audited {
         Self { commit, task, proof, is_doubted: false, acknowledged: None }
     }
 
-    /// Whether the audit fails because of the change.
-    pub(super) fn is_wrong(&self) -> bool {
-        self.proof.standing == Standing::Forged || self.is_doubted
+    /// Whether people may acknowledge the change: the audit fails because of it, with `--strict` at least.
+    pub(super) fn is_acceptable(&self) -> bool {
+        self.proof.standing >= Standing::Unverifiable
     }
 }
 

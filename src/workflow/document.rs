@@ -37,6 +37,14 @@ impl Document {
         Self { name: name.into(), path: path.into(), text, toml, lines, diagram }
     }
 
+    /// The lines of the `toml orch` blocks, without comments and blanks: what the document says to the machine.
+    #[must_use]
+    pub fn machine(&self) -> String {
+        let lines =
+            self.toml.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
+        lines.flat_map(|line| [line, "\n"]).collect()
+    }
+
     /// The place of a key under `[state.defaults]`, or of the table if the key is missing.
     #[must_use]
     pub fn place_of_default(&self, key: &str) -> Place {

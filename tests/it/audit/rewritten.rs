@@ -227,7 +227,10 @@ fn a_forgery_that_people_acknowledge_no_longer_blocks_a_push() {
 
 /// Acknowledges the change of `t` in HEAD, and commits that.
 fn acknowledge(world: &World) {
-    let forged = world.git(&["rev-parse", "HEAD"]);
+    acknowledge_commit(world, &world.git(&["rev-parse", "HEAD"]));
+}
+
+fn acknowledge_commit(world: &World, forged: &str) {
     let entry =
         format!("\n[[acknowledged]]\nforged = \"{}\"\ntask = \"t\"\nreason = \"I know.\"\n", forged.trim());
     world.write("orch.toml", world.read("orch.toml") + &entry);
@@ -300,6 +303,67 @@ fn rules_that_stand_only_within_a_range_prove_nothing_in_it() {
     world.commit("acknowledge the step");
     world.orch(&["audit", &range]).succeeds().says("An experiment.");
     world.orch(&["check", "--range", &range]).succeeds();
+}
+
+#[test]
+fn rules_that_stood_only_for_a_step_prove_nothing_in_the_whole_history() {
+    let path = "system/workflows/global-state-machine.md";
+    let relaxed = |strict: &str, accepted: &str| {
+        let line = |name: &str| {
+            let mut lines = strict.lines().filter(|line| line.starts_with(&format!("{name} = ")));
+            lines.next().expect("a definition").to_owned()
+        };
+        let accepts = format!("plan_accepted = \"{accepted}\"");
+        strict
+            .replace(&line("plan_accepted"), &accepts)
+            .replace(&line("plan_refused"), "plan_refused = \"!plan_review.ready\"")
+    };
+    let relax = |world: &World| {
+        let strict = world.read(path);
+        world.write(path, relaxed(&strict, "plan_review.ready"));
+        world.commit("relaxed");
+        strict
+    };
+    let why = "stood only for a while";
+    // Put back in the commit of the move, or after it, also with another text around the rules.
+    for (is_same_commit, prose) in [(true, ""), (false, ""), (false, "\nMore prose.\n")] {
+        let world = started("plan_review");
+        let strict = relax(&world);
+        world.plan_review("t", false, 1);
+        world.orch(&["next", "t"]).succeeds().says("-> codegen");
+        world.write(path, strict + prose);
+        world.git(&["add", "-A"]);
+        if is_same_commit {
+            world.git(&["commit", "-q", "--amend", "--no-edit"]);
+        } else {
+            world.commit("as before");
+        }
+        let change = last(&world, "unverifiable");
+        assert!(change["why"].as_str().expect("why").contains(why), "{change:#}");
+        world.orch(&["audit", "--strict"]).ends(1);
+        // An honest experiment is acknowledged.
+        let step = world.git(&["log", "-1", "--format=%H", "--grep", "Orch-To: codegen"]);
+        acknowledge_commit(&world, &step);
+        world.orch(&["audit", "--strict"]).succeeds().says("I know.");
+    }
+    // A change of the rules that stays, or that another follows, and one that the step does not need.
+    for (ok, then) in
+        [(false, None), (false, Some("plan_review.ready && plan_review.present")), (true, Some("strict"))]
+    {
+        let world = started("plan_review");
+        let strict = relax(&world);
+        world.plan_review("t", ok, 1);
+        world.orch(&["next", "t"]).succeeds().says("-> codegen");
+        if let Some(then) = then {
+            let next = match then {
+                "strict" => strict,
+                other => relaxed(&strict, other),
+            };
+            world.write(path, next);
+            world.commit("other rules");
+        }
+        assert_eq!(standings(&world), ["proven"; 3]);
+    }
 }
 
 #[test]

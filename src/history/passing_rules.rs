@@ -1,0 +1,191 @@
+//! Rules that stood only for a while. Whoever relaxes a workflow, takes a step, and puts the old rules back leaves a
+//! history in which every step holds by the rules before it, although they stand neither before nor after.
+//!
+//! People do take a change of the rules back, so such a step is not forged, and it is proven if the rules that came
+//! back yield it too.
+
+use super::archive::Archive;
+use super::record::TaskRecord;
+use super::replay::Audited;
+use crate::base::{Digest, WorkflowName};
+use crate::decide::{Kind, Proof, ProvenStep, Recorded, Standing, WorkflowRef, evaluate};
+use crate::scan::ValidationCache;
+use crate::store::{Store, Visited};
+use crate::survey::setting::Setting;
+use crate::survey::snapshot::Snapshot;
+use crate::survey::{CodeAt, Error};
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::rc::Rc;
+
+/// A commit whose settings or workflows differ from those of a parent.
+struct SettingChange {
+    commit: Digest,
+    /// The number of the commit; parents have smaller numbers than their children.
+    number: usize,
+    before: Rc<Setting>,
+    after: Rc<Setting>,
+}
+
+/// The rules of a workflow before and after a change of the settings; `None` where there is no such workflow.
+type RulesChange = [Option<Rc<str>>; 2];
+
+/// The changes of settings and workflows in a whole history.
+pub(super) struct PassingRules<'a> {
+    store: &'a Store,
+    archive: &'a Archive<'a>,
+    numbers: HashMap<Digest, usize>,
+    changes: Vec<SettingChange>,
+    /// The rules of each workflow on both sides of each change.
+    rules: RefCell<HashMap<WorkflowName, Rc<[RulesChange]>>>,
+}
+
+impl<'a> PassingRules<'a> {
+    /// Finds the changes in these commits, which list parents before their children. Returns an error if git
+    /// cannot read a commit.
+    pub(super) fn of(store: &'a Store, archive: &'a Archive<'a>, commits: &[Visited]) -> Result<Self, Error> {
+        let mut changes = Vec::new();
+        for (number, commit) in commits.iter().enumerate() {
+            let after = archive.setting(&store.tree_source(commit.id))?;
+            for parent in &commit.parents {
+                let (before, after) = (archive.setting(&store.tree_source(*parent))?, Rc::clone(&after));
+                if !Rc::ptr_eq(&before, &after) {
+                    changes.push(SettingChange { commit: commit.id, number, before, after });
+                }
+            }
+        }
+        let numbers = commits.iter().enumerate().map(|(number, commit)| (commit.id, number)).collect();
+        Ok(Self { store, archive, numbers, changes, rules: RefCell::default() })
+    }
+
+    /// Makes the steps of a change unverifiable whose rules stood only for a while, if the rules that stood before
+    /// and came back do not yield them. Returns an error if git cannot be read.
+    pub(super) fn doubt(&self, change: &mut Audited) -> Result<(), Error> {
+        let mut steps = std::mem::take(&mut change.proof.steps);
+        let mut is_doubtful = false;
+        for step in steps.iter_mut().filter(|step| step.standing < Standing::Unverifiable) {
+            if let Some(why) = self.passed(change, step)? {
+                (step.standing, step.why) = (Standing::Unverifiable, Some(why));
+                is_doubtful = true;
+            }
+        }
+        if is_doubtful && change.proof.standing < Standing::Unverifiable {
+            change.proof = Proof::of(steps);
+        } else {
+            change.proof.steps = steps;
+        }
+        Ok(())
+    }
+
+    /// Why the rules of a step do not count, if they stood only for a while.
+    fn passed(&self, change: &Audited, step: &ProvenStep) -> Result<Option<String>, Error> {
+        let (Kind::Advance | Kind::Regress, Some(WorkflowRef { name, digest })) =
+            (step.entry.kind, step.workflow.as_ref())
+        else {
+            return Ok(None);
+        };
+        let Some(number) = self.numbers.get(&change.commit.id) else { return Ok(None) };
+        let rules = self.rules_of(name);
+        let sides = self
+            .changes
+            .iter()
+            .zip(rules.iter())
+            .flat_map(|(change, [before, after])| [(&change.before, before), (&change.after, after)]);
+        let mut own = sides.filter(|(setting, _)| digest_in(setting, name.as_str()) == Some(*digest));
+        let Some((_, Some(own))) = own.next() else { return Ok(None) };
+        let changes = || self.changes.iter().zip(rules.iter());
+        let mut since = None;
+        for (left, [old, _]) in changes().filter(|(left, _)| left.number < *number) {
+            let Some(old) = old.as_ref().filter(|old| *old != own) else { continue };
+            let is_return = |(back, [_, new]): &(&SettingChange, &RulesChange)| {
+                back.number >= *number && new.as_ref() == Some(old)
+            };
+            for (back, _) in changes().filter(is_return) {
+                let is_between = self.reaches(left.commit, change.commit.id)?
+                    && self.reaches(change.commit.id, back.commit)?;
+                if !is_between {
+                    continue;
+                }
+                if self.yields(&left.before, change, step, name.as_str())? {
+                    return Ok(None);
+                }
+                since = Some((left.commit, back.commit));
+            }
+        }
+        Ok(since.map(|(left, back)| {
+            let (digest, left, back) = (digest.short(), left.short(), back.short());
+            format!(
+                "the rules of {name}@{digest} that decided stood only for a while; those before {left}, which \
+                 {back} put back, do not yield it"
+            )
+        }))
+    }
+
+    /// The rules of a workflow on both sides of each change; empty if no rules ever came back.
+    fn rules_of(&self, name: &WorkflowName) -> Rc<[RulesChange]> {
+        if let Some(known) = self.rules.borrow().get(name) {
+            return Rc::clone(known);
+        }
+        let mut known: HashMap<*const Setting, Option<Rc<str>>> = HashMap::new();
+        let mut rules = |setting: &Rc<Setting>| {
+            let known = known.entry(Rc::as_ptr(setting));
+            known.or_insert_with(|| rules_in(setting, name.as_str()).map(Rc::from)).clone()
+        };
+        let mut found: Vec<RulesChange> =
+            self.changes.iter().map(|change| [rules(&change.before), rules(&change.after)]).collect();
+        let came_back = |(number, [before, _]): (usize, &RulesChange)| {
+            let mut later = found[number..].iter().skip(1);
+            before.is_some() && later.any(|[earlier, after]| earlier != after && after == before)
+        };
+        if !found.iter().enumerate().any(came_back) {
+            found.clear();
+        }
+        let found: Rc<[RulesChange]> = found.into();
+        self.rules.borrow_mut().insert(name.clone(), Rc::clone(&found));
+        found
+    }
+
+    /// Whether a commit is another one or in its history.
+    fn reaches(&self, older: Digest, newer: Digest) -> Result<bool, Error> {
+        Ok(older == newer || self.store.is_ancestor(older, newer)?)
+    }
+
+    /// Whether other rules make the move of a step, on the files of its commit.
+    fn yields(
+        &self,
+        rules: &Rc<Setting>,
+        change: &Audited,
+        step: &ProvenStep,
+        name: &str,
+    ) -> Result<bool, Error> {
+        let (pool, source) = (self.archive.logs(), self.store.tree_source(change.commit.id));
+        TaskRecord::of(&change.task, &source)?.read(pool, None);
+        let Some(event) = step.event.and_then(|id| Some(pool.event(&id)?.clone())) else { return Ok(false) };
+        let Ok(loaded) = rules.workflow(name) else { return Ok(false) };
+        let Some(before) = pool.fold(loaded.workflow(), &event.after).ok().flatten() else {
+            return Ok(false);
+        };
+        let before = Recorded::Known(Box::new(before));
+        let validations = ValidationCache::default();
+        let code = CodeAt::Commit(self.store, change.commit.parents.first().copied());
+        let snapshot =
+            Snapshot { setting: rules, source: &source, validations: &validations, code, costs: None };
+        let (workflow, observed, _) = snapshot.observe_step(false, &change.task, &loaded, &before, &[])?;
+        let decision = evaluate(workflow, &before, &observed.facts);
+        Ok(decision.transition().is_some_and(|due| due.to == step.entry.to))
+    }
+}
+
+fn digest_in(setting: &Setting, name: &str) -> Option<Digest> {
+    Some(setting.workflow(name).ok()?.workflow()?.digest)
+}
+
+/// What of a workflow decides, as text: its machine and the digests of its schemas.
+fn rules_in(setting: &Setting, name: &str) -> Option<String> {
+    let loaded = setting.workflow(name).ok()?;
+    let mut rules = loaded.document.machine();
+    for schema in loaded.workflow()?.artifacts.iter().filter_map(|artifact| artifact.schema.as_ref()) {
+        rules.push_str(&schema.digest.to_string());
+    }
+    Some(rules)
+}
