@@ -187,9 +187,7 @@ pub(super) fn ended(
     facts: &Facts,
     reason: &str,
 ) -> Result<Transition, Reason> {
-    let named =
-        reason.strip_prefix("the run ended as ").and_then(|rest| Ending::named(rest.split_once(": ")?.0));
-    let named = named.ok_or("the reason does not name the ending of the run")?;
+    let (named, _) = Ending::of_reason(reason).ok_or("the reason does not name the ending of the run")?;
     let phase = phase_of(workflow, state)?;
     let may = match named {
         Ending::Completed => phase.terminal && phase.success,

@@ -5,8 +5,8 @@
 use super::decision::is_order;
 use super::judge::choice;
 use super::{
-    Choice, Decision, ExpectState, Expectation, Facts, Recorded, Runner, Stamp, Verdict, evaluate,
-    fingerprint, settle, settle_from,
+    Choice, Decision, Ending, ExpectState, Expectation, Facts, Kind, Recorded, Runner, Stamp, State, Verdict,
+    evaluate, fingerprint, settle, settle_from,
 };
 use crate::base::{Code, Diagnostic, Digest, Place, RepoPath, command};
 use crate::workflow::{Owner, Workflow, is_tree_name};
@@ -145,7 +145,38 @@ pub fn conclude(
         let hint = command(&["orch", "run", task]);
         decision.diagnostics.push(Diagnostic::warning(Code::RunInterrupted, message).hint(hint));
     }
+    if let (false, Recorded::Known(state)) = (circumstances.past, recorded) {
+        note_failures(workflow, state, facts, &mut decision);
+    }
     Judgement { decision, runner }
+}
+
+/// Notes what failed last on a task that has come to no good end: the agent that ended the last run, or the action
+/// that was given up last.
+fn note_failures(workflow: &Workflow, state: &State, facts: &Facts, decision: &mut Decision) {
+    let phase = decision.phase.as_ref().and_then(|id| workflow.phase(id));
+    if phase.is_some_and(|phase| phase.terminal && phase.success) {
+        return;
+    }
+    // Errors from before the task was reopened are not the cause.
+    let error = state.errors.last().filter(|_| state.run.errors > 0);
+    if let Some(message) = error.and_then(|error| error["message"].as_str()) {
+        let is_final = error.is_some_and(|error| error["recoverable"] == false);
+        let message = format!("{message}{}", if is_final { "; this is not recoverable" } else { "" });
+        let mut place =
+            facts.place.directory().join("state.json").map(|path| Place::file(&path)).unwrap_or_default();
+        place.pointer = Some(format!("/errors/{}", state.errors.len() - 1));
+        decision.diagnostics.push(Diagnostic::warning(Code::ActionGivenUp, message).at(place));
+    }
+    let last = state
+        .history
+        .last()
+        .filter(|last| last.kind == Kind::End && !phase.is_some_and(|phase| phase.terminal));
+    if let Some((Ending::Failed, why)) = last.and_then(|last| Ending::of_reason(&last.reason)) {
+        let hint = command(&["orch", "run", facts.task.as_str()]);
+        let message = format!("the last run failed: {why}");
+        decision.diagnostics.push(Diagnostic::warning(Code::RunFailed, message).hint(hint));
+    }
 }
 
 /// What the last run implies. A stalled run implies nothing once something has changed.

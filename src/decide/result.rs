@@ -19,13 +19,24 @@ pub struct ActionResult {
     pub goes_on: bool,
     /// Whether the result itself reports a failure.
     pub failed: bool,
+    /// Whether another try could succeed, if it reports a failure.
+    pub recoverable: bool,
     /// The reported cost.
     pub cost: f64,
 }
 
 /// The keys of a result.
-pub const RESULT_KEYS: [&str; 8] =
-    ["stateUpdates", SKILL_UPDATES, "outputFiles", "summary", "message", "continue", "status", "cost"];
+pub const RESULT_KEYS: [&str; 9] = [
+    "stateUpdates",
+    SKILL_UPDATES,
+    "outputFiles",
+    "summary",
+    "message",
+    "continue",
+    "status",
+    "recoverable",
+    "cost",
+];
 
 /// The key under which executors of older loops report the changes below `skill_state`.
 const SKILL_UPDATES: &str = "skillStateUpdates";
@@ -79,10 +90,10 @@ impl ActionResult {
                 .ok_or("`outputFiles` of the result contains an item that is not a string")?,
             Some(_) => return Err("`outputFiles` of the result is not a list".into()),
         };
-        let goes_on = match given("continue") {
-            None => true,
-            Some(Value::Bool(goes_on)) => *goes_on,
-            Some(_) => return Err("`continue` of the result is neither true nor false".into()),
+        let flag = |key: &'static str| match given(key) {
+            None => Ok(true),
+            Some(Value::Bool(flag)) => Ok(*flag),
+            Some(_) => Err(Reason::from(format!("`{key}` of the result is neither true nor false"))),
         };
         let cost = match given("cost") {
             None => 0.0,
@@ -107,7 +118,8 @@ impl ActionResult {
             output_files,
             summary: text("summary")?,
             message: text("message")?,
-            goes_on,
+            goes_on: flag("continue")?,
+            recoverable: flag("recoverable")?,
             failed,
             cost,
         })
@@ -255,6 +267,7 @@ mod tests {
             (json!({"outputFiles": "a"}), "not a list"),
             (json!({"outputFiles": [1]}), "not a string"),
             (json!({"continue": "yes"}), "neither"),
+            (json!({"status": "failed", "recoverable": "no"}), "`recoverable` of the result is neither"),
             (json!({"cost": -1}), "not a number"),
             (json!({"status": "maybe"}), "must be success or failed"),
             (json!({"status": "skipped"}), "what was skipped is reported in `stateUpdates`"),
@@ -273,6 +286,7 @@ mod tests {
         }
         let more = json!({"summary": "a", "stateUpdates": {}, "state_updates": {}, "stats": 1, "host": "a"});
         assert!(ActionResult::read(&more).is_ok(), "unknown keys without a similar name are ignored");
-        assert!(ActionResult::read(&json!({"status": "failed"})).expect("a result").failed);
+        let failed = ActionResult::read(&json!({"status": "failed"})).expect("a result");
+        assert!(failed.failed && failed.recoverable);
     }
 }

@@ -93,6 +93,7 @@ fn result(out: &mut String, action: &Action) {
     out.push_str(
         "- `outputFiles` lists the files that you wrote; all of them must exist.\n\
          - `status` is `success` or `failed`; `message` is shown to people who watch the run.\n\
+         - `recoverable: false` with `failed` means that no other try can succeed: there will be none.\n\
          - `continue: false` ends the run after this result; `cost` is the cost of the work, a number.\n",
     );
 }

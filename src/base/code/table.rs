@@ -6,6 +6,12 @@
 use super::{Class, CodeEntry};
 
 codes! {
+    ActionGivenUp = "action-given-up", Finding,
+        "An action failed until it was given up.",
+        "It failed as often in a row as the workflow allows, or its executor said that no other try can succeed. The \
+         message says how it failed the last time.",
+        "Remove the cause. `errors` in `state.json` keeps it, with the exit code, the time limit and the last lines; \
+         the output of the executor is in `.orch/logs` of the task.";
     AliasTaken = "alias-taken", No,
         "The git alias already has another meaning.",
         "`orch init --log-alias` found the name in the git configuration, and overwrites nothing.",
@@ -475,6 +481,10 @@ codes! {
         "A run uses a result that was finished before the run began.",
         "An earlier run was cut off after its executor had finished.",
         "No action is needed.";
+    RunFailed = "run-failed", Finding,
+        "The last run of the task failed, and no step was recorded since.",
+        "The agent of the phase failed too often in a row. The message says how it failed the last time.",
+        "Remove the cause, then `orch run TASK`. The output of the executor is in `.orch/logs` of the task.";
     RunInterrupted = "run-interrupted", Finding,
         "The process that ran the task is gone.",
         "It was killed, or the machine stopped. The run resumes after the last recorded step.",

@@ -25,6 +25,10 @@ pub struct ExecutorTrace {
     /// The time limit that it exceeded.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub time_limit: Option<String>,
+    /// Of a try: `false` if its result says that no other try can succeed. Of an action that was given up: also
+    /// `false` if that was the last error that the workflow allows, else `true`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub recoverable: Option<bool>,
     /// The last lines that it printed, oldest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub output: Vec<String>,
@@ -41,6 +45,12 @@ impl ExecutorTrace {
             self.output.push(line);
             self.output.drain(..self.output.len().saturating_sub(KEPT.0));
         }
+    }
+
+    /// Whether the executor itself says that no other try can succeed.
+    #[must_use]
+    pub fn is_final(&self) -> bool {
+        self.recoverable == Some(false)
     }
 }
 

@@ -1,7 +1,8 @@
 //! The commands that record something for a run: each yields steps for the task as it is now, or is refused.
 
+use super::next::in_a_row;
 use super::proposal::rests_on_proposal;
-use super::{ControlRequest, DefaultAnswer, FailedAction, Precondition};
+use super::{ControlRequest, DefaultAnswer, Ending, FailedAction, Precondition};
 use crate::base::{ActionName, ArtifactName, Digest, Reason, RuleId, Timestamp};
 use crate::decide::{
     ActionResult, ActorKind, By, FILES_KEPT, Facts, Mode, Performance, Recorded, Stamp, State, Step,
@@ -66,7 +67,8 @@ impl RunCommand {
         match self {
             Self::Start => answers(Signal::Start),
             Self::Order(request) => request.signal().is_some_and(answers),
-            Self::Begin(_) | Self::End(_) => workflow.has_actions(),
+            Self::Begin(_) => workflow.has_actions(),
+            Self::End(told) => keeps_end(workflow, told),
             Self::Moves { .. } | Self::Result { .. } | Self::GiveUp(_) | Self::Answer(_) => true,
         }
     }
@@ -110,7 +112,7 @@ impl RunCommand {
             Self::Start => ordered(Signal::Start),
             Self::Order(request) => request.signal().map_or(Ok(None), ordered),
             Self::Begin(mode) if workflow.has_actions() => Ok(start(workflow, state, facts, *mode)),
-            Self::End(told) if workflow.has_actions() => Ok(end(workflow, state, facts, told)),
+            Self::End(told) if keeps_end(workflow, told) => Ok(end(workflow, state, facts, told)),
             Self::Begin(_) | Self::End(_) => Ok(None),
             Self::Result { action, rule, precondition, result } => {
                 precondition.check(workflow, state)?;
@@ -119,11 +121,14 @@ impl RunCommand {
                 accept(workflow, state, facts, (rule, action), &result.patch, &reason).map(Some)
             }
             Self::GiveUp(FailedAction { action, rule, failures, cause }) => {
-                let mut reason = format!("`{action}` failed {failures} times in a row and was given up");
+                let mut reason = format!("`{action}` failed {} and was given up", in_a_row(*failures));
                 if let Some(cause) = cause {
                     reason.push_str(&format!(": {}", cause.told()));
                 }
-                let trace = cause.as_ref().map(|cause| cause.trace.clone()).unwrap_or_default();
+                let mut trace = cause.as_ref().map(|cause| cause.trace.clone()).unwrap_or_default();
+                // At the limit the rules for errors decide, and nothing else is tried.
+                let has_rest = state.run.errors.saturating_add(1) < workflow.limits.errors;
+                trace.recoverable = Some(has_rest && !trace.is_final());
                 give_up(workflow, state, facts, (rule, action), &reason, trace).map(Some)
             }
             Self::Answer(DefaultAnswer { ask, patch, .. }) => {
@@ -164,6 +169,12 @@ impl Recorder<'_> {
         let performance = Performance { started, executor, files };
         (performance != Performance::default()).then(|| Box::new(performance))
     }
+}
+
+/// Whether the end of a run is recorded: in a workflow with actions, and wherever the run failed, so that the cause
+/// does not depend on a file that git ignores.
+fn keeps_end(workflow: &Workflow, told: &str) -> bool {
+    workflow.has_actions() || matches!(Ending::of_reason(told), Some((Ending::Failed, _)))
 }
 
 /// All transitions that are due. Returns the reason if they form a livelock, in which case none is applied.

@@ -39,11 +39,27 @@ words! {
     }
 }
 
+/// How the reason of the step that records an ending begins.
+const ENDED: &str = "the run ended as ";
+
 impl Ending {
     /// Whether a run with this ending can be continued with the rest of its budget.
     #[must_use]
     pub fn goes_on(self) -> bool {
         matches!(self, Self::Paused | Self::Waiting)
+    }
+
+    /// The reason of the step that records this ending.
+    #[must_use]
+    pub fn reason(self, why: &str) -> String {
+        format!("{ENDED}{}: {why}", self.as_str())
+    }
+
+    /// The ending and its cause, from the reason of the step that records it; `None` for any other text.
+    #[must_use]
+    pub fn of_reason(reason: &str) -> Option<(Self, &str)> {
+        let (name, why) = reason.strip_prefix(ENDED)?.split_once(": ")?;
+        Some((Self::named(name)?, why))
     }
 }
 

@@ -266,7 +266,7 @@ impl RunMachine {
                 }
                 // The files of an agent count, not its result, so a missing result is not a failure.
                 (_, result) => match result.and_then(Result::ok) {
-                    Some(result) if result.failed => self.fail(now, failure_in(&result), cost),
+                    Some(result) if result.failed => self.fail_as_told(now, &result, cost),
                     result => {
                         self.succeed(cost, result);
                         self.go_on(now)
@@ -279,7 +279,7 @@ impl RunMachine {
     /// Accepts the result of an action for recording.
     fn take_in(&mut self, now: &Tick, result: ActionResult) -> RunEffect {
         if result.failed {
-            return self.fail(now, failure_in(&result), result.cost);
+            return self.fail_as_told(now, &result, result.cost);
         }
         match self.doing.clone() {
             Some(Work { job: Job::Action { action, rule }, precondition, .. }) => {
@@ -408,12 +408,24 @@ impl RunMachine {
         self.news.push(News::Done { work, message });
     }
 
+    /// Settles a try whose result reports a failure.
+    fn fail_as_told(&mut self, now: &Tick, result: &ActionResult, cost: f64) -> RunEffect {
+        let said = result.message.as_deref().or(result.summary.as_deref());
+        let mut why = said.unwrap_or("the result reports a failure").to_owned();
+        if !result.recoverable {
+            self.tried.recoverable = Some(false);
+            why.push_str(" (not recoverable)");
+        }
+        self.fail(now, why, cost)
+    }
+
     /// Settles a failed try.
     fn fail(&mut self, now: &Tick, why: String, cost: f64) -> RunEffect {
-        if let Some(work) = self.doing.take() {
+        if let Some(mut work) = self.doing.take() {
             self.usage.pay(cost);
             self.usage.fail(work.worker());
             let trace = std::mem::take(&mut self.tried);
+            work.again = work.again.filter(|_| !trace.is_final());
             self.usage.causes.insert(work.worker(), FailureCause { why: why.clone(), trace });
             self.acted = true;
             match self.goal.take() {
@@ -458,7 +470,7 @@ impl RunMachine {
     fn record_end(&self) -> RunEffect {
         match &self.over {
             Some((ending, reason)) if self.acted && !self.blind => {
-                RunEffect::Record(RunCommand::End(format!("the run ended as {}: {reason}", ending.as_str())))
+                RunEffect::Record(RunCommand::End(ending.reason(reason)))
             }
             _ => RunEffect::Finish(self.followed),
         }
@@ -475,9 +487,4 @@ impl RunMachine {
 
 fn cost_of(result: Option<&Result<ActionResult, Reason>>) -> f64 {
     result.and_then(|result| result.as_ref().ok()).map_or(0.0, |result| result.cost)
-}
-
-fn failure_in(result: &ActionResult) -> String {
-    let said = result.message.as_deref().or(result.summary.as_deref());
-    said.unwrap_or("the result reports a failure").to_owned()
 }

@@ -159,7 +159,7 @@ fn act(
     let (workflow, state) = (case.workflow, case.state);
     let worker = Worker::Action(action.to_string());
     let failures = usage.failures_of(&worker);
-    if failures >= tries(workflow, Some(action)) {
+    if usage.is_given_up(&worker, tries(workflow, Some(action))) {
         let cause = usage.causes.get(&worker).cloned();
         return NextStep::GiveUp(FailedAction {
             action: action.clone(),
@@ -187,9 +187,9 @@ fn work(case: &JudgedTask<'_>, usage: &Usage, budget: &Budget, job: Job) -> Next
     let mut work = Work { job, attempt: 1, wait: Period::default(), again: None, precondition };
     let (worker, tries) = (work.worker(), tries(workflow, action.as_ref()));
     let failures = usage.failures_of(&worker);
-    if failures >= tries {
-        let reason =
-            format!("`{}` has failed {failures} times in a row; {}", work.name(), case.decision.reason);
+    if usage.is_given_up(&worker, tries) {
+        let times = in_a_row(failures);
+        let reason = format!("`{}` has failed {times}; {}", work.name(), case.decision.reason);
         let reason = format!("{reason}{}", usage.last_failure(&worker));
         return NextStep::End(Ending::Failed, reason);
     }
@@ -210,6 +210,11 @@ fn work(case: &JudgedTask<'_>, usage: &Usage, budget: &Budget, job: Job) -> Next
         Some(reason) => NextStep::End(Ending::Exhausted, reason),
         None => NextStep::Perform(work),
     }
+}
+
+/// How often work failed, in words.
+pub(super) fn in_a_row(failures: u32) -> String {
+    if failures == 1 { "once".to_owned() } else { format!("{failures} times in a row") }
 }
 
 /// How many tries an action or an agent has in all.

@@ -81,6 +81,14 @@ impl Usage {
         }
     }
 
+    /// Whether a worker has failed so often in a row that it is not tried again, or said that no other try can
+    /// succeed.
+    #[must_use]
+    pub(super) fn is_given_up(&self, worker: &Worker, tries: u32) -> bool {
+        let is_final = || self.causes.get(worker).is_some_and(|cause| cause.trace.is_final());
+        self.failures_of(worker) >= tries || is_final()
+    }
+
     /// How often a worker has failed in a row.
     #[must_use]
     pub fn failures_of(&self, worker: &Worker) -> u32 {

@@ -228,6 +228,32 @@ fn only_what_has_failed_counts_as_failed() {
     }
 }
 
+/// The error says whether another try could succeed: not if the executor rules that out, and not if it was the last
+/// error that the workflow allows.
+#[test]
+fn errors_are_recoverable_until_the_executor_or_the_limit_says_no() {
+    let failed =
+        |recoverable: bool| json!({"status": "failed", "recoverable": recoverable, "message": "no network"});
+    for (recoverable, tries, told) in [
+        (true, 2, "`find` failed 2 times in a row and was given up: no network"),
+        (false, 1, "`find` failed once and was given up: no network (not recoverable)"),
+    ] {
+        for limit in [1, 3] {
+            let mut workflow = workflow(LOOP);
+            workflow.limits.errors = limit;
+            let mut play = Play::new(&workflow, Mode::Auto);
+            play.perform = Box::new(move |_, _| well(failed(recoverable)));
+            play.run();
+            let error = &play.state.errors[0];
+            assert_eq!(error["message"], told);
+            assert_eq!(error["recoverable"], recoverable && limit > 1, "{error}");
+            let before = play.story.iter().position(|step| step == "give up find").expect("given up");
+            let waits = play.story[..before].iter().filter(|step| step.starts_with("wait")).count();
+            assert_eq!(waits + 1, tries, "{:?}", play.story);
+        }
+    }
+}
+
 #[test]
 fn an_action_may_ask_to_stop_after_it() {
     let workflow = workflow(LOOP);

@@ -79,10 +79,24 @@ fn what_keeps_failing_is_given_up_and_the_rules_say_what_then() {
         errors[0]["output"].as_array().expect("lines").iter().filter_map(|line| line.as_str()).collect();
     output.sort_unstable();
     assert_eq!(output, ["beginning", "it broke"]);
+    assert_eq!((&errors[0]["recoverable"], &errors[1]["recoverable"]), (&true.into(), &false.into()));
+    // The last error is told by every look at the task.
+    for face in ["suggest", "explain"] {
+        task.world.orch(&[face, "t"]).says("`polish` failed").says("it broke; this is not recoverable");
+    }
+    let told = task.world.orch_json(&["suggest", "t"])["suggestions"][0]["diagnostics"][0].clone();
+    assert_eq!(
+        (&told["code"], &told["path"], &told["pointer"]),
+        (&"action-given-up".into(), &"tasks/t/state.json".into(), &"/errors/1".into()),
+        "{told:#}"
+    );
+    task.world.orch(&["audit"]).succeeds();
     task.is_clean();
     // A person may open it again, and then it is tried anew.
     task.world.orch(&["reopen", "t", "--reason", "mended"]).succeeds();
     assert_eq!(task.state()["run"]["errors"], 0);
+    let told = task.world.orch_json(&["suggest", "t"])["suggestions"][0]["diagnostics"].clone();
+    assert_eq!(told, serde_json::json!([]));
     task.is_clean();
 }
 

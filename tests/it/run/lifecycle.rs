@@ -2,7 +2,7 @@
 
 use super::processes_in;
 use crate::harness::World;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// Writes what each agent of the lifecycle writes; the first patch fails its test.
 const AGENT: &str = r#"
@@ -106,11 +106,26 @@ fn an_agent_that_only_says_so_gets_nowhere() {
 }
 
 #[test]
-fn an_agent_that_keeps_failing_ends_the_run() {
-    let world = world("exit 1\n");
+fn an_agent_that_keeps_failing_ends_the_run_and_leaves_its_cause() {
+    let world = world("echo no credit; exit 1\n");
     let report = parsed(&world, &["run", "t1", "--json", "--", "sh", "agent.sh"]);
     assert_eq!((&report["ending"], &report["turns"]), (&"failed".into(), &3.into()), "{report:#}");
     assert_eq!(world.dirty(), "");
+    // Every later look says why, also one without the record of the run, until something happens to the task.
+    std::fs::remove_dir_all(world.path("tasks/t1/.orch")).expect("removed");
+    let findings = || world.orch_json(&["suggest", "t1"])["suggestions"][0]["diagnostics"].clone();
+    let told = findings()[0].clone();
+    assert_eq!(told["code"], "run-failed", "{told:#}");
+    let message = told["message"].as_str().expect("a text");
+    assert!(message.starts_with("the last run failed: `planner` has failed 3 times in a row"), "{message}");
+    assert!(message.ends_with("it exited with code 1: no credit"), "{message}");
+    for face in ["suggest", "explain"] {
+        world.orch(&[face, "t1"]).says("it exited with code 1: no credit");
+    }
+    world.orch(&["log", "t1"]).says("the run ended as failed").says("no credit");
+    world.write("agent.sh", AGENT);
+    world.orch(&["run", "t1", "--max-turns", "1", "--", "sh", "agent.sh"]);
+    assert_eq!(findings(), json!([]));
 }
 
 #[test]
