@@ -174,6 +174,7 @@ fn readme(name: &str, skill: &Skill) -> String {
     list("Use it for requests such as:", &skill.triggers);
     list("## Output", &skill.output);
     list("## Required quality", &skill.quality);
+    list("## Configuration", &skill.origin);
     text.push_str(&format!(
         "## Use\n\nCommit the workflow first, because the audit checks tasks against the committed document.\n\n\
          ```console\n$ git add system && git commit -m \"Workflow {name}\"\n$ orch new my-task --workflow {name}\n\

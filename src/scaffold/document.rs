@@ -151,9 +151,16 @@ fn state(plan: &LoopPlan<'_>, text: &mut DocumentText) {
     text.machine(&lines);
 }
 
+/// A JSON value as TOML, which has no null.
 fn value_of(value: &Value) -> String {
     match value {
         Value::String(text) => toml(text),
+        Value::Array(items) => format!("[{}]", items.iter().map(value_of).collect::<Vec<_>>().join(", ")),
+        Value::Object(members) => {
+            let members: Vec<String> =
+                members.iter().map(|(key, value)| format!("{} = {}", toml(key), value_of(value))).collect();
+            if members.is_empty() { "{}".to_owned() } else { format!("{{ {} }}", members.join(", ")) }
+        }
         other => other.to_string(),
     }
 }
@@ -195,6 +202,7 @@ const RECOVERY: &str = "
 | --- | --- |
 | an action fails | it is tried again, three times in all; then it is given up, and its rules are skipped |
 | three actions were given up | the loop ends as `failed` |
+| fewer were given up | the other actions go on; then the loop ends as `failed` |
 | a result does not fit the state | it counts as a failure, and the state stays as it was |
 | the process dies | `orch run` goes on after the last recorded step |
 | the state is lost or damaged | `orch recover` brings it back from git or the transcript |
@@ -305,8 +313,9 @@ fn work(plan: &LoopPlan<'_>, text: &mut DocumentText) {
     text.prose("## The loop");
     text.prose(match plan.strategy {
         Strategy::Priority => {
-            "The first action that can run does so, in order of priority. Each action runs once, because an action \
-             whose\nprecondition stays true would otherwise run forever."
+            "The first action that can run does so, in order of priority. An action that changes what its \
+             preconditions\nread repeats while they hold; if it changes nothing, the run ends as stalled. Every \
+             other action runs once."
         }
         Strategy::User => "A person picks the next action among those whose preconditions hold.",
         Strategy::State => {
@@ -358,11 +367,12 @@ fn by_itself(plan: &LoopPlan<'_>, lines: &mut String) {
     match plan.last() {
         Some(last) => {
             lines.push_str(&run(plan, last));
+            // The last action may sum up what was done, but what was given up is not done.
+            lines.push_str(&given_up(plan, "running"));
             let done = format!("action.{COMPLETE}.done > 0");
             lines.push_str(
                 &RuleDraft::to("done", &running, &done, "completed", "the last action is done").lines(),
             );
-            lines.push_str(&given_up(plan, "running"));
             let because = "no action can run, and the preconditions of the last action do not hold";
             lines.push_str(&RuleDraft::to("stuck", &running, "", plan.failure(), because).lines());
         }

@@ -28,6 +28,8 @@ pub struct Field {
     pub(super) optional: bool,
     /// A one-line description.
     pub(super) description: String,
+    /// The value that the configuration gives a new task; `None` if it gives none.
+    pub(super) initial: Option<Value>,
 }
 
 impl Field {
@@ -37,8 +39,12 @@ impl Field {
         &self.name
     }
 
-    /// The initial value for a new task; an optional field is initially absent.
+    /// The initial value for a new task: that of the configuration, or else an empty one. An optional field is
+    /// then absent.
     pub(super) fn default(&self) -> Option<Value> {
+        if self.initial.is_some() {
+            return self.initial.clone();
+        }
         match &self.kind {
             _ if self.optional => None,
             Type::Bool => Some(json!(false)),
@@ -66,6 +72,22 @@ impl Field {
             schema["description"] = json!(self.description);
         }
         schema
+    }
+}
+
+impl Type {
+    /// Whether a value is of this type.
+    pub(super) fn accepts(&self, value: &Value) -> bool {
+        match self {
+            Self::Bool => value.is_boolean(),
+            Self::Number => value.is_number(),
+            Self::Integer => value.is_i64() || value.is_u64(),
+            Self::Text => value.is_string(),
+            Self::OneOf(texts) => value.as_str().is_some_and(|text| texts.iter().any(|known| known == text)),
+            Self::List => value.is_array(),
+            Self::Map => value.is_object(),
+            Self::Any => true,
+        }
     }
 }
 
@@ -158,7 +180,8 @@ mod tests {
     fn a_default_fits_its_own_schema() {
         for text in ["string", "boolean", "number", "integer", "string[]", "a|b", "object", "Widget"] {
             let (kind, optional) = read(text);
-            let field = Field { name: "f".to_owned(), kind, optional, description: "D.".to_owned() };
+            let (name, description) = ("f".to_owned(), "D.".to_owned());
+            let field = Field { name, kind, optional, description, initial: None };
             assert_eq!(field.default().is_none(), optional, "{text}");
             let schema = crate::scan::Schema::compile("f", &field.schema().to_string()).expect("a schema");
             let problems = field.default().map(|value| schema.validate(&value)).unwrap_or_default();

@@ -29,7 +29,7 @@ words! {
     /// How the next action is chosen.
     #[derive(Default)]
     pub enum Strategy {
-        /// The first action that can run, in order of priority, each once.
+        /// The first action that can run, in order of priority; it repeats only if it can stop itself.
         #[default]
         Priority = "priority",
         /// A person picks the action.

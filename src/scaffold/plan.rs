@@ -121,8 +121,8 @@ pub(super) fn with_implied(mut skill: Skill, faults: &mut Vec<SkillFault>) -> Sk
         let message = format!("no field `{name}` is declared, so it is taken for true or false");
         let fault = SkillFault::warning(&condition.pointer, Code::SkillType, message);
         faults.push(fault.hint("declare it under `state_schema.fields`"));
-        let description = String::new();
-        implied.push(Field { name: name.to_owned(), kind: Type::Bool, optional: false, description });
+        let (name, description) = (name.to_owned(), String::new());
+        implied.push(Field { name, kind: Type::Bool, optional: false, description, initial: None });
     }
     skill.fields.extend(implied);
     skill
@@ -214,22 +214,30 @@ fn planned<'a>(
         (_, Some("pending")) => "pending",
         _ => "running",
     };
-    // An action may repeat only if the state can stop it.
-    let again = strategy == Strategy::State && reads_state;
     let mentioned = |texts: Vec<&str>| -> Vec<&'a str> {
         let fields = skill.fields.iter().map(|field| field.name());
         fields.filter(|name| texts.iter().any(|text| mentions(text, name))).collect()
     };
     let named = mentioned(action.effects.iter().map(String::as_str).collect());
     let read = mentioned(action.preconditions.iter().map(|condition| condition.text.as_str()).collect());
-    if strategy == Strategy::Priority
-        && let Some(field) = named.iter().find(|field| read.contains(field))
+    // An action may repeat only if the state can stop it: by any change, or by its own.
+    let again = reads_state
+        && match strategy {
+            Strategy::State => true,
+            Strategy::Priority => action.effects.is_empty() || named.iter().any(|field| read.contains(field)),
+            Strategy::User => false,
+        };
+    let once = !again || [ABORT, COMPLETE].contains(&action.name.as_str());
+    if let (Strategy::Priority, false, true, Some(field)) =
+        (strategy, once, action.effects.is_empty(), read.first())
     {
         let message =
-            format!("`{}` changes `{field}`, which decides whether it runs, but runs only once", action.id);
+            format!("`{}` names no effects, so it repeats for as long as `{field}` asks for it", action.id);
         let fault =
-            SkillFault::warning(format!("{}/preconditions", action.pointer), Code::SkillOnce, message);
-        faults.push(fault.hint("to let it repeat, use --strategy state"));
+            SkillFault::warning(format!("{}/preconditions", action.pointer), Code::SkillRepeats, message);
+        faults.push(
+            fault.hint("name its `effects`; it runs once unless they contain a field of its preconditions"),
+        );
     }
     let all = || skill.fields.iter().map(|field| field.name()).collect();
     let conditions = action.preconditions.iter().map(|condition| condition.text.as_str());
@@ -238,7 +246,7 @@ fn planned<'a>(
         action,
         phase,
         when: if action.name == ABORT { String::new() } else { parts.join(" && ") },
-        once: !again || [ABORT, COMPLETE].contains(&action.name.as_str()),
+        once,
         writes: if named.is_empty() { all() } else { named },
         shows,
     }

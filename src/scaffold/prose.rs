@@ -88,6 +88,7 @@ pub(super) fn readme(plan: &LoopPlan<'_>) -> String {
     text.push_str(&or_nothing(&skill.output, "See the actions."));
     text.push_str("## Required quality\n\n");
     text.push_str(&or_nothing(&skill.quality, "As specified by the documents that the task refers to."));
+    text.push_str(&bullets("## Configuration", skill.origin.iter().map(String::as_str)));
     text.push_str("## Files\n\n");
     let files = [
         (format!("../{name}.md"), "the workflow: phases, rules and limits".to_owned()),

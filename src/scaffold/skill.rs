@@ -33,6 +33,8 @@ pub struct Skill {
     pub output: Vec<String>,
     /// The criteria for its results, in lines for people.
     pub quality: Vec<String>,
+    /// The version and the date of the configuration, in lines for people.
+    pub origin: Vec<String>,
     /// The documents that its work has to satisfy besides its README, as paths from the root of the repository.
     pub specs: Vec<String>,
     /// The fields of its state, except those that `orch` manages.
@@ -114,6 +116,27 @@ pub fn read(config: &Value) -> (Skill, Vec<SkillFault>) {
     (skill, reader.faults)
 }
 
+/// The keys that limit the tools of an agent.
+const TOOLS: [&str; 3] = ["tools", "allowed_tools", "mcp_tools"];
+
+/// The keys of a configuration.
+const TOP: [&str; 14] = [
+    "skill_name",
+    "display_name",
+    "description",
+    "triggers",
+    "execution_mode",
+    "context_strategy",
+    "llm_integration",
+    "sequential_config",
+    "autonomous_config",
+    "output",
+    "quality",
+    "specs",
+    "created_at",
+    "version",
+];
+
 struct SkillReader {
     faults: Vec<SkillFault>,
 }
@@ -127,7 +150,8 @@ impl SkillReader {
         self.mode(top);
         self.dropped(top, "", &["context_strategy"], "files and the state are the context of every task");
         self.dropped(top, "", &["llm_integration"], "configure the programs in orch.toml, `[executor.NAME]`");
-        self.dropped(top, "", &["allowed_tools", "mcp_tools"], "the executor decides which tools it may use");
+        self.dropped(top, "", &TOOLS, "the executor decides which tools it may use");
+        self.keys(top, "", &TOP);
         let name = self.text(top, "", "skill_name", true);
         let shown = self.text(top, "", "display_name", false);
         let description = self.text(top, "", "description", true);
@@ -138,6 +162,7 @@ impl SkillReader {
             output: lines(top.get("output")),
             quality: lines(top.get("quality")),
             specs: self.specs(top),
+            origin: origin(top),
             ..Skill::default()
         };
         if top.get("execution_mode").and_then(Value::as_str) == Some(SEQUENTIAL) {
@@ -148,7 +173,7 @@ impl SkillReader {
         self.dropped(top, "", &["sequential_config"], "this skill is a loop, not a chain of phases");
         let Some(loop_of) = self.object(top, "", "autonomous_config") else { return skill };
         let pointer = "/autonomous_config";
-        self.slips(loop_of, pointer, &["state_schema", "actions", "termination_conditions"]);
+        self.keys(loop_of, pointer, &["state_schema", "actions", "termination_conditions"]);
         skill.fields = self.fields(loop_of);
         skill.actions = self.actions(loop_of);
         skill.ends = self.conditions(loop_of, pointer, "termination_conditions");
@@ -195,14 +220,15 @@ impl SkillReader {
             ["id", "name", "description", "input", "output", "parallel", "condition", "agent"];
         let Some(chain) = self.object(top, "", "sequential_config") else { return Vec::new() };
         let above = "/sequential_config";
-        self.slips(chain, above, &["phases"]);
+        self.keys(chain, above, &["phases"]);
         let mut phases: Vec<SkillPhase> = Vec::new();
         let items = self.items(chain, above, "phases", true);
         if items.is_empty() && self.faults.iter().all(|fault| !fault.diagnostic.is_error()) {
             self.error("/sequential_config/phases", Code::SkillValue, "there are no phases");
         }
         for (pointer, item) in items {
-            self.slips(item, &pointer, &KEYS);
+            self.keys(item, &pointer, &KEYS);
+            self.dropped(item, &pointer, &TOOLS, "the executor decides which tools it may use");
             self.dropped(item, &pointer, &["agent"], "configure the program of the phase in orch.toml");
             self.dropped(item, &pointer, &["parallel", "condition"], "the phases follow one another");
             let id = self.text(item, &pointer, "id", true);
@@ -237,17 +263,15 @@ impl SkillReader {
         if loop_of.get("state_schema").is_none_or(Value::is_null) {
             return Vec::new();
         }
-        let Some(schema) = self.object(loop_of, above, "state_schema") else { return Vec::new() };
-        let above = "/autonomous_config/state_schema";
-        self.slips(schema, above, &["fields"]);
         let mut fields: Vec<Field> = Vec::new();
-        for (pointer, item) in self.items(schema, above, "fields", false) {
-            self.slips(item, &pointer, &["name", "type", "description"]);
-            let name = self.text(item, &pointer, "name", true);
-            if name.is_empty() || KEPT.contains(&name.as_str()) {
+        for DeclaredField { name, at, pointer, item } in self.declared(loop_of, above) {
+            if name.is_empty() {
                 continue;
             }
-            let at = format!("{pointer}/name");
+            if KEPT.contains(&name.as_str()) {
+                self.dropped(&item, &pointer, &["default"], "orch sets this field itself");
+                continue;
+            }
             if fields.iter().any(|field| field.name == name) {
                 self.error(&at, Code::SkillName, format!("field `{name}` is already declared"));
             } else if RESERVED_KEYS.contains(&name.as_str()) {
@@ -259,12 +283,79 @@ impl SkillReader {
                     SkillFault::error(at, Code::SkillName, format!("`{name}` cannot be used in a condition"));
                 self.faults.push(fault.hint("choose a name of letters, digits and underscores"));
             } else {
-                let (kind, optional) = self.kind(item, &pointer);
-                let description = self.text(item, &pointer, "description", false);
-                fields.push(Field { name, kind, optional, description });
+                let (kind, optional) = self.kind(&item, &pointer);
+                let description = self.text(&item, &pointer, "description", false);
+                let initial = self.initial(&item, &pointer, &kind);
+                if initial.is_some() && optional && !matches!(kind, field::Type::Map | field::Type::Any) {
+                    let message = format!("`{name}` is never null: without a value it has its default");
+                    let at = child(&pointer, "default");
+                    self.faults.push(SkillFault::warning(at, Code::SkillDropped, message));
+                }
+                fields.push(Field { name, kind, optional, description, initial });
             }
         }
         fields
+    }
+
+    /// The fields as declared: a list under `fields`, or an object of types, or of fields, by name.
+    fn declared(&mut self, loop_of: &Map<String, Value>, above: &str) -> Vec<DeclaredField> {
+        const KEYS: [&str; 4] = ["name", "type", "description", "default"];
+        let at = child(above, "state_schema");
+        let Some(schema) = self.object(loop_of, above, "state_schema") else { return Vec::new() };
+        let is_list = match schema.get("fields") {
+            None => schema.is_empty(),
+            Some(fields) => !(fields.is_string() || fields.is_object()),
+        };
+        if is_list {
+            self.keys(schema, &at, &["fields"]);
+            let items = self.items(schema, &at, "fields", false);
+            let mut named = |(pointer, item): (String, &Map<String, Value>)| {
+                self.keys(item, &pointer, &KEYS);
+                let name = self.text(item, &pointer, "name", true);
+                DeclaredField { name, at: child(&pointer, "name"), pointer, item: item.clone() }
+            };
+            return items.into_iter().map(&mut named).collect();
+        }
+        // A JSON Schema has its fields below `properties`.
+        let (at, members) = match schema.get("properties") {
+            Some(Value::Object(members)) if schema.get("type").is_none_or(|kind| kind == "object") => {
+                self.keys(schema, &at, &["type", "properties"]);
+                (child(&at, "properties"), members)
+            }
+            _ => (at, schema),
+        };
+        let mut found = Vec::new();
+        for (name, value) in members {
+            let pointer = child(&at, name);
+            let item = match value {
+                Value::String(kind) => Map::from_iter([("type".to_owned(), Value::from(kind.as_str()))]),
+                Value::Object(item) => {
+                    self.keys(item, &pointer, &KEYS[1..]);
+                    item.clone()
+                }
+                _ => {
+                    self.wrong(pointer, "a type, or an object with a `type`");
+                    continue;
+                }
+            };
+            found.push(DeclaredField { name: name.clone(), at: pointer.clone(), pointer, item });
+        }
+        found
+    }
+
+    /// The value that a configuration gives a field of a new task. A null says that there is none.
+    fn initial(&mut self, item: &Map<String, Value>, pointer: &str, kind: &field::Type) -> Option<Value> {
+        let value = item.get("default").filter(|value| !value.is_null())?;
+        let at = child(pointer, "default");
+        if !kind.accepts(value) {
+            self.error(&at, Code::SkillValue, "the default is not of the type of its field");
+            return None;
+        }
+        if let Some((inner, what)) = unwritable(value, &at) {
+            self.error(&inner, Code::SkillValue, format!("a default cannot contain {what}"));
+            return None;
+        }
+        Some(value.clone())
     }
 
     fn kind(&mut self, item: &Map<String, Value>, pointer: &str) -> (field::Type, bool) {
@@ -289,7 +380,8 @@ impl SkillReader {
             self.error("/autonomous_config/actions", Code::SkillValue, "there are no actions");
         }
         for (pointer, item) in items {
-            self.slips(item, &pointer, &KEYS);
+            self.keys(item, &pointer, &KEYS);
+            self.dropped(item, &pointer, &TOOLS, "the executor decides which tools it may use");
             let id = self.text(item, &pointer, "id", true);
             let shown = self.text(item, &pointer, "name", false);
             let action = SkillAction {
@@ -323,15 +415,23 @@ impl SkillReader {
         actions
     }
 
-    /// A key that resembles a known one is a misspelling whose value would be lost silently.
-    fn slips(&mut self, object: &Map<String, Value>, pointer: &str, known: &[&str]) {
-        for key in object.keys().filter(|key| !known.contains(&key.as_str())) {
-            if let Some(near) = nearest(key, known.iter().copied())
-                && !object.contains_key(near)
-            {
-                let fault =
-                    SkillFault::error(child(pointer, key), Code::SkillKey, format!("unknown key `{key}`"));
-                self.faults.push(fault.hint(format!("did you mean `{near}`?")));
+    /// Reports the unknown keys: one that resembles a known key is a misspelling whose value would be lost, any
+    /// other has no effect.
+    fn keys(&mut self, object: &Map<String, Value>, pointer: &str, known: &[&str]) {
+        let is_known = |key: &&String| known.contains(&key.as_str()) || TOOLS.contains(&key.as_str());
+        for key in object.keys().filter(|key| !is_known(key) && *key != "$schema") {
+            match nearest(key, known.iter().copied()).filter(|near| !object.contains_key(*near)) {
+                Some(near) => {
+                    let fault = SkillFault::error(
+                        child(pointer, key),
+                        Code::SkillKey,
+                        format!("unknown key `{key}`"),
+                    );
+                    self.faults.push(fault.hint(format!("did you mean `{near}`?")));
+                }
+                None => {
+                    self.dropped(object, pointer, &[key], &format!("the keys here are: {}", known.join(", ")))
+                }
             }
         }
     }
@@ -483,6 +583,39 @@ fn is_action(text: &str) -> bool {
 /// Whether two actions would share a prompt file on a file system that ignores case.
 fn is_same(one: &str, other: &str) -> bool {
     one.trim_end_matches('_').eq_ignore_ascii_case(other.trim_end_matches('_'))
+}
+
+/// Where a field is declared.
+struct DeclaredField {
+    name: String,
+    /// The JSON pointer of its name.
+    at: String,
+    /// The JSON pointer of the field.
+    pointer: String,
+    item: Map<String, Value>,
+}
+
+/// The pointer and the kind of the first part of a value that a workflow document cannot contain.
+fn unwritable(value: &Value, at: &str) -> Option<(String, &'static str)> {
+    match value {
+        Value::Null => Some((at.to_owned(), "null")),
+        Value::Number(number) if number.is_u64() && !number.is_i64() => {
+            Some((at.to_owned(), "a number above 9223372036854775807"))
+        }
+        Value::Array(items) => {
+            items.iter().enumerate().find_map(|(nth, item)| unwritable(item, &child(at, &nth.to_string())))
+        }
+        Value::Object(members) => members.iter().find_map(|(key, item)| unwritable(item, &child(at, key))),
+        _ => None,
+    }
+}
+
+/// The version and the date of a configuration, in lines for people.
+fn origin(top: &Map<String, Value>) -> Vec<String> {
+    let known = |(key, value): (&String, &Value)| {
+        Some((key.clone(), value.clone())).filter(|_| key == "version" || key == "created_at")
+    };
+    lines(Some(&Value::Object(top.iter().filter_map(known).collect())))
 }
 
 /// The members of an object as lines for people; empty for any other value.

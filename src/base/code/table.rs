@@ -545,10 +545,11 @@ codes! {
         "A name in a skill configuration cannot be used.",
         "Another field or action has it, or no condition could name it.",
         "Choose another name.";
-    SkillOnce = "skill-once", Finding,
-        "An action runs once although it seems meant to run again.",
-        "It changes a field that decides whether it runs.",
-        "Allow it to repeat, or ignore the warning.";
+    SkillRepeats = "skill-repeats", Finding,
+        "An action may repeat although it does not say what it changes.",
+        "It names no `effects`, and its preconditions read the state. If it changes nothing that they read, the run \
+         stalls.",
+        "Name its `effects`. It runs once unless they contain a field of its preconditions.";
     SkillSpec = "skill-spec", Finding,
         "A specification that a skill configuration names does not exist.",
         "`specs` lists a file that is not in the repository.",

@@ -22,7 +22,7 @@ fn fields() -> Vec<Field> {
     let fields = types.map(|(name, text)| {
         let (kind, optional) = field::read(text);
         assert!(!RESERVED_KEYS.contains(&name));
-        Field { name: name.to_owned(), kind, optional, description: String::new() }
+        Field { name: name.to_owned(), kind, optional, description: String::new(), initial: None }
     });
     fields.to_vec()
 }

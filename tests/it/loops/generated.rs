@@ -368,6 +368,138 @@ fn an_example_with_undeclared_names_runs_to_its_good_end() {
     assert_eq!(task.trace, ["spec_review", "list", "create", "edit", "delete"]);
 }
 
+/// The example of the generator's own description: its actions name no effects, and each asks the state whether
+/// there is anything to do.
+fn sources_example() -> Value {
+    let action = |id: &str, conditions: &[&str]| json!({"id": id, "preconditions": conditions});
+    json!({"skill_name": "s", "description": "d", "execution_mode": "autonomous", "autonomous_config": {
+        "state_schema": {"fields": [{"name": "pending_items", "type": "string[]"},
+            {"name": "needs_review", "type": "boolean"}, {"name": "quality_score", "type": "number"},
+            {"name": "results", "type": "object"}]},
+        "actions": [action("action-init", &["status === 'pending'"]),
+            action("action-process", &["pending_items?.length > 0"]),
+            action("action-review", &["needs_review"]), action("action-complete", &[])],
+        "termination_conditions": ["user_exit", "error_limit", "task_completed", "max_iterations"]}})
+}
+
+#[test]
+fn the_example_of_the_source_runs_to_its_good_end() {
+    for strategy in [Strategy::Priority, Strategy::State] {
+        let machine = machine_of(&sources_example(), strategy);
+        let mut task = machine.task();
+        let ended = run(&machine, &mut task, Mode::Auto, |_| None);
+        assert_eq!((ended.ending, task.phase().as_str()), (Ending::Completed, "completed"), "{strategy:?}");
+        assert_eq!(
+            task.trace,
+            ["spec_review", "init", "process", "process", "process", "review", "complete"]
+        );
+        assert_eq!((task.at("/pending_items"), task.at("/needs_review")), (json!([]), json!(false)));
+    }
+    let (skill, _) = read(&sources_example());
+    let (_, warnings) = scaffold("made", &skill, Strategy::Priority).expect("generated");
+    let warned: Vec<(&str, &str)> =
+        warnings.iter().map(|fault| (fault.diagnostic.code.as_str(), fault.pointer.as_str())).collect();
+    let actions = "/autonomous_config/actions";
+    let at = |nth: u32| format!("{actions}/{nth}/preconditions");
+    assert_eq!(warned, [("skill-repeats", at(1).as_str()), ("skill-repeats", at(2).as_str())]);
+}
+
+#[test]
+fn an_end_with_work_left_is_not_completed() {
+    for strategy in [Strategy::Priority, Strategy::State] {
+        for (fails, expected, phase) in
+            [(false, Ending::Stalled, "running"), (true, Ending::Failed, "failed")]
+        {
+            let machine = machine_of(&sources_example(), strategy);
+            let mut task = machine.task();
+            let status = if fails { "failed" } else { "success" };
+            let ended = run(&machine, &mut task, Mode::Auto, |job| {
+                let left = job.state["pending_items"].as_array().map_or(0, Vec::len);
+                (job.action.as_str() == "process" && left == 1).then(|| json!({"status": status}))
+            });
+            assert_eq!((ended.ending, task.phase().as_str()), (expected, phase), "{strategy:?} {fails}");
+            assert_eq!(task.at("/pending_items"), json!(["c"]));
+        }
+    }
+}
+
+#[test]
+fn an_action_that_says_what_it_changes_repeats_only_if_that_can_stop_it() {
+    let action = |effects: &[&str]| json!({"id": "process", "preconditions": ["pending_items.length > 0"], "effects": effects});
+    for (effects, times) in
+        [(&["pending_items loses its first"][..], 3), (&["results"], 1), (&["a report"], 1)]
+    {
+        let config = json!({"skill_name": "s", "description": "d", "autonomous_config": {
+            "state_schema": {"pending_items": "string[]", "needs_review": "boolean", "results": "object"},
+            "actions": [{"id": "init", "preconditions": ["status === 'pending'"]}, action(effects)]}});
+        let machine = machine_of(&config, Strategy::Priority);
+        let mut task = machine.task();
+        let ended = run(&machine, &mut task, Mode::Auto, |job| {
+            let result = honest(job);
+            let keys: &[&str] = if times == 3 { &["pending_items"] } else { &["results"] };
+            let mut updates = result["stateUpdates"].clone();
+            updates.as_object_mut()?.retain(|key, _| keys.contains(&key.as_str()));
+            (job.action.as_str() == "process").then(|| json!({"stateUpdates": updates}))
+        });
+        assert_eq!(ended.ending, Ending::Completed, "{effects:?}: {}", ended.reason);
+        let count = task.trace.iter().filter(|action| *action == "process").count();
+        assert_eq!(count, times, "{effects:?}");
+    }
+}
+
+#[test]
+fn the_defaults_of_a_configuration_are_the_initial_state() {
+    let defaults = json!({"limit": 7, "ratio": 0.5, "tags": ["a", "b\n"], "mode": "slow", "note": "x",
+        "extra": {"a.b": {"deep": [1, {"c": true}]}}});
+    let kinds = json!({"limit": "integer", "ratio": "number", "tags": "string[]", "mode": "fast|slow",
+        "note": "string", "extra": "object"});
+    let field = |name: &str| json!({"type": kinds[name], "default": defaults[name], "description": "D."});
+    let names: Vec<&str> = ["limit", "ratio", "tags", "mode", "note", "extra"].to_vec();
+    let listed: Vec<Value> = names
+        .iter()
+        .map(|name| {
+            let mut field = field(name);
+            field["name"] = json!(name);
+            field
+        })
+        .collect();
+    let flat: Map<String, Value> = names.iter().map(|name| ((*name).to_owned(), field(name))).collect();
+    for schema in [json!({"fields": listed}), json!(flat), json!({"type": "object", "properties": flat})] {
+        let config = json!({"skill_name": "s", "description": "d", "autonomous_config": {
+            "state_schema": schema, "actions": [{"id": "change", "effects": ["note"]}]}});
+        assert_eq!(read(&config).1, [], "{schema}");
+        let machine = machine_of(&config, Strategy::Priority);
+        let mut task = machine.task();
+        let ended = run(&machine, &mut task, Mode::Auto, |job| {
+            (job.action.as_str() == "change").then(|| json!({"stateUpdates": {"note": "y"}}))
+        });
+        assert_eq!(ended.ending, Ending::Completed, "{}", ended.reason);
+        for name in &names {
+            let expected = if *name == "note" { json!("y") } else { defaults[name].clone() };
+            assert_eq!(task.at(&format!("/{name}")), expected, "{name}");
+        }
+    }
+    for (kind, default, pointer, message) in [
+        ("number", json!("7"), "", "the default is not of the type of its field"),
+        ("fast|slow", json!("none"), "", "the default is not of the type of its field"),
+        ("any[]", json!([1, null]), "/1", "a default cannot contain null"),
+        ("string | null", json!("x"), "", "`one` is never null: without a value it has its default"),
+        (
+            "object",
+            json!({"a": u64::MAX}),
+            "/a",
+            "a default cannot contain a number above 9223372036854775807",
+        ),
+    ] {
+        let config = json!({"skill_name": "s", "description": "d", "autonomous_config": {
+            "state_schema": {"one": {"type": kind, "default": default}}, "actions": [{"id": "a"}]}});
+        let found: Vec<(String, String)> =
+            read(&config).1.into_iter().map(|fault| (fault.pointer, fault.diagnostic.message)).collect();
+        let at = format!("/autonomous_config/state_schema/one/default{pointer}");
+        assert_eq!(found, [(at, message.to_owned())]);
+    }
+}
+
 #[test]
 fn optional_chaining_means_what_a_dot_means() {
     let config = |condition: &str| {
@@ -384,15 +516,35 @@ fn optional_chaining_means_what_a_dot_means() {
 #[test]
 fn what_a_configuration_says_without_effect_is_told() {
     let config = json!({"skill_name": "s", "description": "d", "context_strategy": "file",
-        "llm_integration": {"enabled": true}, "allowed_tools": ["Read"], "mcp_tools": [],
-        "sequential_config": {"phases": []},
-        "autonomous_config": {"actions": [{"id": "one"}]}});
-    let (_, faults) = read(&config);
-    let told: Vec<(&str, bool)> =
-        faults.iter().map(|fault| (fault.pointer.as_str(), fault.diagnostic.is_error())).collect();
-    let keys =
-        ["/context_strategy", "/llm_integration", "/allowed_tools", "/mcp_tools", "/sequential_config"];
-    assert_eq!(told, keys.map(|key| (key, false)));
+        "llm_integration": {"enabled": true}, "allowed_tools": ["Read"], "mcp_tools": [], "tools": ["Bash"],
+        "sequential_config": {"phases": []}, "author": "me", "$schema": "x", "version": "1.2.0",
+        "autonomous_config": {"owner": "you",
+            "state_schema": {"fields": [{"name": "status", "type": "string", "default": "new"},
+                {"name": "a", "type": "string", "unit": "m"}], "strict": true},
+            "actions": [{"id": "one", "tools": ["Read"], "model": "large"}]}});
+    let (skill, faults) = read(&config);
+    let told: Vec<(&str, &str)> =
+        faults.iter().map(|fault| (fault.pointer.as_str(), fault.diagnostic.code.as_str())).collect();
+    let keys = [
+        "/context_strategy",
+        "/llm_integration",
+        "/tools",
+        "/allowed_tools",
+        "/mcp_tools",
+        "/author",
+        "/sequential_config",
+        "/autonomous_config/owner",
+        "/autonomous_config/state_schema/strict",
+        "/autonomous_config/state_schema/fields/1/unit",
+        "/autonomous_config/state_schema/fields/0/default",
+        "/autonomous_config/actions/0/model",
+        "/autonomous_config/actions/0/tools",
+    ];
+    assert_eq!(told, keys.map(|key| (key, "skill-dropped")));
+    assert!(faults.iter().all(|fault| !fault.diagnostic.is_error()));
+    let (files, _) = scaffold("made", &skill, Strategy::Priority).expect("generated");
+    let readme = files.iter().find(|(path, _)| path.ends_with("README.md")).expect("a README");
+    assert!(readme.1.contains("- version: 1.2.0"), "{}", readme.1);
 }
 
 #[test]

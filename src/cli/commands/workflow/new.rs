@@ -39,7 +39,7 @@ pub struct WorkflowNewArgs {
 /// How the next action is chosen.
 #[derive(Debug, Clone, Copy, clap::ValueEnum)]
 pub enum StrategyArg {
-    /// The first action that can run, by priority; each runs once.
+    /// The first action that can run, by priority; it repeats only if it changes what its preconditions read.
     Priority,
     /// A person picks.
     User,
