@@ -1,11 +1,11 @@
 //! Observes one task: reads every file that matches a declared artifact once, parses and validates it.
 
-use super::read::{ReadResult, read};
+use super::read::{ReadResult, memory_limit, memory_of, read};
 use super::{Content, Entry, EntryKind, Matcher, Schemas, Source, ValidationCache};
 use crate::base::{ArtifactName, Code, Diagnostic, Digest, Error, Place, RepoPath, TaskId, TaskPlace};
 use crate::decide::{Facts, FileFact};
 use crate::record::{STATE_FILE, TRANSCRIPT_FILE};
-use crate::workflow::{Artifact, Workflow};
+use crate::workflow::{Artifact, Format, Workflow};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -292,6 +292,9 @@ impl Observer<'_> {
         path: &RepoPath,
         bytes: &[u8],
     ) -> (Option<Arc<serde_json::Value>>, Vec<Diagnostic>) {
+        if let Some(problem) = self.too_dense(artifact.format, path, bytes) {
+            return (None, vec![problem]);
+        }
         let ReadResult { data, mut problems } = read(artifact.format, path, bytes);
         let Some(data) = data else { return (None, problems) };
         // The bytes as read, not as git stores them: a filter may change them.
@@ -309,6 +312,20 @@ impl Observer<'_> {
         (valid.then(|| Arc::new(data)), problems)
     }
 
+    /// The problem of a file whose values would take too much memory.
+    fn too_dense(&self, format: Format, path: &RepoPath, bytes: &[u8]) -> Option<Diagnostic> {
+        let (memory, limit) = (memory_of(format, bytes), memory_limit(self.limits.bytes));
+        let message = || {
+            format!(
+                "the file holds so many values that reading it would take {} MiB of memory; the limit is {} MiB",
+                memory >> 20,
+                limit >> 20
+            )
+        };
+        (memory > limit)
+            .then(|| Diagnostic::error(Code::TooLarge, message()).at(Place::file(path)).hint(SMALLER))
+    }
+
     fn get(&self, path: &RepoPath, entry: &Entry) -> Result<Got, Error> {
         let problem = |code, message: String, hint: &str| {
             Got::Problem(Diagnostic::error(code, message).at(Place::file(path)).hint(hint))
@@ -320,7 +337,7 @@ impl Observer<'_> {
                 Content::TooLarge(size) => problem(
                     Code::TooLarge,
                     format!("the file has {size} bytes; the limit is {} bytes", self.limits.bytes),
-                    "make the file smaller, or raise `limit_bytes` in orch.toml",
+                    SMALLER,
                 ),
                 Content::Absent => problem(
                     Code::NotInClone,
@@ -353,6 +370,9 @@ impl Observer<'_> {
         })
     }
 }
+
+/// What to do about a file that is too large.
+const SMALLER: &str = "make the file smaller, or raise `limit_bytes` in orch.toml";
 
 fn push(artifacts: &mut BTreeMap<ArtifactName, Vec<FileFact>>, name: &ArtifactName, fact: FileFact) {
     artifacts.entry(name.clone()).or_default().push(fact);

@@ -1,4 +1,4 @@
-//! Opens files only if they are regular, without blocking and without following links.
+//! Opens files only if they are regular, without blocking, and unless asked to without following links.
 
 use std::fs::{self, File};
 use std::io;
@@ -14,6 +14,15 @@ pub fn open_regular(path: &Path) -> io::Result<Option<File>> {
         Ok(file) => Ok(file.metadata()?.is_file().then_some(file)),
         // A link or a socket cannot even be opened.
         Err(_) if fs::symlink_metadata(path).is_ok_and(|metadata| !metadata.is_file()) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// The same for a path that may be, or lie behind, a symbolic link.
+pub fn open_linked(path: &Path) -> io::Result<Option<File>> {
+    match File::options().read(true).custom_flags(libc::O_NONBLOCK).open(path) {
+        Ok(file) => Ok(file.metadata()?.is_file().then_some(file)),
+        Err(_) if fs::metadata(path).is_ok_and(|metadata| !metadata.is_file()) => Ok(None),
         Err(error) => Err(error),
     }
 }

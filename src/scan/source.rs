@@ -80,6 +80,9 @@ pub trait Source {
     }
 }
 
+/// How many bytes of a log are read. A log of ten thousand steps has less than a tenth of it.
+const MAX_LOG: u64 = 256 << 20;
+
 /// The bytes of a file, or why there are none.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Content {
@@ -416,9 +419,13 @@ impl Source for WorkDir<'_> {
         };
         let length = file.metadata().map_err(fail)?.len();
         let skipped = length.saturating_sub(most);
+        if length - skipped > MAX_LOG {
+            return Ok(ObservedLog::Unreadable);
+        }
         let mut bytes = Vec::with_capacity(usize::try_from(length - skipped).unwrap_or(0) + 1);
-        let read = file.seek(SeekFrom::Start(skipped)).and_then(|_| file.read_to_end(&mut bytes));
-        Ok(match read.map_err(fail)? {
+        file.seek(SeekFrom::Start(skipped)).map_err(fail)?;
+        // It may grow while it is read.
+        Ok(match file.take(MAX_LOG).read_to_end(&mut bytes).map_err(fail)? {
             _ if skipped == 0 => ObservedLog::Whole(bytes),
             // It may have grown since its length was read.
             read => ObservedLog::End(LogEnd { length: skipped + read as u64, bytes, held: None }),

@@ -4,12 +4,15 @@ use super::loaded::{WorkflowCache, names};
 use crate::base::{Class, Code, Diagnostic, Error, ObjectFormat, Reason, RepoPath, with_line_feeds};
 use crate::config::{self, Config, UnknownWorkflow};
 use crate::decide::State;
-use crate::scan::{Content, ReadLimits, Schemas, Source};
+use crate::scan::{Content, ReadLimits, Schemas, Source, open_linked};
 use crate::store::WorkTree;
 use crate::workflow::{System, Workflow};
 use serde_json::Value;
-use std::io;
+use std::io::{self, Read as _};
 use std::path::Path;
+
+/// How many bytes `orch.toml`, a workflow document, a schema and an agent text may have, each.
+const MAX_BYTES: u64 = 4 << 20;
 
 /// The settings in one source: the work tree, the index, or a commit.
 pub(crate) struct Setting {
@@ -163,16 +166,19 @@ pub(crate) struct OnDisk<'a>(pub &'a Path);
 
 impl Texts for OnDisk<'_> {
     fn text(&self, path: &RepoPath) -> Result<Option<String>, UnreadText> {
-        let path = path.under(self.0);
-        // Reading a named pipe would block forever.
-        if std::fs::metadata(&path).is_ok_and(|metadata| !metadata.is_file()) {
-            return Err(Reason::from("it is not a regular file").into());
+        // Opening a named pipe would block forever.
+        let file = match open_linked(&path.under(self.0)) {
+            Ok(Some(file)) => file,
+            Ok(None) => return Err(Reason::from("it is not a regular file").into()),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(error.into()),
+        };
+        let mut bytes = Vec::new();
+        file.take(MAX_BYTES + 1).read_to_end(&mut bytes)?;
+        if bytes.len() as u64 > MAX_BYTES {
+            return Err(too_large());
         }
-        match std::fs::read(&path) {
-            Ok(bytes) => utf8(bytes),
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(error.into()),
-        }
+        utf8(bytes)
     }
 
     fn names(&self, directory: &RepoPath) -> Result<Vec<String>, UnreadText> {
@@ -220,12 +226,12 @@ pub(crate) struct InSource<'a>(pub &'a dyn Source);
 
 impl Texts for InSource<'_> {
     fn text(&self, path: &RepoPath) -> Result<Option<String>, UnreadText> {
-        match self.0.read(path, u64::MAX - 1) {
+        match self.0.read(path, MAX_BYTES) {
             Ok(Content::Bytes(bytes)) => utf8(bytes),
             Ok(Content::Missing) => Ok(None),
             Ok(Content::Unreadable(why)) => Err(Reason::from(why).into()),
             Ok(Content::Absent) => Err(Reason::from("the content of the file is not in this clone").into()),
-            Ok(Content::TooLarge(size)) => Err(Reason::from(format!("it has {size} bytes")).into()),
+            Ok(Content::TooLarge(_)) => Err(too_large()),
             Err(error) => Err(error.into()),
         }
     }
@@ -238,6 +244,10 @@ impl Texts for InSource<'_> {
         let children = self.0.children(directory)?.unwrap_or_default();
         Ok(children.into_iter().filter(|child| !child.is_directory).map(|child| child.name).collect())
     }
+}
+
+fn too_large() -> UnreadText {
+    Reason::from(format!("it is larger than {} MiB", MAX_BYTES >> 20)).into()
 }
 
 fn utf8(bytes: Vec<u8>) -> Result<Option<String>, UnreadText> {

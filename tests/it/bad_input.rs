@@ -55,6 +55,38 @@ fn a_pipe_in_the_place_of_a_file_holds_nobody_up() {
     }
 }
 
+/// Sparse files: none of them is read as a whole.
+#[test]
+fn settings_and_logs_have_a_maximum_size() {
+    let world = World::ready();
+    world.orch(&["new", "t1"]).succeeds();
+    let stretch = |name: &str, size: u64| {
+        let file = std::fs::File::options().create(true).append(true).open(world.path(name));
+        file.and_then(|file| file.set_len(size)).expect("a sparse file");
+    };
+    for name in ["system/workflows/own.md", "system/schemas/plan.schema.json", "system/agents/planner.md"] {
+        std::fs::create_dir_all(world.path(name).parent().expect("a parent")).expect("a directory");
+        stretch(name, (4 << 20) + 1);
+        world.orch(&["suggest", "t1"]).reports("it is larger than 4 MiB").reports(name);
+        std::fs::remove_file(world.path(name)).expect("there");
+    }
+    stretch("tasks/t1/transcript.jsonl", 300 << 20);
+    world.orch(&["suggest", "t1"]).says("transcript.jsonl");
+    world.orch(&["next", "t1"]).ends(1).reports("cannot read");
+    world.git(&["checkout", "-q", "--", "tasks"]);
+    stretch("orch.toml", (4 << 20) + 1);
+    world.orch(&["suggest", "t1"]).ends(2).reports("larger than 4 MiB");
+}
+
+/// 8 MiB of small values would take gigabytes.
+#[test]
+fn a_file_with_too_many_values_is_not_valid() {
+    let world = World::ready();
+    world.orch(&["new", "t1"]).succeeds();
+    world.write("tasks/t1/planning/plan.json", format!("[{}{{}}]", "{},".repeat(300_000)));
+    world.orch(&["check", "t1"]).ends(1).says("too-large").says("MiB of memory").says("limit_bytes");
+}
+
 #[test]
 fn a_schema_that_asks_only_itself_is_refused_where_it_says_so() {
     let world = World::ready();

@@ -643,8 +643,8 @@ codes! {
         "The document has a syntax error, a duplicate key, or a number that is infinite or too large.",
         "Correct the document at the place that is named.";
     TooLarge = "too-large", Finding,
-        "A file is larger than the limit.",
-        "`limit_bytes` in orch.toml limits the size of artifacts.",
+        "A file is larger than the limit, or reading it would take more memory than the limit.",
+        "`limit_bytes` in orch.toml limits the size of artifacts. The values of one artifact may take 32 bytes of memory for each of these bytes, and at least 256 MiB.",
         "Make the file smaller, or raise the limit.";
     TranscriptCut = "transcript-cut", NotNow,
         "The transcript lacks lines that HEAD contains.",
@@ -652,7 +652,7 @@ codes! {
         "Restore it: `git restore FILE`.";
     TranscriptUnreadable = "transcript-unreadable", NotNow,
         "The transcript exists but cannot be read.",
-        "Its permissions forbid it, or it is not a regular file.",
+        "Its permissions forbid it, it is not a regular file, or it has more than 256 MiB.",
         "Run `orch check TASK`, which says what is wrong with it.";
     Unfinished = "unfinished", Finding,
         "A commit was made, but the files or the index could not be brought up to date.",

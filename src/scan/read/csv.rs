@@ -2,8 +2,8 @@
 
 use super::ReadResult;
 use crate::base::{Code, Diagnostic, Place, RepoPath};
-use csv::{ByteRecord, Position, Reader, ReaderBuilder};
-use serde_json::{Map, Value};
+use csv::{Position, Reader, ReaderBuilder};
+use serde_json::Value;
 use std::collections::HashSet;
 
 /// How many bytes the names of the columns may take, once per row.
@@ -19,30 +19,34 @@ pub(super) fn read(path: &RepoPath, text: &str) -> ReadResult {
     if let Some(offset) = unclosed_quote(text) {
         return refuse(offset, "this quote is never closed".to_owned());
     }
-    let mut records = Vec::new();
-    for record in reader(text).into_byte_records() {
-        match record {
-            Ok(record) => records.push(record),
+    let (mut names, mut named, mut rows): (Vec<String>, _, _) = (Vec::new(), 0_usize, Vec::new());
+    for (index, record) in reader(text).into_byte_records().enumerate() {
+        let record = match record {
+            Ok(record) => record,
             Err(error) => {
                 return refuse(error.position().map_or(0, |at| start(text, at)), told(&error));
             }
+        };
+        if index == 0 {
+            names = record.iter().map(text_of).collect();
+            let mut known = HashSet::new();
+            if let Some(twice) = names.iter().find(|name| !known.insert(name.as_str())) {
+                return refuse(0, format!("two columns are named `{twice}`"));
+            }
+            continue;
         }
+        // Each row names its columns, so that long names and many rows take much more than the file.
+        named += names.iter().map(|name| name.len() + 1).sum::<usize>();
+        if named > MAX_NAMED {
+            return refuse(
+                0,
+                format!("the names of the columns, once per row, exceed {} MiB", MAX_NAMED >> 20),
+            );
+        }
+        let fields = record.iter().map(|field| Value::from(text_of(field)));
+        rows.push(Value::Object(names.iter().cloned().zip(fields).collect()));
     }
-    let mut records = records.into_iter();
-    let names: Vec<String> = records.next().iter().flatten().map(text_of).collect();
-    let mut known = HashSet::new();
-    if let Some(twice) = names.iter().find(|name| !known.insert(name.as_str())) {
-        return refuse(0, format!("two columns are named `{twice}`"));
-    }
-    // Each row names its columns, so that long names and many rows take much more than the file.
-    let named: usize = names.iter().map(|name| name.len() + 1).sum();
-    if named.saturating_mul(records.len()) > MAX_NAMED {
-        return refuse(0, format!("the names of the columns, once per row, exceed {} MiB", MAX_NAMED >> 20));
-    }
-    let row = |record: ByteRecord| -> Map<String, Value> {
-        names.iter().cloned().zip(record.iter().map(|field| Value::from(text_of(field)))).collect()
-    };
-    ReadResult::of(records.map(row).map(Value::Object).collect())
+    ReadResult::of(Value::Array(rows))
 }
 
 /// Returns the offset of a quote that opens a field and is not closed before the end. The reader takes such a field

@@ -4,11 +4,13 @@ mod csv;
 mod json;
 mod junit;
 mod markdown;
+mod memory;
 mod patch;
 mod toml;
 mod yaml;
 
 pub use json::parse_json;
+pub(crate) use memory::{memory_limit, memory_of};
 
 use crate::base::{Code, Diagnostic, Place, RepoPath};
 use crate::workflow::Format;

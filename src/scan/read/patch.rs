@@ -3,6 +3,7 @@
 use super::ReadResult;
 use crate::base::{Code, Diagnostic, Place, RepoPath};
 use serde_json::json;
+use std::collections::HashSet;
 
 /// Reads a diff as git or `diff -u` writes it (see git-diff(1), "Generating patch text").
 pub(super) fn read(path: &RepoPath, text: &str) -> ReadResult {
@@ -39,6 +40,8 @@ struct PatchReader<'t> {
     lines: Vec<&'t str>,
     at: usize,
     files: Vec<String>,
+    /// The same files, to look one up.
+    named: HashSet<String>,
     added: usize,
     removed: usize,
     hunks: usize,
@@ -192,7 +195,7 @@ impl PatchReader<'_> {
     }
 
     fn add(&mut self, name: String) {
-        if !self.files.contains(&name) {
+        if self.named.insert(name.clone()) {
             self.files.push(name);
         }
     }

@@ -1,13 +1,15 @@
 //! Evaluates a guard: each part separately, with the values that it read.
 
 use super::functions::{ENVIRONMENT, MATCHES};
-use super::value::{in_order, to_cel, to_json};
-use super::walk::{IN_ORDER, spelled};
+use super::given::Given;
+use super::meter::Meter;
+use super::value::{glimpse, to_json};
+use super::walk::{CHARGED, IN_ORDER, spelled};
 use super::{Guard, ParsedPart};
 use crate::base::Reason;
 use cel::extractors::This;
 use cel::{Context, ExecutionError};
-use serde_json::{Map, Value};
+use serde_json::Value;
 use std::borrow::Cow;
 use std::sync::Arc;
 
@@ -54,21 +56,18 @@ pub struct HeldPart {
     pub text: String,
     /// Whether the part holds, or why it cannot be evaluated.
     pub result: Result<bool, Reason>,
-    /// The paths that it read, with their values; `None` if missing.
+    /// The paths that it read, with their values; `None` if missing. Of a large value only the beginning.
     pub saw: Vec<(String, Option<Value>)>,
 }
 
 /// The paths that a part read, with their values.
 type Sights = Vec<(String, Option<Value>)>;
 
-/// The largest number of element visits that nested macros may cause.
-const MAX_VISITS: usize = 4_000_000;
-
 impl Guard {
     /// Evaluates the guard with all its parts. As in CEL, a false part outweighs a part that fails.
     #[must_use]
     pub fn holds(&self, scope: &dyn Scope) -> GuardOutcome {
-        let parts: Vec<HeldPart> = self.0.parts.iter().map(|part| self.hold(part, scope)).collect();
+        let parts: Vec<HeldPart> = self.0.parts.iter().map(|part| Self::hold(part, scope)).collect();
         let mut result = Ok(true);
         for part in &parts {
             match &part.result {
@@ -87,13 +86,13 @@ impl Guard {
     /// Evaluates the expression. Returns the reason if it has no value.
     pub fn value(&self, scope: &dyn Scope) -> Result<Value, Reason> {
         if let [only] = self.0.parts.as_slice() {
-            return self.run(only, scope).0;
+            return Self::run(only, scope).0;
         }
         self.holds(scope).result.map(Value::Bool)
     }
 
-    fn hold(&self, part: &ParsedPart, scope: &dyn Scope) -> HeldPart {
-        let (value, saw) = self.run(part, scope);
+    fn hold(part: &ParsedPart, scope: &dyn Scope) -> HeldPart {
+        let (value, saw) = Self::run(part, scope);
         let result = match value {
             Ok(Value::Bool(value)) => Ok(value),
             Ok(other) => Err(format!("the guard yields {}, not true or false", kind_of(&other)).into()),
@@ -102,54 +101,56 @@ impl Guard {
         HeldPart { text: part.text.clone(), result, saw }
     }
 
-    fn run(&self, part: &ParsedPart, scope: &dyn Scope) -> (Result<Value, Reason>, Sights) {
-        plainly(part, scope).unwrap_or_else(|| self.run_in_full(part, scope))
+    fn run(part: &ParsedPart, scope: &dyn Scope) -> (Result<Value, Reason>, Sights) {
+        plainly(part, scope).unwrap_or_else(|| part.run(scope, &Meter::default()))
     }
+}
 
-    fn run_in_full(&self, part: &ParsedPart, scope: &dyn Scope) -> (Result<Value, Reason>, Sights) {
-        let mut roots = Map::new();
+impl ParsedPart {
+    fn run(&self, scope: &dyn Scope, meter: &Meter) -> (Result<Value, Reason>, Sights) {
+        let mut given = Given::default();
         let mut failure = None;
-        let mut saw = Vec::new();
-        let mut largest = 0;
-        for chain in &part.chains {
-            let found = scope.look_up(chain);
-            let shown = match &found {
-                Lookup::Found(value) => Some(value.as_ref().clone()),
-                _ => None,
-            };
-            largest = largest.max(shown.as_ref().map_or(0, most_elements));
-            saw.push((spelled(chain), shown));
+        let found: Vec<Lookup<'_>> = self.chains.iter().map(|chain| scope.look_up(chain)).collect();
+        let mut saw = Vec::with_capacity(found.len());
+        for (chain, found) in self.chains.iter().zip(&found) {
+            let mut shown = None;
             match found {
-                Lookup::Found(value) => graft(&mut roots, chain, Some(value.into_owned())),
-                Lookup::Missing { depth } => {
-                    graft(&mut roots, &chain[..depth], Some(Value::Object(Map::new())))
+                Lookup::Found(value) => {
+                    shown = Some(glimpse(value));
+                    given.set(chain, value);
                 }
-                Lookup::Ends { depth, value } => graft(&mut roots, &chain[..depth], Some(value.into_owned())),
+                Lookup::Missing { depth } => given.set_empty(&chain[..*depth]),
+                Lookup::Ends { depth, value } => given.set(&chain[..*depth], value),
                 Lookup::Failed(message) => {
-                    failure = failure.or(Some(format!("{}: {message}", spelled(chain))))
+                    failure = failure.or(Some(format!("{}: {message}", spelled(chain))));
                 }
             }
-        }
-        if self.0.nested_macros && largest.saturating_mul(largest) > MAX_VISITS {
-            return (Err(format!("nested macros over {largest} elements would take too long").into()), saw);
+            saw.push((spelled(chain), shown));
         }
         let mut context = Context::with_env(Arc::clone(&ENVIRONMENT));
-        if part.has_macros && context.add_function(IN_ORDER, in_order).is_err() {
+        if self.has_macros && add_metering(&mut context, meter).is_err() {
             return (Err("macros are not available".into()), saw);
         }
-        if !part.patterns.is_empty() && add_patterns(&mut context, part).is_err() {
+        if !self.patterns.is_empty() && add_patterns(&mut context, self).is_err() {
             return (Err("`matches` is not available".into()), saw);
         }
-        for (name, value) in &roots {
-            context.add_variable_from_value(name.as_str(), to_cel(value));
+        for (name, value) in given.into_values() {
+            context.add_variable_as_val(name, value);
         }
-        let result = match cel::Value::resolve(&part.expression, &context) {
+        let result = match cel::Value::resolve(&self.expression, &context) {
+            _ if meter.is_exceeded() => Err(Meter::exceeded()),
             Ok(value) => to_json(&value)
                 .ok_or_else(|| "the expression yields a value that JSON cannot represent".to_owned()),
             Err(error) => Err(failure.unwrap_or_else(|| plain(&error.to_string()))),
         };
         (result.map_err(Reason::from), saw)
     }
+}
+
+/// Defines what wraps the ranges of macros, and the operands in their bodies.
+fn add_metering(context: &mut Context<'_, '_>, meter: &Meter) -> Result<(), cel::DeclarationError> {
+    context.add_function(IN_ORDER, meter.clone().iterate())?;
+    context.add_function(CHARGED, meter.clone().charge())
 }
 
 /// Defines `matches` by the patterns of a part, which were compiled when it was parsed.
@@ -187,38 +188,6 @@ pub fn follow<'a>(root: &'a Value, path: &[String], start: usize) -> Lookup<'a> 
     Lookup::Found(Cow::Borrowed(value))
 }
 
-/// Sets the value at `path` in a tree of objects; an existing larger value stays.
-fn graft(roots: &mut Map<String, Value>, path: &[String], value: Option<Value>) {
-    let Some((last, above)) = path.split_last() else { return };
-    let mut members = roots;
-    for segment in above {
-        let next = members.entry(segment.clone()).or_insert_with(|| Value::Object(Map::new()));
-        let Value::Object(inner) = next else { return };
-        members = inner;
-    }
-    let Some(value) = value else { return };
-    match (members.get_mut(last), value) {
-        (Some(Value::Object(present)), Value::Object(new)) => {
-            for (key, value) in new {
-                present.entry(key).or_insert(value);
-            }
-        }
-        (_, value) => {
-            members.insert(last.clone(), value);
-        }
-    }
-}
-
-fn most_elements(value: &Value) -> usize {
-    match value {
-        Value::Array(items) => items.len().max(items.iter().map(most_elements).max().unwrap_or_default()),
-        Value::Object(members) => {
-            members.len().max(members.values().map(most_elements).max().unwrap_or_default())
-        }
-        _ => 0,
-    }
-}
-
 fn kind_of(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",
@@ -248,7 +217,7 @@ fn plain(message: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
+    use serde_json::{Map, json};
 
     struct JsonOf(Value);
 
@@ -360,11 +329,60 @@ mod tests {
         assert_eq!(held.parts[2].saw, [("a.gone".to_owned(), None)]);
     }
 
+    /// Each of these would take minutes or gigabytes. The same over few data has its value.
     #[test]
-    fn nested_macros_over_much_data_are_refused() {
-        let list: Vec<u32> = (0..5000).collect();
-        let result = holds("a.all(x, a.exists(y, x == y))", json!({"a": list}));
-        assert!(result.expect_err("too much").as_str().contains("too long"));
+    fn what_takes_too_many_steps_is_refused() {
+        let scope = |many: usize| {
+            let texts: Vec<String> = (0..many).map(|n| format!("{n:01000}")).collect();
+            let numbers: Vec<usize> = (0..many).collect();
+            let lists = vec![&numbers; many.min(600)];
+            json!({"a": {"n": numbers, "m": numbers, "texts": texts, "text": texts.join(","), "lists": lists}})
+        };
+        let run = |text: &str, many: usize| {
+            let guard = Guard::parse(text).expect(text);
+            guard.0.parts[0].run(&JsonOf(scope(many)), &Meter::of(1 << 16)).0
+        };
+        for text in [
+            "a.n.all(x, a.m.exists(y, x == y))",
+            "a.n.all(x, x in a.m)",
+            "a.n.all(x, a.m == a.n)",
+            "a.lists.all(x, x == a.n)",
+            "a.lists.all(x, a.lists.all(y, x == y))",
+            "a.texts.all(x, a.text.contains(x))",
+            "a.texts.all(x, (a.text + x).size() > 0)",
+            "a.texts.all(x, a.text.matches('0$|9$'))",
+            "a.texts.all(x, a.text.split(',').size() > 0)",
+            "a.n.map(x, a.n.map(y, a.lists)).size() > 0",
+            "a.n.map(x, a.n.map(y, a.n)) != [[[1]]]",
+            "a.n.all(x, a.m.all(y, a.m.max() > y) || true)",
+            "a.n.all(x, a.m.sum() > x) || true",
+        ] {
+            assert!(run(text, 10).is_ok(), "{text}: {:?}", run(text, 10));
+            let refused = run(text, 500).expect_err(text);
+            assert!(refused.as_str().contains("too long"), "{text}: {refused:?}");
+        }
+    }
+
+    /// A value can hold another one as often as its expression names it.
+    #[test]
+    fn a_value_does_not_grow_without_limit() {
+        let numbers: Vec<usize> = (0..200).collect();
+        let guard = Guard::parse("a.map(x, a)").expect("parses");
+        let (value, _) = guard.0.parts[0].run(&JsonOf(json!({ "a": numbers })), &Meter::of(40_000));
+        assert!(value.expect_err("too much").as_str().contains("too long"));
+    }
+
+    #[test]
+    fn parts_show_the_beginning_of_what_they_saw() {
+        let guard = Guard::parse("a.list.size() == 3000 && a.text.size() == 9000").expect("parses");
+        let list: Vec<Value> = (0..3000).map(|n| json!({ "n": n })).collect();
+        let held = guard.holds(&JsonOf(json!({"a": {"list": list, "text": "x".repeat(9000)}})));
+        assert_eq!(held.result, Ok(true));
+        let saw = |part: usize| held.parts[part].saw[0].1.clone().expect("there");
+        let (list, text) = (saw(0), saw(1));
+        let last = list.as_array().and_then(|items| items.last()).and_then(Value::as_str);
+        assert!(last.is_some_and(|last| last.ends_with(" more")) && list[2] == json!({"n": 2}), "{list}");
+        assert!(text.as_str().is_some_and(|text| text.ends_with("… 7000 more")), "{text}");
     }
 
     #[test]

@@ -2,12 +2,14 @@
 //!
 //! This is the only room that uses the CEL crate. A guard is parsed once, when its workflow is compiled, and
 //! split at its outermost `&&`, so that an explanation can show which part is false. CEL itself has no
-//! budget, so everything that could run away is rejected before parsing: length, nesting, operators, and
-//! nested macros.
+//! meter: what is too long or nests too deeply is rejected before parsing, and macros are charged for the steps
+//! that they take.
 
 mod checker;
 mod evaluate;
 mod functions;
+mod given;
+mod meter;
 mod parse;
 mod strings;
 mod types;
@@ -34,7 +36,6 @@ struct GuardInner {
     text: String,
     parts: Vec<ParsedPart>,
     types: Types,
-    nested_macros: bool,
     span: Range<usize>,
 }
 
@@ -64,7 +65,6 @@ impl Guard {
             text: "true".to_owned(),
             parts: Vec::new(),
             types: Types::BOOL,
-            nested_macros: false,
             span: 0..0,
         }))
     }

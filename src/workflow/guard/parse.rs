@@ -39,7 +39,7 @@ impl GuardError {
 
 pub(super) fn parse(text: &str) -> Result<Guard, GuardError> {
     let splits = prescan(text)?;
-    let (mut parts, mut of_parts, mut deepest) = (Vec::new(), Vec::new(), 0);
+    let (mut parts, mut of_parts) = (Vec::new(), Vec::new());
     for (start, end) in splits {
         let source = &text[start..end];
         let lead = source.len() - source.trim_start().len();
@@ -50,14 +50,13 @@ pub(super) fn parse(text: &str) -> Result<Guard, GuardError> {
             let message = format!("macros nest deeper than {MAX_MACRO_DEPTH}");
             return Err(GuardError::new(Code::GuardLimit, start + lead, message));
         }
-        deepest = deepest.max(depth);
         let start = start + lead;
         walk::name_functions(&mut expression);
         let (types, patterns) = checker::check(source.trim(), &expression)
             .map_err(|error| GuardError { offset: start + error.offset, ..error })?;
         of_parts.push(types);
         let (chains, has_macros) = (walk::chains(&expression), depth > 0);
-        walk::put_in_order(&mut expression);
+        walk::meter(&mut expression);
         let text = source.trim().to_owned();
         let denies = denies(&text, &chains);
         parts.push(ParsedPart { text, start, chains, has_macros, denies, patterns, expression });
@@ -67,8 +66,7 @@ pub(super) fn parse(text: &str) -> Result<Guard, GuardError> {
         [only] => *only,
         several => several.iter().copied().find(|types| !types.meets(Types::BOOL)).unwrap_or(Types::BOOL),
     };
-    let nested_macros = deepest > 1;
-    Ok(Guard(Arc::new(GuardInner { text: text.to_owned(), parts, types, nested_macros, span: 0..0 })))
+    Ok(Guard(Arc::new(GuardInner { text: text.to_owned(), parts, types, span: 0..0 })))
 }
 
 /// Whether a text negates the only path that it reads; `None` unless the text is just that path or its

@@ -3,45 +3,37 @@
 //! Integers become CEL `int`, never `uint`, so that `state.seq + 1` works.
 
 use cel::Value as Cel;
-use cel::objects::{Key, Map as CelMap};
+use cel::common::types::{
+    CelBool, CelDouble, CelInt, CelList, CelMap, CelMapKey, CelNull, CelString, CelUInt,
+};
+use cel::common::value::Val;
+use cel::objects::Key;
 use serde_json::{Map, Number, Value};
 use std::collections::HashMap;
-use std::sync::Arc;
 
-pub(super) fn to_cel(value: &Value) -> Cel {
+/// The value for the evaluator; its texts stay where they are.
+pub(super) fn to_val(value: &Value) -> Box<dyn Val + '_> {
     match value {
-        Value::Null => Cel::Null,
-        Value::Bool(value) => Cel::Bool(*value),
+        Value::Null => Box::new(CelNull),
+        Value::Bool(value) => Box::new(CelBool::from(*value)),
         Value::Number(number) => match (number.as_i64(), number.as_u64()) {
-            (Some(integer), _) => Cel::Int(integer),
-            (None, Some(large)) => Cel::UInt(large),
-            (None, None) => Cel::Float(number.as_f64().unwrap_or(f64::NAN)),
+            (Some(integer), _) => Box::new(CelInt::from(integer)),
+            (None, Some(large)) => Box::new(CelUInt::from(large)),
+            (None, None) => Box::new(CelDouble::from(number.as_f64().unwrap_or(f64::NAN))),
         },
-        Value::String(text) => Cel::String(Arc::new(text.clone())),
-        Value::Array(items) => Cel::List(Arc::new(items.iter().map(to_cel).collect())),
+        Value::String(text) => Box::new(CelString::from(text.as_str())),
+        Value::Array(items) => Box::new(CelList::from(items.iter().map(to_val).collect::<Vec<_>>())),
         Value::Object(members) => {
-            let members: HashMap<Key, Cel> =
-                members.iter().map(|(key, value)| (Key::from(key.as_str()), to_cel(value))).collect();
-            Cel::Map(CelMap { map: Arc::new(members) })
+            map(members.iter().map(|(key, value)| (CelMapKey::from(key.as_str()), to_val(value))))
         }
     }
 }
 
-/// What a macro iterates over: the sorted keys of a map, any other value as it is.
-pub(super) fn in_order(value: Cel) -> Cel {
-    let Cel::Map(map) = &value else { return value };
-    let mut keys: Vec<&Key> = map.map.keys().collect();
-    keys.sort();
-    Cel::List(Arc::new(keys.into_iter().map(key_value).collect()))
-}
-
-fn key_value(key: &Key) -> Cel {
-    match key {
-        Key::String(text) => Cel::String(Arc::clone(text)),
-        Key::Int(number) => Cel::Int(*number),
-        Key::Uint(number) => Cel::UInt(*number),
-        Key::Bool(value) => Cel::Bool(*value),
-    }
+/// A map for the evaluator.
+pub(super) fn map<'v>(
+    members: impl Iterator<Item = (CelMapKey<'v>, Box<dyn Val + 'v>)>,
+) -> Box<dyn Val + 'v> {
+    Box::new(CelMap::from(members.collect::<HashMap<_, _>>()))
 }
 
 /// The JSON value of a CEL value; `None` for what JSON cannot represent (functions, bytes, NaN).
@@ -69,5 +61,50 @@ pub(super) fn to_json(value: &Cel) -> Option<Value> {
             Some(Value::Object(Map::from_iter(members)))
         }
         _ => None,
+    }
+}
+
+/// The most values that a glimpse shows.
+const MAX_SHOWN: usize = 500;
+/// The most bytes of a text that a glimpse shows.
+const MAX_SHOWN_TEXT: usize = 2_000;
+
+/// The value as an explanation shows it. What is left out of a large value is counted where it ends.
+pub(super) fn glimpse(value: &Value) -> Value {
+    shown(value, &mut { MAX_SHOWN })
+}
+
+/// At most `left` values of a value, and what that leaves of `left`.
+fn shown(value: &Value, left: &mut usize) -> Value {
+    *left = left.saturating_sub(1);
+    let more = |count: usize| format!("… {count} more");
+    match value {
+        Value::String(text) if text.len() > MAX_SHOWN_TEXT => {
+            let end = text.floor_char_boundary(MAX_SHOWN_TEXT);
+            Value::from(format!("{}{}", &text[..end], more(text.len() - end)))
+        }
+        Value::Array(items) => {
+            let mut some = Vec::new();
+            for item in items {
+                if *left == 0 {
+                    some.push(Value::from(more(items.len() - some.len())));
+                    break;
+                }
+                some.push(shown(item, left));
+            }
+            Value::Array(some)
+        }
+        Value::Object(members) => {
+            let mut some = Map::new();
+            for (key, member) in members {
+                if *left == 0 {
+                    some.insert("…".to_owned(), Value::from(more(members.len() - some.len())));
+                    break;
+                }
+                some.insert(key.clone(), shown(member, left));
+            }
+            Value::Object(some)
+        }
+        other => other.clone(),
     }
 }

@@ -11,18 +11,75 @@ pub(super) fn chains(expression: &IdedExpr) -> Vec<Vec<String>> {
     found
 }
 
-/// The function that wraps the range of every macro. Its name is not valid CEL, so no guard can call it.
+/// The function that wraps the range of every macro: it iterates over maps in the order of their keys, and charges for
+/// what it iterates over. Its name is not valid CEL, so no guard can call it.
 pub(super) const IN_ORDER: &str = "@in_order";
+/// The function that wraps what an operator in the body of a macro goes through as a whole, and charges for it.
+pub(super) const CHARGED: &str = "@charged";
 
-/// Makes macros iterate over maps in key order; the evaluator's own order is unspecified.
-pub(super) fn put_in_order(expression: &mut IdedExpr) {
+/// Makes macros iterate over maps in key order, since the evaluator's own order is unspecified, and makes them
+/// charge for the steps that they take.
+pub(super) fn meter(expression: &mut IdedExpr) {
+    meter_at(expression, false);
+}
+
+fn meter_at(expression: &mut IdedExpr, in_body: bool) {
     if let Expr::Comprehension(inner) = &mut expression.expr {
-        let range = std::mem::take(&mut inner.iter_range);
-        let id = range.id;
-        let call = CallExpr { func_name: IN_ORDER.to_owned(), target: None, args: vec![range] };
-        inner.iter_range = IdedExpr { id, expr: Expr::Call(call) };
+        meter_at(&mut inner.iter_range, in_body);
+        wrap(&mut inner.iter_range, IN_ORDER);
+        meter_at(&mut inner.loop_step, true);
+        return;
     }
-    children_mut(expression).into_iter().for_each(put_in_order);
+    if in_body {
+        gone_through(expression).into_iter().for_each(|operand| wrap(operand, CHARGED));
+    }
+    children_mut(expression).into_iter().for_each(|child| meter_at(child, in_body));
+}
+
+fn wrap(expression: &mut IdedExpr, function: &str) {
+    let inner = std::mem::take(expression);
+    let id = inner.id;
+    let call = CallExpr { func_name: function.to_owned(), target: None, args: vec![inner] };
+    *expression = IdedExpr { id, expr: Expr::Call(call) };
+}
+
+/// What an expression goes through, or copies, as a whole, unless a literal limits how far it goes.
+fn gone_through(expression: &mut IdedExpr) -> Vec<&mut IdedExpr> {
+    let is_long = |operand: &&mut IdedExpr| !matches!(operand.expr, Expr::Literal(_));
+    if matches!(expression.expr, Expr::List(_) | Expr::Map(_)) {
+        return children_mut(expression).into_iter().filter(is_long).collect();
+    }
+    let Expr::Call(call) = &mut expression.expr else { return Vec::new() };
+    match (call.func_name.as_str(), call.args.as_mut_slice()) {
+        (
+            operators::EQUALS
+            | operators::NOT_EQUALS
+            | operators::LESS
+            | operators::LESS_EQUALS
+            | operators::GREATER
+            | operators::GREATER_EQUALS,
+            [left, right],
+        ) => {
+            if is_long(&right) {
+                vec![left].into_iter().filter(is_long).collect()
+            } else {
+                Vec::new()
+            }
+        }
+        (operators::IN, [_, list]) => vec![list],
+        // What a macro appends to its result, it has made itself.
+        (operators::ADD, [IdedExpr { expr: Expr::Ident(name), .. }, _]) if name.starts_with('@') => {
+            Vec::new()
+        }
+        (operators::ADD, [left, right]) => vec![left, right].into_iter().filter(is_long).collect(),
+        ("startsWith" | "endsWith", [part]) => vec![part].into_iter().filter(is_long).collect(),
+        (
+            "contains" | "matches" | "split" | "sum" | "min" | "max" | "string" | "bytes" | "math.@max"
+            | "math.@min",
+            args,
+        ) => call.target.as_deref_mut().or_else(|| args.first_mut()).into_iter().collect(),
+        _ => Vec::new(),
+    }
 }
 
 /// Turns `math.abs(x)` into a call of the function `math.abs`. To the parser it is the method `abs` of a value
@@ -90,6 +147,7 @@ pub(super) fn chain(expression: &IdedExpr) -> Option<Vec<String>> {
             segments.push(key.inner().to_owned());
             Some(segments)
         }
+        Expr::Call(call) if call.func_name == CHARGED => chain(call.args.first()?),
         Expr::Ident(name) => Some(vec![name.clone()]),
         Expr::Select(select) => {
             let mut segments = chain(&select.operand)?;

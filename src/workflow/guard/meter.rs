@@ -1,0 +1,117 @@
+//! How long a guard may take. CEL sets no limit, and the data of a task can be large.
+
+use cel::common::types::{CelList, CelMap, CelMapKey, CelString};
+use cel::common::value::{CowVal, Val};
+use cel::{ExecutionError, FunctionContext};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// A function of the evaluator that may return its operand without copying it.
+pub(super) type Function = Box<
+    dyn for<'b, 'v> Fn(&mut FunctionContext<'b, 'v>) -> Result<CowVal<'b, 'v>, ExecutionError> + Send + Sync,
+>;
+
+/// The steps that an expression may take: a few seconds.
+const MAX_STEPS: u64 = 1 << 26;
+/// The steps of evaluating the body of a macro once. Copying a value, or comparing it, is one step.
+const VISIT: u64 = 16;
+/// So many bytes of text are one step.
+const TEXT: usize = 64;
+
+/// The steps that the evaluation of one expression has taken.
+///
+/// The time of an expression without macros grows with its data and its length only, so just macros are charged:
+/// what they iterate over, and in their bodies the operands of what takes time that grows with the operands.
+#[derive(Debug, Clone)]
+pub(super) struct Meter {
+    taken: Arc<AtomicU64>,
+    limit: u64,
+}
+
+impl Default for Meter {
+    fn default() -> Self {
+        Self::of(MAX_STEPS)
+    }
+}
+
+impl Meter {
+    /// Allows so many steps.
+    pub(super) fn of(limit: u64) -> Self {
+        Self { taken: Arc::default(), limit }
+    }
+
+    /// The function that charges a macro for what it will iterate over, and puts the keys of a map in order. It
+    /// returns an error if that exceeds the meter.
+    pub(super) fn iterate(self) -> Function {
+        Box::new(move |call| {
+            let range = self.operand(call)?;
+            let keys = range.downcast_ref::<CelMap<'_>>().map(keys_in_order);
+            let range = keys.map_or(range, CowVal::Owned);
+            let visits = range.as_sizer().and_then(|sizer| u64::try_from(*sizer.size().inner()).ok());
+            self.spend(VISIT.saturating_mul(visits.unwrap_or_default()))?;
+            self.weigh(range.as_ref())?;
+            Ok(range)
+        })
+    }
+
+    /// The function that charges for a value that an operator goes through as a whole. It returns an error if that
+    /// exceeds the meter.
+    pub(super) fn charge(self) -> Function {
+        Box::new(move |call| {
+            let operand = self.operand(call)?;
+            self.weigh(operand.as_ref())?;
+            Ok(operand)
+        })
+    }
+
+    /// The only operand of a call. What is exceeded stays exceeded.
+    fn operand<'b, 'v>(&self, call: &mut FunctionContext<'b, 'v>) -> Result<CowVal<'b, 'v>, ExecutionError> {
+        self.spend(0)?;
+        call.args.pop().ok_or_else(|| ExecutionError::InternalError(Self::exceeded()))
+    }
+
+    /// Whether the expression has taken more steps than it may. An `||` may hide the error.
+    pub(super) fn is_exceeded(&self) -> bool {
+        self.taken.load(Ordering::Relaxed) > self.limit
+    }
+
+    /// What to say then.
+    pub(super) fn exceeded() -> String {
+        "its macros over so much data would take too long".to_owned()
+    }
+
+    /// Stops at the first value that exceeds the meter.
+    fn weigh(&self, value: &dyn Val) -> Result<(), ExecutionError> {
+        self.spend(1)?;
+        if let Some(text) = value.downcast_ref::<CelString<'_>>() {
+            self.spend(steps(text.inner().len() / TEXT))
+        } else if let Some(list) = value.downcast_ref::<CelList<'_>>() {
+            list.inner().iter().try_for_each(|item| self.weigh(item.as_ref()))
+        } else if let Some(map) = value.downcast_ref::<CelMap<'_>>() {
+            self.spend(steps(map.inner().len()))?;
+            map.inner().values().try_for_each(|item| self.weigh(item.as_ref()))
+        } else {
+            Ok(())
+        }
+    }
+
+    fn spend(&self, steps: u64) -> Result<(), ExecutionError> {
+        let before = self.taken.load(Ordering::Relaxed);
+        self.taken.store(before.saturating_add(steps), Ordering::Relaxed);
+        if self.is_exceeded() {
+            return Err(ExecutionError::InternalError(Self::exceeded()));
+        }
+        Ok(())
+    }
+}
+
+fn steps(count: usize) -> u64 {
+    u64::try_from(count).unwrap_or(u64::MAX)
+}
+
+/// The keys of a map, in order: the evaluator's own order is unspecified.
+fn keys_in_order<'v>(map: &CelMap<'v>) -> Box<dyn Val + 'v> {
+    let mut keys: Vec<&CelMapKey<'v>> = map.inner().keys().collect();
+    keys.sort();
+    Box::new(CelList::from(keys.into_iter().map(|key| key.inner().clone_as_boxed()).collect::<Vec<_>>()))
+}
