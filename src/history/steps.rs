@@ -2,6 +2,7 @@
 //! files of the commit.
 
 use super::new_steps::{NewStep, NewSteps};
+use super::record::TaskRecord;
 use crate::base::{ArtifactName, Digest, PhaseId};
 use crate::decide::{
     Approval, Disproof, HistoryEntry, Kind, Proof, ProvenStep, Replayed, Stamp, Standing, State, choose,
@@ -106,13 +107,9 @@ impl NewSteps<'_> {
             return false;
         }
         let stamp = Stamp::new(entry.at, entry.actor.clone());
-        (1..(1_usize << after.len()).saturating_sub(1)).any(|chosen| {
-            let side = |is_chosen: bool| -> Option<State> {
-                let heads = after.iter().enumerate();
-                let heads = heads.filter(|(at, _)| (chosen >> at & 1 == 1) == is_chosen).map(|(_, id)| *id);
-                pool.fold(Some(workflow), &heads.collect::<Vec<_>>()).ok()?
-            };
-            let sides = side(true).zip(side(false));
+        let is_made = |chosen: &[Digest], other: &[Digest]| {
+            let side = |heads: &[Digest]| pool.fold(Some(workflow), heads).ok()?;
+            let sides = side(chosen).zip(side(other));
             let made =
                 sides.and_then(|(one, other)| choose(workflow, &one, &other, &entry.reason, &stamp).ok());
             // The log determines the history of both sides.
@@ -120,7 +117,23 @@ impl NewSteps<'_> {
                 let (heads, history) = (step.state.heads.clone(), step.state.history.clone());
                 State { heads, history, ..made } == step.state
             })
-        })
+        };
+        let is_by_heads = (1..(1_usize << after.len()).saturating_sub(1)).any(|chosen| {
+            let side = |is_chosen: bool| -> Vec<Digest> {
+                let heads = after.iter().enumerate();
+                heads.filter(|(at, _)| (chosen >> at & 1 == 1) == is_chosen).map(|(_, id)| *id).collect()
+            };
+            is_made(&side(true), &side(false))
+        });
+        // In a rebase, a side may be the whole log of the parent, and the other may follow one of its heads.
+        is_by_heads
+            || self.befores.iter().any(|before| {
+                let log = TaskRecord::of(self.task, before.source).unwrap_or_default().read(pool, None);
+                let known = pool.ids(&log);
+                let rest: Vec<Digest> = after.iter().filter(|id| !known.contains(*id)).copied().collect();
+                let is_side = log.heads.len() > 1 && !rest.is_empty() && rest.len() < after.len();
+                is_side && (is_made(&log.heads, &rest) || is_made(&rest, &log.heads))
+            })
     }
 
     /// Derives a step from the files of the commit, or else from reconstructed files.

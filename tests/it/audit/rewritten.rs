@@ -57,6 +57,34 @@ fn an_import_in_one_commit_is_not_forged() {
 }
 
 #[test]
+fn a_side_that_a_person_chose_in_a_rebase_of_several_steps_is_not_forged() {
+    let world = started("done");
+    let reopen = |nth: &str| {
+        world.orch(&["reopen", "t", "--reason", nth]).succeeds();
+        let decision =
+            format!("{{\"verdict\": \"accepted\", \"reasons\": [\"{nth}\"], \"decider\": \"Ann\"}}\n");
+        world.write("tasks/t/accept/decision.json", decision);
+        world.orch(&["approve", "t"]).succeeds();
+    };
+    world.git(&["switch", "-q", "-c", "work"]);
+    reopen("on the branch");
+    world.git(&["switch", "-q", "main"]);
+    reopen("on main");
+    world.git(&["switch", "-q", "work"]);
+    world.git_ended(&["rebase", "-q", "main"]);
+    // The reopened task joins what main has; then both ends are disputed.
+    world.orch(&["resolve"]).succeeds();
+    world.git(&["add", "-A"]);
+    world.git_ended(&["-c", "core.editor=true", "rebase", "--continue"]);
+    world.git(&["checkout", "--theirs", "--", "tasks/t/accept/decision.json"]);
+    world.orch(&["resolve", "t", "--theirs", "--reason", "the branch is right"]).succeeds();
+    world.git(&["add", "-A"]);
+    world.git(&["-c", "core.editor=true", "rebase", "--continue"]);
+    let found = standings(&world);
+    assert!(!found.contains(&"forged".to_owned()), "{found:?}");
+}
+
+#[test]
 fn the_branch_of_a_squash_proves_its_steps() {
     let world = beside_others();
     world.git(&["merge", "-q", "--squash", "work"]);
