@@ -58,8 +58,10 @@ impl Writer<'_> {
             check_new_id(id, new.title)?;
         }
         let brief = new.brief.map(|text| Ok::<_, Error>((self.brief_path(&task)?, text))).transpose()?;
+        let mut renewed = None;
         if adopted {
             refuse_existing(&self.workspace.look(&task)?)?;
+            renewed = self.renew_log_ids(&task)?;
         }
         let file = if adopted { None } else { self.new_file(&task, new.title)? };
         let root = &self.workspace.root;
@@ -78,7 +80,7 @@ impl Writer<'_> {
         });
         match outcomes.and_then(first_applied) {
             Ok(mut applied) => {
-                applied.notes.extend(note.into_inner());
+                applied.notes.extend(renewed.into_iter().chain(note.into_inner()));
                 Ok(Created { task, adopted, applied })
             }
             Err(error) => {

@@ -10,6 +10,7 @@ mod create;
 mod merge_driver;
 mod new_id;
 mod new_place;
+mod older_log;
 mod orders;
 mod people;
 mod preflight;

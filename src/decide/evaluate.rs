@@ -91,8 +91,11 @@ pub fn other_format(facts: &Facts, format: ObjectFormat) -> Diagnostic {
         "the record names files by ids that are not {format}, the object format of this repository, so which \
          files are used up is unknown"
     );
-    let hint = "start a new task with its other files: orch new ID, then move everything there but state.json and \
-                transcript.jsonl";
+    let adopt = command(&["orch", "new", facts.task.as_str()]);
+    let hint = format!(
+        "if no commit has the record: {adopt}; otherwise start a new task with its other files: orch new ID, then \
+         move everything there but state.json and transcript.jsonl"
+    );
     let place = facts.place.directory().join("state.json");
     let place = place.map_or_else(|_| Place::default(), |path| Place::file(&path));
     Diagnostic::error(Code::OtherObjectFormat, message).at(place).hint(hint)

@@ -2,7 +2,7 @@
 
 use super::json_patch::{JsonPatchOp, diff};
 use super::state::history_entry;
-use crate::base::{Digest, WorkflowName};
+use crate::base::{Digest, ObjectFormat, WorkflowName};
 use crate::decide::{HistoryEntry, State, WorkflowRef, history_value, standing_document};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
@@ -82,8 +82,13 @@ impl LogEvent {
         let changes = diff(&old, &standing_document(state));
         let format = state.format();
         let mut event = Self { id: format.null(), after, entry, workflow, changes };
-        event.id = format.blob(event.body().as_bytes());
+        event.renew_id(format);
         Some(event)
+    }
+
+    /// Computes the id from the text.
+    pub(super) fn renew_id(&mut self, format: ObjectFormat) {
+        self.id = format.blob(self.body().as_bytes());
     }
 
     /// The line of the event, with its newline.

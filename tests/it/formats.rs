@@ -207,11 +207,10 @@ fn a_record_of_another_object_format_is_named_and_its_files_start_anew() {
     }
     const CODE: &str = "other-object-format";
     world.orch(&["suggest", "t"]).succeeds().says(CODE);
-    world.orch(&["new", "t"]).ends(2).reports("start a new task");
     world.commit("A task from elsewhere");
     world.orch(&["suggest", "t"]).succeeds().says(CODE);
     world.orch(&["check"]).ends(1).says(CODE);
-    world.orch(&["next", "t"]).ends(1).reports("not SHA-256");
+    world.orch(&["next", "t"]).ends(1).reports("not SHA-256").reports("start a new task");
     let head = world.git(&["rev-parse", "HEAD"]);
     let ordered = world.orch(&["next", "t", "--override", "why", "--to", "done"]);
     assert_ne!(ordered.code, 0);
@@ -224,4 +223,32 @@ fn a_record_of_another_object_format_is_named_and_its_files_start_anew() {
     world.commit("Start anew");
     world.orch(&["next", "u"]).succeeds().says("planning -> plan_review");
     sound(&world);
+}
+
+#[test]
+fn a_task_that_is_older_than_its_sha256_repository_is_adopted() {
+    for phase in ["planning", "test"] {
+        let world = World::without_git();
+        if world.git_ended(&["init", "-q", "--bare", SHA256, "../probe"]).code != 0 {
+            return skipped("this git knows no SHA-256");
+        }
+        world.orch(&["init"]).succeeds();
+        world.orch(&["new", "t"]).succeeds();
+        world.walk_to("t", phase);
+        world.git(&["init", "-q", "-b", "main", SHA256]);
+        world.orch(&["new", "t"]).succeeds().reports("those of another object format, and are SHA-256 now");
+        assert_eq!(world.phase("t"), phase);
+        assert!(
+            Digest::parse(world.json("tasks/t/state.json")["heads"][0].as_str().expect("an id")).is_some()
+        );
+        world.commit("all");
+        world.walk_to_from("t", phase, "done");
+        // Before `git init` there was no code, which a step that rests on it cannot prove.
+        let audit = world.orch_json(&["audit"]);
+        let changes = audit["changes"].as_array().expect("changes");
+        let standings: Vec<&str> = changes.iter().filter_map(|change| change["standing"].as_str()).collect();
+        let first = if phase == "planning" { "folded" } else { "unverifiable" };
+        assert_eq!(standings[0], first, "{audit:#}");
+        assert!(standings[1..].iter().all(|standing| *standing == "proven"), "{standings:?}");
+    }
 }

@@ -431,8 +431,8 @@ codes! {
         "Finish or abort it; the hint names the command.";
     OtherObjectFormat = "other-object-format", Finding,
         "The record of a task names files by the ids of another object format than this repository.",
-        "The task's directory comes from a repository with SHA-1 ids, and this one has SHA-256 ids, or the other way round.",
-        "Start a new task with its other files: `orch new ID`, then move everything there but state.json and transcript.jsonl.";
+        "The task's directory comes from a repository with SHA-1 ids, and this one has SHA-256 ids, or the other way round; or the task is older than this repository.",
+        "`orch new TASK` adopts a task whose record no commit has. Else start a new task with its other files: `orch new ID`, then move everything there but state.json and transcript.jsonl.";
     OtherWorkflow = "other-workflow", No,
         "Two branches use different workflows for the same task.",
         "One of them changed the workflow that the state names.",
