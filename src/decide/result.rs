@@ -38,6 +38,8 @@ pub const RESULT_KEYS: [&str; 9] = [
     "cost",
 ];
 
+/// The members of `skill_state` that the executor of an older loop keeps; here the record does, so they are ignored.
+const KEPT_BY_ORCH: [&str; 5] = ["current_action", "last_action", "completed_actions", "mode", "errors"];
 /// The key under which executors of older loops report the changes below `skill_state`.
 const SKILL_UPDATES: &str = "skillStateUpdates";
 /// Those keys that report work.
@@ -77,7 +79,8 @@ impl ActionResult {
             Some(_) => Err(Reason::from(format!("`{key}` of the result is not an object"))),
         };
         let mut wanted = patch(&updates("stateUpdates")?)?;
-        let of_skill = updates(SKILL_UPDATES)?;
+        let mut of_skill = updates(SKILL_UPDATES)?;
+        of_skill.retain(|key, _| !KEPT_BY_ORCH.contains(&key.as_str()));
         if !of_skill.is_empty() {
             wanted.extend(patch(&Map::from_iter([("skill_state".to_owned(), Value::Object(of_skill))]))?);
         }
@@ -254,7 +257,8 @@ mod tests {
         let good = json!({"stateUpdates": {"a.b": 1}, "summary": null, "continue": false, "cost": 0.5});
         let read = ActionResult::read(&good).expect("a result");
         assert_eq!((read.goes_on, read.failed, read.cost, read.patch.len()), (false, false, 0.5, 1));
-        let older = json!({"skillStateUpdates": {"develop": {"total": 1}}, "stateUpdates": {"a": 1}});
+        let older = json!({"skillStateUpdates": {"develop": {"total": 1}, "last_action": "develop", "errors": []},
+            "stateUpdates": {"a": 1}});
         let paths: Vec<String> = (ActionResult::read(&older).expect("a result").patch.iter())
             .map(|op| op.path.join("/"))
             .collect();

@@ -5,6 +5,7 @@ use super::fault::SkillFault;
 use super::skill::{SPEC_REVIEW, Skill, SkillPhase};
 use super::words::{escaped, plain, toml};
 use super::{GeneratedFiles, checked, prompt_name, prose, state_schema};
+use crate::base::Diagnostic;
 
 /// The files of the workflow: the document, a prompt for each phase, the review of the specification and a
 /// README. Returns the findings of the workflow check as faults.
@@ -18,18 +19,35 @@ pub(super) fn chain(name: &str, skill: &Skill) -> Result<GeneratedFiles, Vec<Ski
         let prompt = prompt_name(name, &phase.name);
         files.push((format!("agents/{prompt}.md"), instructions(name, &skill.phases[..nth], phase)));
     }
-    let (drawn, problems) = checked(name, document(name, skill), &files);
+    let text = document(name, skill);
+    let (drawn, problems) = checked(name, text.clone(), &files);
     match drawn.filter(|_| problems.is_empty()) {
         Some(text) => {
             files.push((format!("workflows/{name}.md"), text));
             files.sort();
             Ok(files)
         }
-        None => Err(problems
-            .into_iter()
-            .map(|diagnostic| SkillFault { pointer: String::new(), span: None, diagnostic })
-            .collect()),
+        None => Err(problems.into_iter().map(|problem| traced(skill, &text, problem)).collect()),
     }
+}
+
+/// Maps a finding about the document, which does not exist yet, to the part of the configuration that the line came
+/// from.
+fn traced(skill: &Skill, document: &str, problem: Diagnostic) -> SkillFault {
+    let line = problem.place.as_ref().and_then(|place| place.line).unwrap_or_default();
+    let before = document.lines().take(usize::try_from(line).unwrap_or_default());
+    let header = before.filter(|line| line.starts_with('[')).last().unwrap_or_default();
+    let of = |phase: &&SkillPhase| {
+        [format!("[artifact.{}]", output(phase)), format!("[phase.{}]", phase.name)]
+            .iter()
+            .any(|known| known == header)
+    };
+    let pointer = match skill.phases.iter().find(of) {
+        Some(phase) if header.starts_with("[artifact.") => format!("{}/output", phase.pointer),
+        Some(phase) => phase.pointer.clone(),
+        None => "/sequential_config/phases".to_owned(),
+    };
+    SkillFault { pointer, span: None, diagnostic: Diagnostic { place: None, ..problem } }
 }
 
 /// The name of the artifact that a phase produces.

@@ -50,6 +50,8 @@ pub struct Skill {
 /// A phase of a sequential skill as written.
 #[derive(Debug, Clone)]
 pub struct SkillPhase {
+    /// The JSON pointer of the phase.
+    pub pointer: String,
     /// The id as written: `01-scan`.
     pub id: String,
     /// The name in the workflow: `scan`.
@@ -239,6 +241,7 @@ impl SkillReader {
                 description: self.text(item, &pointer, "description", false),
                 input: self.texts(item, &pointer, "input"),
                 output: self.text(item, &pointer, "output", true),
+                pointer: pointer.clone(),
                 id,
             };
             let at = format!("{pointer}/id");
@@ -249,8 +252,9 @@ impl SkillReader {
                 self.error(&at, Code::SkillName, format!("another phase is called `{}`", phase.name));
             }
             let is_same_file = |other: &&SkillPhase| !phase.output.is_empty() && other.output == phase.output;
-            if let Some(other) = phases.iter().find(is_same_file) {
-                let message = format!("`{}` writes this file, too", other.id);
+            let other = phases.iter().find(is_same_file).map(|other| other.id.as_str());
+            if let Some(other) = other.or((phase.output == REVIEW_FILE).then_some(SPEC_REVIEW)) {
+                let message = format!("`{other}` writes this file, too");
                 self.error(&format!("{pointer}/output"), Code::SkillValue, message);
             }
             phases.push(phase);
@@ -551,6 +555,8 @@ impl SkillReader {
 const SEQUENTIAL: &str = "sequential";
 /// The action that reviews the specification, in every generated workflow.
 pub(super) const SPEC_REVIEW: &str = "spec_review";
+/// The file that this action writes.
+const REVIEW_FILE: &str = "spec-review.json";
 
 /// The name of an action in the workflow. Guards need a name without `-`, and configurations spell the same
 /// action with `-` in one place and `_` in another.

@@ -137,6 +137,22 @@ fn l1_the_plan_is_made_once() {
     assert_eq!((task.phase().as_str(), task.at("/current_iteration")), ("completed", json!(4)));
 }
 
+/// The contract of the older loop: what has a place reaches the state, and what orch keeps itself is passed over.
+#[test]
+fn what_an_executor_of_the_older_loop_reports_reaches_the_state() {
+    let mut task = MACHINE.task();
+    let ended = run(&mut task, Mode::Auto, |job| {
+        let of_skill = json!({"summary": {"text": "Done."}, "current_action": null, "last_action": "action-complete",
+            "completed_actions": ["action-complete"], "mode": "auto", "errors": []});
+        (job.action.as_str() == "complete")
+            .then(|| json!({"skillStateUpdates": of_skill, "continue": true, "message": "done"}))
+    });
+    assert_eq!(ended.ending, Ending::Completed, "{}", ended.reason);
+    assert_eq!(task.trace, ["init", "develop", "develop", "validate", "complete"]);
+    assert_eq!(task.at("/skill_state/summary"), json!({"text": "Done."}));
+    assert_eq!(task.at("/skill_state/last_action"), Value::Null);
+}
+
 #[test]
 fn l2_when_every_task_is_done_the_tests_run() {
     let mut task = MACHINE.task();

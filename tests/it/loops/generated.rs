@@ -15,17 +15,28 @@ use std::fs;
 fn machine(fixture: &str, strategy: Strategy) -> Machine {
     let path = project().join(format!("fixtures/skills/valid/{fixture}.json"));
     let config = serde_json::from_str(&fs::read_to_string(path).expect("a fixture")).expect("JSON");
-    machine_of(&config, strategy)
+    // One fixture has a key without effect.
+    let warnings: &[&str] = if fixture == "issue-triage" { &["skill-dropped"] } else { &[] };
+    machine_with(&config, strategy, warnings)
 }
 
 fn machine_of(config: &Value, strategy: Strategy) -> Machine {
-    let (skill, faults) = read(config);
+    machine_with(config, strategy, &[])
+}
+
+/// The machine of a configuration that yields exactly these warnings.
+fn machine_with(config: &Value, strategy: Strategy, warnings: &[&str]) -> Machine {
+    let (skill, mut faults) = read(config);
     assert!(faults.iter().all(|fault| !fault.diagnostic.is_error()), "{faults:#?}");
-    let (made, _) = scaffold("made", &skill, strategy).unwrap_or_else(|faults| panic!("{faults:#?}"));
+    let (made, more) = scaffold("made", &skill, strategy).unwrap_or_else(|faults| panic!("{faults:#?}"));
+    faults.extend(more);
+    let warned: Vec<&str> = faults.iter().map(|fault| fault.diagnostic.code.as_str()).collect();
+    assert_eq!(warned, warnings, "{faults:#?}");
     let system = made.into_iter().fold(System::empty(), |system, (path, text)| system.with(path, text));
     let text = system.workflow("made").expect("a document").to_owned();
     let (workflow, problems) = compile(&Document::new("made", "made.md", text), &system);
-    let workflow = workflow.unwrap_or_else(|| panic!("{problems:#?}"));
+    assert_eq!(problems, []);
+    let workflow = workflow.expect("compiled");
     Machine { files, ..Machine::new(workflow, honest, |_| json!({"status": "needs_input"}), person) }
 }
 
@@ -359,13 +370,18 @@ fn an_example_with_undeclared_names_runs_to_its_good_end() {
     let (_, warnings) = scaffold("made", &skill, Strategy::Priority).expect("generated");
     let warned: Vec<String> = warnings.iter().map(|fault| fault.diagnostic.message.clone()).collect();
     assert_eq!(warned, ["no field `task_selected` is declared, so it is taken for true or false"]);
-    let machine = machine_of(&config, Strategy::Priority);
+    let machine = machine_with(&config, Strategy::Priority, &["skill-type"]);
     let mut task = machine.task();
     let ended = run(&machine, &mut task, Mode::Auto, |job| {
         (job.action.as_str() == "create").then(|| json!({"stateUpdates": {"task_selected": true}}))
     });
     assert_eq!((ended.ending, task.phase().as_str()), (Ending::Completed, "completed"));
     assert_eq!(task.trace, ["spec_review", "list", "create", "edit", "delete"]);
+}
+
+/// What the generator warns of in [`sources_example`].
+fn warned(strategy: Strategy) -> &'static [&'static str] {
+    if strategy == Strategy::Priority { &["skill-repeats", "skill-repeats"] } else { &[] }
 }
 
 /// The example of the generator's own description: its actions name no effects, and each asks the state whether
@@ -385,7 +401,7 @@ fn sources_example() -> Value {
 #[test]
 fn the_example_of_the_source_runs_to_its_good_end() {
     for strategy in [Strategy::Priority, Strategy::State] {
-        let machine = machine_of(&sources_example(), strategy);
+        let machine = machine_with(&sources_example(), strategy, warned(strategy));
         let mut task = machine.task();
         let ended = run(&machine, &mut task, Mode::Auto, |_| None);
         assert_eq!((ended.ending, task.phase().as_str()), (Ending::Completed, "completed"), "{strategy:?}");
@@ -410,7 +426,7 @@ fn an_end_with_work_left_is_not_completed() {
         for (fails, expected, phase) in
             [(false, Ending::Stalled, "running"), (true, Ending::Failed, "failed")]
         {
-            let machine = machine_of(&sources_example(), strategy);
+            let machine = machine_with(&sources_example(), strategy, warned(strategy));
             let mut task = machine.task();
             let status = if fails { "failed" } else { "success" };
             let ended = run(&machine, &mut task, Mode::Auto, |job| {
@@ -608,6 +624,7 @@ fn a_sequential_skill_is_a_chain_with_a_gate_each() {
         (json!([{"id": "01-scan"}]), "`output` is missing"),
         (json!([{"id": "1", "output": "a.md"}]), "cannot be the id of a phase"),
         (json!([{"id": "a", "output": "a.md"}, {"id": "b", "output": "a.md"}]), "writes this file, too"),
+        (json!([{"id": "a", "output": "spec-review.json"}]), "`spec_review` writes this file, too"),
     ] {
         let config = json!({"skill_name": "s", "description": "d", "execution_mode": "sequential",
             "sequential_config": {"phases": broken}});
@@ -615,6 +632,29 @@ fn a_sequential_skill_is_a_chain_with_a_gate_each() {
         assert!(
             faults.iter().any(|fault| fault.diagnostic.message.contains(message)),
             "{message}: {faults:?}"
+        );
+    }
+}
+
+/// A fault that only the generated document shows is told where the configuration causes it.
+#[test]
+fn every_fault_of_a_chain_has_a_place_in_its_configuration() {
+    for (output, message) in [
+        ("../x.json", "must not contain empty parts"),
+        ("/abs.md", "must be relative to the task"),
+        ("state.json", "names a file that orch itself writes"),
+        ("[x.md", "has an unclosed bracket"),
+    ] {
+        let config = json!({"skill_name": "s", "description": "d", "execution_mode": "sequential",
+            "sequential_config": {"phases": [{"id": "01-scan", "output": "a.md"}, {"id": "b", "output": output}]}});
+        let (skill, faults) = read(&config);
+        assert_eq!(faults, []);
+        let faults = scaffold("made", &skill, Strategy::Priority).expect_err("a fault");
+        let [fault] = faults.as_slice() else { panic!("{faults:#?}") };
+        assert!(fault.diagnostic.message.contains(message), "{faults:#?}");
+        assert_eq!(
+            (fault.pointer.as_str(), &fault.diagnostic.place),
+            ("/sequential_config/phases/1/output", &None)
         );
     }
 }
