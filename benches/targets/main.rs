@@ -15,6 +15,7 @@ mod against;
 mod audit;
 mod costs;
 mod longer;
+mod overview;
 mod run;
 
 use std::fs;
@@ -33,7 +34,7 @@ fn main() {
         return;
     }
     println!("medians of {RUNS} runs each, in milliseconds\n");
-    let parts: [(&str, fn()); 10] = [
+    let parts: [(&str, fn()); 11] = [
         ("suggest", suggest),
         ("events", events),
         ("transitions", transitions),
@@ -41,6 +42,7 @@ fn main() {
         ("idle", idle),
         ("check", check),
         ("audit", audit::audit),
+        ("overview", overview::overview),
         ("run", run::run),
         ("costs", costs::costs),
         ("against", against::against),

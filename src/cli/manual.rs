@@ -12,7 +12,13 @@ const GROUPS: [(&str, &[Examples]); 6] = [
     (
         "See what to do",
         &[
-            ("status", [("orch status", "every open task"), ("orch status --owner human", "your own")]),
+            (
+                "status",
+                [
+                    ("orch status --owner human", "what waits for you"),
+                    ("orch status --everywhere --watch", "all branches, live"),
+                ],
+            ),
             (
                 "suggest",
                 [("orch suggest", "the most urgent tasks"), ("orch suggest t-1 --brief", "for an agent")],

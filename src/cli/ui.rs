@@ -77,15 +77,20 @@ impl Ui {
             return Ok(());
         }
         self.passed();
-        let mut out = io::stdout().lock();
-        out.write_all(text.as_bytes())?;
-        out.flush()
+        write_out(text)
     }
 
     /// Prints a JSON document as the answer: indented on a terminal, else on one line. Returns an error as
     /// [`Ui::answer`] does.
     pub fn document(&self, document: &impl JsonDocument) -> io::Result<()> {
         self.answer(&if self.width > 0 { pretty(document) } else { line(document) })
+    }
+
+    /// Takes the whole terminal on stdout, until the screen is dropped. Returns an error if stdout cannot be written.
+    pub fn screen(&self) -> io::Result<WholeScreen> {
+        self.passed();
+        write_out(TAKE)?;
+        Ok(WholeScreen { term: Term::stdout() })
     }
 
     /// Shows progress in a line that the next output overwrites. Does nothing unless stderr is a terminal.
@@ -143,4 +148,45 @@ impl Ui {
         let line = format!("{}\n", text.trim_end_matches('\n'));
         let _ = io::stderr().lock().write_all(line.as_bytes());
     }
+}
+
+/// Switches to the other screen of the terminal, hides the cursor, and cuts lines that are too long.
+const TAKE: &str = "\u{1b}[?1049h\u{1b}[?25l\u{1b}[?7l";
+/// Takes back what [`TAKE`] does.
+const GIVE_BACK: &str = "\u{1b}[?7h\u{1b}[?25h\u{1b}[?1049l";
+
+/// The whole terminal. Dropping it restores what was shown before.
+pub struct WholeScreen {
+    term: Term,
+}
+
+impl WholeScreen {
+    /// The width and the height of the terminal now.
+    #[must_use]
+    pub fn size(&self) -> (usize, usize) {
+        let (height, width) = self.term.size();
+        (width.into(), height.into())
+    }
+
+    /// Shows a text in the place of the one before, as far as there is room. Returns an error if stdout cannot be
+    /// written.
+    pub fn show(&mut self, text: &str) -> io::Result<()> {
+        // Overwritten line by line, so that nothing flickers.
+        let lines: Vec<String> =
+            text.lines().take(self.size().1).map(|line| format!("{line}\u{1b}[K")).collect();
+        write_out(&format!("\u{1b}[H{}\u{1b}[J", lines.join("\r\n")))
+    }
+}
+
+impl Drop for WholeScreen {
+    fn drop(&mut self) {
+        // If stdout is closed, the terminal is gone.
+        let _ = write_out(GIVE_BACK);
+    }
+}
+
+fn write_out(text: &str) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    out.write_all(text.as_bytes())?;
+    out.flush()
 }

@@ -12,6 +12,7 @@ mod runs;
 mod watch_loop;
 mod watching;
 
+pub use crate::watch::Stop;
 pub use answer::{Asked, Standstill, answer, standstill};
 pub use attended::{Attendant, run_attended};
 pub use control::{Controlled, control, resume};
@@ -19,8 +20,8 @@ pub use driver::run;
 pub use foresee::foresee_run;
 use foresee::{RunAhead, look_ahead};
 pub use prompt::prompt;
-pub use runs::{RunInfo, runs};
-pub use watch_loop::{Waited, WatchHandle, WatchLoop, wait_for};
+pub use runs::{RunInfo, runs, runs_in};
+pub use watch_loop::{Waited, WatchHandle, WatchLoop, follow, wait_for};
 pub use watching::{OrderRequest, WatchEffect, WatchEvent, Watching};
 
 use crate::apply::{Applied, Writer};

@@ -8,6 +8,8 @@ use crate::survey::{Error, TaskRef, Workspace};
 
 /// The last run of a task.
 pub struct RunInfo {
+    /// The root of its work tree, relative to that of the present one.
+    pub work_tree: String,
     /// The task that it ran.
     pub task: TaskRef,
     /// The record of the run.
@@ -16,15 +18,34 @@ pub struct RunInfo {
     pub is_driven: bool,
 }
 
-/// The last run of every task, in the order of the tasks, and an error for each record that cannot be read.
+/// The last run of every task in every work tree of the repository, in the order of the work trees and their tasks,
+/// and an error for each record or work tree that cannot be read. Returns an error if tasks cannot be listed.
 pub fn runs(workspace: &Workspace) -> Result<(Vec<RunInfo>, Vec<Diagnostic>), Error> {
+    let mut unreadable = Vec::new();
+    let others = workspace.other_work_trees(&mut unreadable)?;
+    let (runs, more) = runs_in(workspace, std::iter::once(workspace).chain(&others))?;
+    unreadable.extend(more);
+    Ok((runs, unreadable))
+}
+
+/// The same for these work trees, as seen from `here`.
+pub fn runs_in<'w>(
+    here: &Workspace,
+    work_trees: impl Iterator<Item = &'w Workspace>,
+) -> Result<(Vec<RunInfo>, Vec<Diagnostic>), Error> {
     let (mut runs, mut unreadable) = (Vec::new(), Vec::new());
-    for task in workspace.tasks()? {
-        let files = RunFiles::of(&workspace.root, task.directory());
-        match files.read() {
-            Ok(None) => {}
-            Ok(Some(run)) => runs.push(RunInfo { is_driven: files.is_driven(), task, run }),
-            Err(error) => unreadable.push(error.into()),
+    for workspace in work_trees {
+        let work_tree = here.relative(&workspace.root);
+        for task in workspace.tasks()? {
+            let files = RunFiles::of(&workspace.root, task.directory());
+            match files.read() {
+                Ok(None) => {}
+                Ok(Some(run)) => {
+                    let (is_driven, work_tree) = (files.is_driven(), work_tree.clone());
+                    runs.push(RunInfo { work_tree, is_driven, task, run });
+                }
+                Err(error) => unreadable.push(error.into()),
+            }
         }
     }
     Ok((runs, unreadable))

@@ -190,6 +190,24 @@ pub fn wait_for<T, E: From<Error>>(
     }
 }
 
+/// Calls `changed` when files, HEAD or branches may have changed, and whenever `every` has passed; it is told whether
+/// anything may have changed, as it is at first. Runs until it is stopped by what `begin` receives. Returns an error
+/// if the workspace cannot be watched, or the first error of the closures.
+pub fn follow<E: From<Error>>(
+    workspace: &Workspace,
+    every: Duration,
+    begin: impl FnOnce(Stop) -> Result<(), E>,
+    mut changed: impl FnMut(bool) -> Result<(), E>,
+) -> Result<(), E> {
+    let mut watcher = listen(workspace, false)?;
+    begin(watcher.stop_handle())?;
+    changed(true)?;
+    while let Some(signals) = watcher.next(every) {
+        changed(signals.iter().any(|signal| !matches!(signal, WatchSignal::Failed(_))))?;
+    }
+    Ok(())
+}
+
 fn listen(workspace: &Workspace, polls: bool) -> Result<Watcher, Error> {
     Watcher::new(workspace.root(), &workspace.watched(), options_for(workspace, polls))
 }

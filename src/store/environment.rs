@@ -52,6 +52,12 @@ impl Environment {
         Self { git_dir: absolute(self.git_dir), work_tree: absolute(self.work_tree), ..self }
     }
 
+    /// The same for another work tree of the repository: the variables that name this one do not count.
+    #[must_use]
+    pub fn elsewhere(&self) -> Self {
+        Self { git_dir: None, work_tree: None, index_file: None, ..self.clone() }
+    }
+
     /// Opens the repository for the directory `start`; `None` outside git.
     ///
     /// Returns an error if `GIT_DIR` and `start` belong to two different repositories, or if the nearest `.git`

@@ -1,5 +1,6 @@
 //! The input of the views, made of an evaluated task.
 
+use super::setting::Setting;
 use super::{At, Error, Sight, TaskRef, Workspace};
 use crate::base::{Digest, Place};
 use crate::decide::QuotedIssue;
@@ -38,19 +39,7 @@ impl Workspace {
 
     /// The subject of a view. `committed` is the commit that last changed the log.
     pub fn subject<'a>(&'a self, judged: &'a Sight, committed: Option<Digest>) -> Subject<'a> {
-        Subject {
-            decision: &judged.decision,
-            workflow: judged.workflow(),
-            system: &self.setting.system,
-            title: judged.title(),
-            place: &judged.task.place,
-            path: judged.observed.facts.shown(),
-            committed: committed.map(|commit| commit.to_string()),
-            unmoved_since: judged.state().and_then(|state| state.updated_at),
-            system_dir: self.system_directory(),
-            issue_places: issue_places(judged),
-            runner: judged.runner.as_ref(),
-        }
+        self.setting.subject(judged, committed)
     }
 
     /// For each task, the commit that last changed its log, if the current log is committed; one walk for
@@ -86,6 +75,25 @@ impl Workspace {
         let paths: Vec<_> = tasks.iter().map(TaskRef::transcript_path).collect();
         if let Some(store) = self.store.as_ref().filter(|_| self.commits() && paths.len() > 1) {
             let _ = store.last_changes(&paths);
+        }
+    }
+}
+
+impl Setting {
+    /// The subject of a view about a task that was evaluated with these settings.
+    pub(super) fn subject<'a>(&'a self, judged: &'a Sight, committed: Option<Digest>) -> Subject<'a> {
+        Subject {
+            decision: &judged.decision,
+            workflow: judged.workflow(),
+            system: &self.system,
+            title: judged.title(),
+            place: &judged.task.place,
+            path: judged.observed.facts.shown(),
+            committed: committed.map(|commit| commit.to_string()),
+            unmoved_since: judged.state().and_then(|state| state.updated_at),
+            system_dir: self.has_own_texts.then(|| self.config.system.as_str()),
+            issue_places: issue_places(judged),
+            runner: judged.runner.as_ref(),
         }
     }
 }

@@ -75,7 +75,7 @@ pub struct ControlReport {
 pub struct Runs {
     /// The repository that was read.
     pub repository: Repository,
-    /// The runs, sorted by task.
+    /// The runs, by work tree and task.
     pub runs: Vec<RunLine>,
 }
 
@@ -86,6 +86,8 @@ pub struct Runs {
 pub struct RunLine {
     /// The id of the task.
     pub task: String,
+    /// The root of the work tree in which it runs, relative to the root of the repository; `.` for the root itself.
+    pub work_tree: String,
     /// The id of the run.
     pub run: String,
     /// `running`, `interrupted`, or how the run ended.
@@ -127,9 +129,14 @@ impl Runs {
         if self.runs.is_empty() {
             return "no runs\n".to_owned();
         }
-        let rows: Vec<Vec<Cell>> = self.runs.iter().map(RunLine::row).collect();
-        columns(&rows, &[0], 0, paint, width)
+        run_rows(&self.runs, 0, paint, width)
     }
+}
+
+/// Runs as text, a line each.
+pub(super) fn run_rows(runs: &[RunLine], indent: usize, paint: Paint, width: usize) -> String {
+    let rows: Vec<Vec<Cell>> = runs.iter().map(RunLine::row).collect();
+    columns(&rows, &[0], indent, paint, width)
 }
 
 impl RunLine {
@@ -146,6 +153,8 @@ impl RunLine {
             plain(format!("turn {} of {}", self.turns, self.max_turns)),
             plain(cost),
             plain(self.work.as_deref().map(one_line).unwrap_or_default()),
+            plain(if self.work_tree == "." { String::new() } else { format!("in {}", self.work_tree) }),
+            plain(if self.state == "running" { format!("process {}", self.pid) } else { String::new() }),
             styled(format!("since {}", self.since), Style::Dim),
             styled(self.reason.as_deref().map(one_line).unwrap_or_default(), Style::Dim),
         ]
@@ -180,6 +189,7 @@ mod tests {
     fn runs_are_shown_a_line_each() {
         let line = |task: &str, state, work: Option<&str>, reason: Option<&str>| RunLine {
             task: task.to_owned(),
+            work_tree: if work.is_some() { "." } else { "../wt" }.to_owned(),
             run: "1".to_owned(),
             state,
             since: "2026-11-21T04:50:00Z".to_owned(),
@@ -199,8 +209,8 @@ mod tests {
         assert_data_eq!(
             Runs::new(samples::repository(), runs).text(Paint::PLAIN, 0),
             str![[r#"
-t-1   running  turn 3 of 50  lint  since 2026-11-21T04:50:00Z
-t-22  stalled  turn 3 of 50        since 2026-11-21T04:50:00Z  nothing has changed
+t-1   running  turn 3 of 50  lint            process 1  since 2026-11-21T04:50:00Z
+t-22  stalled  turn 3 of 50        in ../wt             since 2026-11-21T04:50:00Z  nothing has changed
 
 "#]]
         );

@@ -24,6 +24,9 @@ pub struct Status {
     pub phases: Vec<PhaseCount>,
     /// Findings that do not belong to a single task.
     pub diagnostics: Vec<Finding>,
+    /// The number of places that were read, if they are several.
+    #[serde(skip)]
+    pub(super) places: Option<usize>,
 }
 
 super::json::documents! { Status = "status" }
@@ -48,6 +51,9 @@ pub struct TaskStatus {
     /// The time of the last step, for people: it is not part of the answer, which holds no times.
     #[serde(skip)]
     unmoved_since: Option<Timestamp>,
+    /// Where the task is, and which places disagree, for an overview of several places.
+    #[serde(skip)]
+    pub(super) whereabouts: Option<(String, Option<String>)>,
 }
 
 /// The room for a status as text, and what belongs into it.
@@ -70,10 +76,10 @@ const TITLE: usize = 12;
 
 /// How many columns of what to do must stay readable beside an id and an age, and beside an id alone.
 const READABLE: [usize; 2] = [24, 20];
-/// How many columns a phase with its substate needs.
+/// How many columns a phase with its substate needs, or a place.
 const PHASE: usize = 16;
 /// The cell with the age.
-const AGE: usize = 3;
+const AGE: usize = 4;
 
 /// How the text of a task is laid out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -90,8 +96,10 @@ impl RowShape {
     /// The first shape in which what to do about these tasks can be read.
     fn of(tasks: &[&TaskStatus], form: &StatusForm) -> Self {
         let rows: Vec<Vec<Cell>> = tasks.iter().map(|task| task.row(form.now)).collect();
-        let [id, phase, what, age] = natural(&rows).try_into().unwrap_or_default();
-        let beside = form.width.saturating_sub(id + phase.min(PHASE) + 3 * 2);
+        let [id, phase, what, place, age] = natural(&rows).try_into().unwrap_or_default();
+        let beside = form
+            .width
+            .saturating_sub(id + phase.min(PHASE) + 3 * 2 + if place > 0 { place.min(PHASE) + 2 } else { 0 });
         let with_age = beside.saturating_sub(age + 2);
         match (what.min(READABLE[0]) <= with_age, what.min(READABLE[1]) <= beside) {
             _ if form.width == 0 => Self::Whole,
@@ -140,6 +148,7 @@ impl Status {
             tasks: ordered.iter().map(|subject| TaskStatus::of(subject)).collect(),
             phases: count(subjects),
             diagnostics: diagnostics.iter().map(Finding::of).collect(),
+            places: None,
         }
     }
 
@@ -159,7 +168,8 @@ impl Status {
         }
         let groups = self.groups(form.finished);
         // A blank line and a heading for each group; the line about what is not listed, and the prompt.
-        let taken = out.lines().count() + findings.lines().count() + 2 * groups.len() + 3;
+        let disagreeing = self.tasks.iter().filter(|task| task.disagreement().is_some()).count();
+        let taken = disagreeing + out.lines().count() + findings.lines().count() + 2 * groups.len() + 3;
         let mut listed: Vec<&TaskStatus> =
             groups.iter().flat_map(|(_, tasks)| tasks.iter().copied()).collect();
         let shape = RowShape::of(&listed, form);
@@ -201,7 +211,8 @@ impl Status {
             (open, 0) => format!("{open} more"),
             (open, finished) => format!("{open} more, {finished} finished"),
         };
-        Some(format!("{what}: orch status --all"))
+        let everywhere = self.places.map_or("", |_| " --everywhere");
+        Some(format!("{what}: orch status{everywhere} --all"))
     }
 
     /// A summary such as `4 tasks: 2 codegen, 1 test, 1 done`.
@@ -218,7 +229,8 @@ impl Status {
             })
             .collect();
         let colon = if parts.is_empty() { "" } else { ": " };
-        format!("{}{colon}{}", counted(self.tasks.len(), "task"), parts.join(", "))
+        let places = self.places.map_or(String::new(), |places| format!(" in {}", counted(places, "place")));
+        format!("{}{places}{colon}{}", counted(self.tasks.len(), "task"), parts.join(", "))
     }
 }
 
@@ -226,7 +238,11 @@ impl TaskStatus {
     /// The status of one task.
     #[must_use]
     pub fn of(subject: &Subject<'_>) -> Self {
-        let suggestion = Suggestion::of(subject);
+        Self::suggested(Suggestion::of(subject), subject.unmoved_since)
+    }
+
+    /// The same, given the suggestion for the task and the time of its last step.
+    pub(super) fn suggested(suggestion: Suggestion, unmoved_since: Option<Timestamp>) -> Self {
         let headline = (headline(&suggestion), mood(&suggestion));
         Self {
             at: spot(&suggestion),
@@ -234,13 +250,29 @@ impl TaskStatus {
             duty: suggestion.duty,
             committed: suggestion.committed,
             headline,
-            unmoved_since: subject.unmoved_since,
+            unmoved_since,
+            whereabouts: None,
         }
     }
 
     /// The text of each of these tasks: id, phase, what to do and age; then, as far as there is room, the place of
     /// the first problem, and the title.
     fn lines(tasks: &[&Self], shape: RowShape, paint: Paint, form: &StatusForm) -> Vec<String> {
+        let mut lines = Self::rows(tasks, shape, paint, form);
+        for (line, task) in lines.iter_mut().zip(tasks) {
+            if let Some(disagreement) = task.disagreement() {
+                let told = shorten(disagreement, form.width.saturating_sub(6));
+                line.push_str(&format!("      {}\n", paint.paint(Style::Warn, &told)));
+            }
+        }
+        lines
+    }
+
+    fn disagreement(&self) -> Option<&str> {
+        self.whereabouts.as_ref()?.1.as_deref()
+    }
+
+    fn rows(tasks: &[&Self], shape: RowShape, paint: Paint, form: &StatusForm) -> Vec<String> {
         let mut rows: Vec<Vec<Cell>> = tasks.iter().map(|task| task.row(form.now)).collect();
         match shape {
             RowShape::Whole => {}
@@ -276,6 +308,7 @@ impl TaskStatus {
             id_cell(&self.task.id),
             plain(format!("{phase}{attempt}{substate}")),
             styled(what, *style),
+            plain(self.whereabouts.as_ref().map_or("", |(place, _)| place)),
             styled(self.unmoved_since.map_or(String::new(), |since| ago(since, now)), Style::Dim),
         ]
     }
@@ -328,7 +361,7 @@ fn spot(suggestion: &Suggestion) -> Option<Spot> {
 }
 
 /// The phases that contain tasks, by workflow and in document order.
-fn count(subjects: &[Subject<'_>]) -> Vec<PhaseCount> {
+pub(super) fn count(subjects: &[Subject<'_>]) -> Vec<PhaseCount> {
     let mut workflows: Vec<&Workflow> = Vec::new();
     for subject in subjects {
         if !workflows.iter().any(|known| known.name == subject.workflow.name) {

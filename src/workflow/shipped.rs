@@ -50,6 +50,7 @@ static SHIPPED: &[(&str, &str)] = &[
     ("schemas/output/demo.schema.json", include_str!("../../system/schemas/output/demo.schema.json")),
     ("schemas/output/error.schema.json", include_str!("../../system/schemas/output/error.schema.json")),
     ("schemas/output/event.schema.json", include_str!("../../system/schemas/output/event.schema.json")),
+    ("schemas/output/everywhere.schema.json", include_str!("../../system/schemas/output/everywhere.schema.json")),
     ("schemas/output/explanations.schema.json", include_str!("../../system/schemas/output/explanations.schema.json")),
     ("schemas/output/findings.schema.json", include_str!("../../system/schemas/output/findings.schema.json")),
     ("schemas/output/formatted.schema.json", include_str!("../../system/schemas/output/formatted.schema.json")),

@@ -2,6 +2,7 @@
 
 mod adopt;
 mod complete;
+mod everywhere;
 mod files;
 mod import;
 mod json;

@@ -327,3 +327,27 @@ fn what_a_look_at_the_end_cannot_see_is_refused_before_a_step_is_recorded() {
     world.orch(&["next", "t1"]).succeeds();
     assert_eq!(world.phase("t1"), "plan_review");
 }
+
+#[test]
+fn branches_that_share_trees_cost_no_more_looks() {
+    let world = world();
+    for id in ["t2", "t3"] {
+        world.orch(&["new", id]).succeeds();
+    }
+    let cost = || {
+        let workspace = open(&world);
+        assert_eq!(workspace.overview().expect("an overview").tasks.len(), 3);
+        workspace.counted()
+    };
+    world.git(&["switch", "-q", "-c", "moved"]);
+    world.plan("t1", 1);
+    world.orch(&["next", "t1"]).succeeds();
+    world.git(&["switch", "-q", "main"]);
+    let few = cost();
+    assert_eq!(few.looks, 3, "each task once: t1 on its branch, the others here");
+    for number in 0..12 {
+        world.git(&["branch", &format!("b{number}"), if number % 2 == 0 { "main" } else { "moved" }]);
+    }
+    let many = cost();
+    assert_eq!((many.looks, many.reads, many.bytes), (few.looks, few.reads, few.bytes), "{few:?} {many:?}");
+}

@@ -358,8 +358,8 @@ codes! {
         "Each root in orch.toml is a pattern, and the id matches none of them.",
         "Add a `[[root]]`, or choose another id.";
     NoTerminal = "no-terminal", Usage,
-        "A question cannot be asked, because the input is not a terminal.",
-        "The command needs an answer that was not given as an option.",
+        "The command needs a terminal.",
+        "It has to ask for what was not given as an option, and its input is not a terminal; or it was to show a live status, and its output is none.",
         "Give the answers as options, or start it in a terminal.";
     NoTitle = "no-title", Usage,
         "The name of the task's file contains its title, and there is none.",

@@ -1,4 +1,4 @@
-//! `orch runs`: the last run of every task.
+//! `orch runs`: the last run of every task, in all work trees.
 
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use crate::drive::{self, RunInfo};
@@ -6,7 +6,7 @@ use crate::view::{RunLine, Runs};
 
 /// Show the last run of every task.
 ///
-/// For each run: the process that drives it, when it started, its turns and their limit, its cost, and how it
+/// Includes the runs in the other work trees of the repository. For each run: the process that drives it, when it started, its turns and their limit, its cost, and how it
 /// ended. A run whose process died is `interrupted`. Writes nothing.
 #[derive(Debug, Args)]
 pub struct RunsArgs {
@@ -31,10 +31,11 @@ pub fn run(args: &RunsArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fail
     Ok(ExitCode::Fine)
 }
 
-fn line(info: &RunInfo) -> RunLine {
+pub(super) fn line(info: &RunInfo) -> RunLine {
     let run = &info.run;
     RunLine {
         task: info.task.id.to_string(),
+        work_tree: info.work_tree.clone(),
         run: run.id.clone(),
         state: info.standing(),
         since: info.since().to_string(),

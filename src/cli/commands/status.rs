@@ -1,8 +1,12 @@
 //! `orch status`: one line per task.
 
+mod everywhere;
+mod live;
+
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use super::report;
-use crate::base::{Code, nearest};
+use crate::base::{Code, Diagnostic, nearest};
+use crate::survey::Workspace;
 use crate::view::{Status, StatusForm, Subject};
 use crate::workflow::Owner;
 use clap::builder::PossibleValuesParser;
@@ -12,6 +16,12 @@ use clap::builder::PossibleValuesParser;
 /// The most urgent tasks come first. A terminal shows as many as fit; the last line counts the others. With
 /// `--json`, every task that the filters leave is listed. `orch` without a command does the same. Writes
 /// nothing.
+///
+/// `--everywhere` reads branches from their commits, without a checkout. A work tree with its uncommitted files
+/// stands for the branch that is checked out in it. A task is shown once, where its record is furthest: a record
+/// that continues another one is further. `main +3` means that three more places have the same record. If no
+/// record continues all others, the task is shown as in the first place, and the places with other steps are
+/// named.
 #[derive(Debug, Default, Args)]
 pub struct StatusArgs {
     /// The tasks or patterns; default: every task that is not archived.
@@ -31,38 +41,70 @@ pub struct StatusArgs {
     /// Read the tasks and the settings from commit REV instead of the work tree.
     #[arg(long, value_name = "REV")]
     at: Option<String>,
+    /// Show the tasks of all branches, remote-tracking branches and work trees, each where it is furthest, and the
+    /// open runs of all work trees.
+    #[arg(long, conflicts_with = "at")]
+    everywhere: bool,
+    /// Show the status until Ctrl-C, and renew it whenever it changes. Needs a terminal.
+    #[arg(long, conflicts_with_all = ["at", "json"])]
+    watch: bool,
 }
 
 pub fn run(args: &StatusArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
+    if args.watch {
+        return live::run(args, context, ui);
+    }
+    if args.everywhere {
+        return everywhere::run(args, context, ui);
+    }
     let workspace = context.workspace_at(ui, args.at.as_deref())?;
-    let (tasks, misnamed) = match args.all && args.tasks.is_empty() {
-        true => workspace.survey()?,
-        false => report::named_or_all(&workspace, &args.tasks)?,
-    };
-    context.show_looks(&workspace, Some(tasks.len()), ui);
-    let (judged, mut problems) = report::judge_all(&workspace, &tasks);
-    problems.extend(misnamed);
-    let outside = workspace.outside_git();
-    problems.extend(outside.clone());
-    let mut subjects = report::subjects(&workspace, &judged)?;
-    args.are_known(&subjects)?;
-    subjects.retain(|subject| args.selects(subject));
-    let status = Status::new(workspace.repository()?, &subjects, &problems);
+    let StatusAnswer { status, problems, is_empty } =
+        answer(args, &workspace, |tasks| context.show_looks(&workspace, Some(tasks), ui))?;
     if context.global.json {
         ui.document(&status)?;
-    } else if tasks.is_empty() && problems.is_empty() {
+    } else if is_empty {
         let has_archived = !workspace.survey()?.0.is_empty();
         let none = if has_archived { "All tasks are archived." } else { "There are no tasks yet." };
         ui.answer(&format!("{none}\n"))?;
         let ready = workspace.root().join(crate::config::FILE).is_file();
         ui.status(if ready { "next: orch new ID" } else { "next: orch init" });
-        if let Some(note) = outside {
+        if let Some(note) = workspace.outside_git() {
             ui.status(&note.to_string());
         }
     } else {
-        context.page(ui, &status.text(ui.paint, &args.form(context, ui)))?;
+        context.page(ui, &status.text(ui.paint, &args.form(context, (ui.width, ui.height))))?;
     }
     Ok(report::exit_after(&problems, ExitCode::Fine))
+}
+
+/// The status, and the problems in it.
+struct StatusAnswer {
+    status: Status,
+    problems: Vec<Diagnostic>,
+    /// Whether there is neither a task nor a problem of one.
+    is_empty: bool,
+}
+
+/// Calls `begin` with the number of tasks before these are looked at.
+fn answer(
+    args: &StatusArgs,
+    workspace: &Workspace,
+    begin: impl FnOnce(usize),
+) -> Result<StatusAnswer, Failure> {
+    let (tasks, misnamed) = match args.all && args.tasks.is_empty() {
+        true => workspace.survey()?,
+        false => report::named_or_all(workspace, &args.tasks)?,
+    };
+    begin(tasks.len());
+    let (judged, mut problems) = report::judge_all(workspace, &tasks);
+    problems.extend(misnamed);
+    let is_empty = tasks.is_empty() && problems.is_empty();
+    problems.extend(workspace.outside_git());
+    let mut subjects = report::subjects(workspace, &judged)?;
+    args.are_known(&subjects)?;
+    subjects.retain(|subject| args.selects(subject));
+    let status = Status::new(workspace.repository()?, &subjects, &problems);
+    Ok(StatusAnswer { status, problems, is_empty })
 }
 
 impl StatusArgs {
@@ -95,12 +137,12 @@ impl StatusArgs {
     }
 
     /// The form of the text. Finished tasks are listed if a filter asks for them, too.
-    fn form(&self, context: &Context, ui: &Ui) -> StatusForm {
+    fn form(&self, context: &Context, (width, height): (usize, usize)) -> StatusForm {
         let finished = self.all
             || !self.tasks.is_empty()
             || !self.phase.is_empty()
             || self.owner.iter().any(|owner| owner == "none");
-        let height = if self.all { 0 } else { ui.height };
-        StatusForm { width: ui.width, height, finished, now: context.caller.clock.now() }
+        let height = if self.all { 0 } else { height };
+        StatusForm { width, height, finished, now: context.caller.clock.now() }
     }
 }

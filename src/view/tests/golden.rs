@@ -5,7 +5,8 @@ use crate::base::{Code, Diagnostic, TaskId, Timestamp};
 use crate::decide::Runner;
 use crate::view::samples::{self, Sample};
 use crate::view::{
-    Explanations, Paint, SchemaForm, Status, StatusForm, Subject, Suggestions, pretty, prompt, suggestions,
+    Everywhere, Explanations, Paint, SchemaForm, Status, StatusForm, Subject, Suggestions, Whereabouts,
+    pretty, prompt, suggestions,
 };
 use snapbox::{IntoData, assert_data_eq, str};
 
@@ -439,6 +440,62 @@ waiting for an agent: 2
     assert!(low.lines().count() <= 8 + 4, "{low}");
     let wide = status.text(Paint::PLAIN, &form(120, 24, false));
     assert!(wide.contains("ledger-v1  codegen #2 / generate  write code/diff.patch"), "{wide}");
+}
+
+#[test]
+fn an_overview_says_where_each_task_is() {
+    let several = numbered();
+    let place = |place: &str, same, disagreeing: &[&str]| Whereabouts {
+        place: place.to_owned(),
+        same,
+        behind: 0,
+        disagreeing: disagreeing.iter().map(|name| (*name).to_owned()).collect(),
+    };
+    let places = [
+        place("main", 3, &[]),
+        place("feature/login", 1, &["origin/feature/login", "b", "c", "d", "e", "f", "g"]),
+        place("main", 1, &[]),
+    ];
+    let tasks = several.iter().take(3).map(Sample::subject).zip(places).collect();
+    let overview = Everywhere::new(samples::repository(), Vec::new(), tasks, Vec::new(), &[]);
+    assert_data_eq!(
+        overview.text(Paint::PLAIN, &form(100, 24, false)),
+        str![[r#"
+3 tasks in 0 places: 1 planning, 1 plan_review, 1 codegen
+
+waiting for orch (orch next, or orch watch): 1
+  t-01  planning               move to plan_review          main +2        Log in with a passkey
+
+waiting for an agent: 2
+  t-03  plan_review            fix review/plan-review.json  main           Log in with a passkey
+  t-02  codegen #2 / generate  write code/diff.patch        feature/login  Log in with a passkey
+      other steps in: origin/feature/login, b, c, d, e, 2 more
+
+"#]]
+    );
+    assert_data_eq!(
+        overview.text(Paint::PLAIN, &form(60, 24, false)),
+        str![[r#"
+3 tasks in 0 places: 1 planning, 1 plan_review, 1
+    codegen
+
+waiting for orch (orch next, or orch watch): 1
+  t-01
+      planning             move to plan_revi…  main +2
+
+waiting for an agent: 2
+  t-03
+      plan_review          fix review/plan-r…  main
+  t-02
+      codegen #2 / gener…  write code/diff.p…  feature/login
+      other steps in: origin/feature/login, b, c, d, e, 2 m…
+
+"#]]
+    );
+    let everything = several.iter().map(|sample| (sample.subject(), place("main", 1, &[]))).collect();
+    let overview = Everywhere::new(samples::repository(), Vec::new(), everything, Vec::new(), &[]);
+    let low = overview.text(Paint::PLAIN, &form(100, 1, false));
+    assert!(low.ends_with("\n4 more, 1 finished: orch status --everywhere --all\n"), "{low}");
 }
 
 #[test]

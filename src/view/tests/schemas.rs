@@ -2,7 +2,7 @@
 
 use crate::view::findings::Findings;
 use crate::view::{
-    AuditReport, Briefs, CodeView, ControlReport, DemoAnswer, ErrorView, EventView, Explanations,
+    AuditReport, Briefs, CodeView, ControlReport, DemoAnswer, ErrorView, EventView, Everywhere, Explanations,
     FormattedAnswer, HooksAnswer, InitAnswer, JsonDocument, Log, NewWorkflow, NothingDue, PromptAnswer,
     RecoveryAnswer, Resolutions, RunReport, Runs, SCHEMA_VERSION, Status, Suggestions, TextAnswer,
     Transitions, WorkflowList, indented,
@@ -22,6 +22,9 @@ pub fn schemas() -> Vec<(&'static str, Value)> {
         schema::<DemoAnswer>("A demonstration that was played"),
         schema::<ErrorView>("A failed command"),
         schema::<EventView>("One event of a watch: a line of orch watch --json"),
+        schema::<Everywhere>(
+            "The tasks of all branches and work trees: output of orch status --everywhere --json",
+        ),
         schema::<Explanations>("Why tasks are where they are: output of orch explain --json"),
         schema::<Findings>("Findings of a check"),
         schema::<FormattedAnswer>("Diagrams that were redrawn or are out of date"),

@@ -1,6 +1,6 @@
 //! Runs with real processes as executors: what they may do, how they end, and what is left of them.
 
-mod control;
+pub mod control;
 mod endings;
 mod executors;
 mod hostile;

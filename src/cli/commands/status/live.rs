@@ -1,0 +1,68 @@
+//! `orch status --watch`: the status on a terminal, renewed whenever it changes.
+
+use super::super::prelude::{Context, ExitCode, Failure, Ui};
+use super::{StatusArgs, answer, everywhere};
+use crate::base::Code;
+use crate::drive;
+use crate::view::Style;
+use std::time::Duration;
+
+/// How often the size of the terminal is checked.
+const SIZED: Duration = Duration::from_secs(1);
+/// How often the ages are renewed, as a multiple of that.
+const AGED: u32 = 30;
+
+pub(super) fn run(args: &StatusArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
+    if ui.height == 0 {
+        let failure =
+            Failure::new(Code::NoTerminal, "`--watch` shows the status on a terminal, and stdout is none");
+        return Err(failure.hint("for a program: orch watch --json, or orch suggest --wait"));
+    }
+    // Errors of the command line and of the repository end it before the screen is taken.
+    let workspace = context.workspace(ui)?;
+    text(args, context, ui, (ui.width, ui.height))?;
+    let mut screen = ui.screen()?;
+    let (mut size, mut rounds) = (screen.size(), 0);
+    let begin = |stop: drive::Stop| -> Result<(), Failure> {
+        context.interrupts.instead(move || stop.stop());
+        Ok(())
+    };
+    drive::follow(&workspace, SIZED, begin, |has_changed| {
+        rounds += 1;
+        let now = screen.size();
+        if has_changed || now != size || rounds >= AGED {
+            (size, rounds) = (now, 0);
+            let shown = match text(args, context, ui, size) {
+                // What is wrong now may be right soon.
+                Err(Failure::Reported { error, .. }) => error.located(),
+                shown => shown?,
+            };
+            screen.show(&shown)?;
+        }
+        Ok(())
+    })?;
+    Ok(ExitCode::Fine)
+}
+
+/// The status, with a line that says how it ends.
+fn text(
+    args: &StatusArgs,
+    context: &Context,
+    ui: &Ui,
+    (width, height): (usize, usize),
+) -> Result<String, Failure> {
+    // The settings may have changed too, so the workspace is opened again.
+    let workspace = context.bare_workspace()?;
+    if let Some(finding) = workspace.findings().iter().find(|finding| finding.is_error()) {
+        return Err(Failure::from(finding.clone()));
+    }
+    let form = args.form(context, (width, height.saturating_sub(1)));
+    let mut text = match args.everywhere {
+        true => everywhere::answer(args, &workspace)?.0.text(ui.paint, &form),
+        false => answer(args, &workspace, |_| ())?.status.text(ui.paint, &form),
+    };
+    let lines = text.lines().count();
+    // The last row belongs to the line about the end.
+    text.push_str(&"\n".repeat(height.saturating_sub(lines + 1)));
+    Ok(text + &ui.paint.paint(Style::Dim, "Ctrl-C ends"))
+}

@@ -1,0 +1,206 @@
+//! All tasks of a repository, wherever they are: in its work trees, its branches and its remote-tracking branches.
+//!
+//! Branches are read from their commits, without a checkout. Most of them share most of their trees, so whatever
+//! depends on a tree alone is computed once per tree: the settings, which tasks there are, and the decision about
+//! a task. Each task is then shown once, where its log is furthest: a log that contains another one is further.
+//! If neither of two logs contains the other, the places disagree.
+
+use super::furthest::{Origin, TaskVersion, VersionSearch};
+use super::setting::Setting;
+use super::{Error, Sight, Workspace};
+use crate::base::{Class, Code, Diagnostic, Digest};
+use crate::store::{Head, TreeSource};
+use crate::view::Subject;
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+
+/// Every task of a repository, each where it is furthest.
+pub struct Overview<'w> {
+    here: &'w Workspace,
+    others: Vec<Workspace>,
+    settings: Vec<Rc<Setting>>,
+    /// Where tasks were looked for: this work tree, the others, branches, then remote-tracking branches.
+    pub places: Vec<OverviewPlace>,
+    /// The tasks, sorted by id.
+    pub tasks: Vec<OverviewTask>,
+    /// The places and tasks that cannot be read.
+    pub problems: Vec<Diagnostic>,
+}
+
+/// What a place is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OverviewPlaceKind {
+    /// A work tree with its uncommitted changes; it stands for the branch that is checked out in it.
+    WorkTree,
+    /// A local branch that is checked out nowhere.
+    Branch,
+    /// A remote-tracking branch.
+    Remote,
+}
+
+/// One of the places where tasks are.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OverviewPlace {
+    /// What it is.
+    pub kind: OverviewPlaceKind,
+    /// The name of the branch, such as `feature/x` or `origin/main`; of a detached HEAD, its abbreviated commit.
+    pub name: String,
+    /// The newest commit; `None` on a branch without commits.
+    pub commit: Option<Digest>,
+    /// The root of the work tree, relative to this one; `None` for a branch.
+    pub work_tree: Option<String>,
+}
+
+/// A task, where it is furthest.
+pub struct OverviewTask {
+    /// What a look at it has found.
+    pub sight: Sight,
+    /// The index of the place where it was looked at.
+    pub place: usize,
+    /// The places with the same log, in order, this one included.
+    pub same: Vec<usize>,
+    /// The places whose log is older.
+    pub behind: Vec<usize>,
+    /// The places whose log has other events: neither log contains the other.
+    pub disagreeing: Vec<usize>,
+    origin: Origin,
+}
+
+impl Workspace {
+    /// All tasks of the repository. Returns an error if there is no repository, or git cannot list its branches.
+    pub fn overview(&self) -> Result<Overview<'_>, Error> {
+        let store = self.repository_or_refuse()?;
+        let mut problems = Vec::new();
+        let others = self.other_work_trees(&mut problems)?;
+        let mut places = Vec::new();
+        let mut search = VersionSearch::new(self, store);
+        let mut checked_out = HashSet::new();
+        let mut heads = Vec::new();
+        for (index, workspace) in std::iter::once(self).chain(&others).enumerate() {
+            let head = workspace.present_head()?.unwrap_or(Head { branch: None, commit: None });
+            let place = OverviewPlace {
+                kind: OverviewPlaceKind::WorkTree,
+                name: head.branch_name().map_or_else(|| detached(&head), str::to_owned),
+                commit: head.commit,
+                work_tree: Some(self.relative(workspace.root())),
+            };
+            if let Err(error) = search.work_tree(index, workspace, head.commit) {
+                problems.push(unread(&place.name, &error));
+            }
+            places.push(place);
+            checked_out.extend(head.branch.clone());
+            heads.push(head);
+        }
+        let tips: Vec<_> =
+            store.branches()?.into_iter().filter(|tip| !checked_out.contains(&tip.name)).collect();
+        let sources: Vec<TreeSource<'_>> = tips.iter().map(|tip| store.tree_source(tip.commit)).collect();
+        for (tip, source) in tips.iter().zip(&sources) {
+            let place = OverviewPlace::of_branch(&tip.name, tip.commit);
+            if let Err(error) = search.branch(places.len(), source) {
+                problems.push(unread(&place.name, &error));
+            }
+            places.push(place);
+        }
+        let VersionSearch { settings, .. } = &search;
+        let settings = settings.clone();
+        let mut tasks = Vec::new();
+        for (id, furthest) in search.furthest() {
+            let look = |version: &TaskVersion| -> Result<Sight, Error> {
+                let task = &version.found.task;
+                match version.origin {
+                    Origin::WorkTree(0) => self.look_under(task, Some(heads[0].clone())),
+                    Origin::WorkTree(index) => others[index - 1].look_under(task, Some(heads[index].clone())),
+                    Origin::Commit(setting) => {
+                        let source = &sources[version.place - heads.len()];
+                        search.look_back(task, &settings[setting], source)
+                    }
+                }
+            };
+            // Of the same record, the version that lacks the fewest files.
+            let mut best: Option<(usize, &TaskVersion, Sight)> = None;
+            for version in &furthest.candidates {
+                match look(version) {
+                    Ok(sight) => {
+                        let lacking = sight.decision.expects.len();
+                        if best.as_ref().is_none_or(|(least, ..)| lacking < *least) {
+                            best = Some((lacking, version, sight));
+                        }
+                    }
+                    Err(error) => {
+                        problems.push(unread(&format!("{id} in {}", places[version.place].name), &error))
+                    }
+                }
+            }
+            let Some((_, version, sight)) = best else { continue };
+            let (place, origin) = (version.place, version.origin);
+            let (same, behind, disagreeing) = (furthest.same, furthest.behind, furthest.disagreeing);
+            tasks.push(OverviewTask { sight, place, same, behind, disagreeing, origin });
+        }
+        Ok(Overview { here: self, others, settings, places, tasks, problems })
+    }
+
+    /// The other work trees of the repository, opened to be read. One that cannot be opened is a problem. Returns an
+    /// error if git cannot list them.
+    pub(crate) fn other_work_trees(&self, problems: &mut Vec<Diagnostic>) -> Result<Vec<Self>, Error> {
+        let Some(store) = &self.store else { return Ok(Vec::new()) };
+        let mut others = Vec::new();
+        for root in store.other_work_trees()? {
+            match Self::open_to_look(&root, self.environment.elsewhere()) {
+                Ok(other) => others.push(other),
+                Err(error) => problems.push(unread(&self.relative(&root), &error)),
+            }
+        }
+        Ok(others)
+    }
+
+    /// The path of a directory as seen from the root; `.` for the root itself.
+    pub(crate) fn relative(&self, path: &Path) -> String {
+        let shared = self.root.components().zip(path.components()).take_while(|(a, b)| a == b).count();
+        let mut relative: PathBuf = self.root.components().skip(shared).map(|_| "..").collect();
+        relative.extend(path.components().skip(shared));
+        if relative.as_os_str().is_empty() { ".".to_owned() } else { relative.to_string_lossy().into_owned() }
+    }
+}
+
+impl OverviewPlace {
+    fn of_branch(name: &str, commit: Digest) -> Self {
+        let (kind, name) = match name.strip_prefix("refs/remotes/") {
+            Some(remote) => (OverviewPlaceKind::Remote, remote),
+            None => (OverviewPlaceKind::Branch, name.strip_prefix("refs/heads/").unwrap_or(name)),
+        };
+        Self { kind, name: name.to_owned(), commit: Some(commit), work_tree: None }
+    }
+}
+
+impl Overview<'_> {
+    /// This work tree, then the others.
+    pub fn work_trees(&self) -> impl Iterator<Item = &Workspace> {
+        std::iter::once(self.here).chain(&self.others)
+    }
+
+    /// The subject of a view.
+    #[must_use]
+    pub fn subject<'a>(&'a self, task: &'a OverviewTask) -> Subject<'a> {
+        let committed = self.places[task.place].commit.filter(|_| task.sight.is_committed);
+        let setting = match task.origin {
+            Origin::WorkTree(0) => &self.here.setting,
+            Origin::WorkTree(index) => &self.others[index - 1].setting,
+            Origin::Commit(index) => &*self.settings[index],
+        };
+        setting.subject(&task.sight, committed)
+    }
+}
+
+/// The name of a place without a branch.
+fn detached(head: &Head) -> String {
+    head.commit.map_or_else(|| "(no commit)".to_owned(), |commit| commit.short())
+}
+
+/// The finding about something that cannot be read. A failure of the machine keeps its code.
+fn unread(what: &str, error: &Error) -> Diagnostic {
+    let code = if error.class() == Class::Fault { error.code() } else { Code::Unjudged };
+    let mut problem = Diagnostic::error(code, format!("{what}: {error}"));
+    problem.hint = error.hint();
+    problem
+}

@@ -1,0 +1,176 @@
+//! `orch status --everywhere`, `orch runs` and `orch status --watch`.
+
+use crate::harness::World;
+use crate::outputs::fits;
+use crate::run::control::signal;
+use crate::terminal::Terminal;
+use serde_json::{Value, json};
+
+/// A task of an overview: where it is, and in which phase.
+fn task<'v>(everywhere: &'v Value, id: &str) -> &'v Value {
+    let tasks = everywhere["tasks"].as_array().expect("a list");
+    let found: Vec<&Value> = tasks.iter().filter(|task| task["task"] == id).collect();
+    assert_eq!(found.len(), 1, "{id} is shown once: {everywhere:#}");
+    found[0]
+}
+
+/// The parts of a task that say where it is.
+fn whereabouts(everywhere: &Value, id: &str) -> Value {
+    let task = task(everywhere, id);
+    json!([task["place"], task["currentPhase"], task["same"], task["behind"], task["disagreeing"]])
+}
+
+fn everywhere(world: &World) -> Value {
+    let answer = world.orch_json(&["status", "--everywhere"]);
+    fits(&answer);
+    answer
+}
+
+/// A world with a linked work tree beside it, on the branch `side`.
+fn with_work_tree(world: &World) -> String {
+    let side = world.root().with_file_name("side").to_string_lossy().into_owned();
+    world.git(&["worktree", "add", "-q", "-b", "side", &side]);
+    side
+}
+
+#[test]
+fn every_task_is_shown_once_where_its_record_is_furthest() {
+    let world = World::ready();
+    world.orch(&["new", "t"]).succeeds();
+    world.git(&["update-ref", "refs/remotes/origin/main", "HEAD"]);
+    world.git(&["symbolic-ref", "refs/remotes/origin/HEAD", "refs/remotes/origin/main"]);
+    let first = everywhere(&world);
+    assert_eq!(whereabouts(&first, "t"), json!(["main", "planning", 2, 0, []]));
+    let kinds: Vec<_> =
+        first["places"].as_array().expect("a list").iter().map(|place| &place["kind"]).collect();
+    assert_eq!(kinds, ["work-tree", "remote"], "one place for main, and origin/HEAD is no place of its own");
+
+    world.git(&["switch", "-q", "-c", "feature"]);
+    world.walk_to("t", "codegen");
+    world.orch(&["new", "only-here"]).succeeds();
+    world.git(&["switch", "-q", "main"]);
+    let moved = everywhere(&world);
+    assert_eq!(whereabouts(&moved, "t"), json!(["feature", "codegen", 1, 2, []]));
+    assert_eq!(whereabouts(&moved, "only-here"), json!(["feature", "planning", 1, 0, []]));
+    assert_eq!(task(&moved, "t")["committed"], world.git(&["rev-parse", "feature"]).trim());
+    assert!(!world.path("tasks/only-here").exists(), "nothing is checked out");
+
+    // Another branch goes another way: neither record contains the other.
+    world.git(&["switch", "-q", "-c", "another", "feature~2"]);
+    world.orch(&["rollback", "t", "--to", "planning", "--reason", "no"]).succeeds();
+    world.git(&["switch", "-q", "main"]);
+    let split = everywhere(&world);
+    assert_eq!(task(&split, "t")["disagreeing"].as_array().map(Vec::len), Some(1), "{split:#}");
+    world.orch(&["status", "--everywhere"]).succeeds().says("  other steps in: ");
+    assert_eq!(world.dirty(), "");
+}
+
+#[test]
+fn of_the_same_record_the_version_counts_that_lacks_the_fewest_files() {
+    let world = World::ready();
+    world.orch(&["new", "t"]).succeeds();
+    world.git(&["switch", "-q", "-c", "written"]);
+    world.plan("t", 1);
+    world.commit("Write the plan by hand");
+    world.git(&["switch", "-q", "main"]);
+    let all = everywhere(&world);
+    assert_eq!(whereabouts(&all, "t"), json!(["written", "planning", 2, 0, []]));
+    assert_eq!(task(&all, "t")["suggestedNext"], "plan_review");
+}
+
+#[test]
+fn a_work_tree_stands_for_its_branch_with_what_is_not_committed() {
+    let world = World::ready();
+    world.orch(&["new", "t"]).succeeds();
+    let side = with_work_tree(&world);
+    let plan = world.path("../side/tasks/t/planning");
+    std::fs::create_dir_all(&plan).expect("directories");
+    world.plan("t", 1);
+    std::fs::rename(world.path("tasks/t/planning/plan.json"), plan.join("plan.json")).expect("moved");
+    let all = everywhere(&world);
+    assert_eq!(whereabouts(&all, "t"), json!(["side", "planning", 2, 0, []]));
+    assert_eq!(all["places"][1]["workTree"], "../side");
+    assert_eq!(task(&all, "t")["suggestedNext"], "plan_review", "the plan is only in its files");
+    // From there it is the same, seen from the other side.
+    let there = world.orch_json(&["-C", &side, "status", "--everywhere"]);
+    assert_eq!(whereabouts(&there, "t")[0], "side");
+    assert_eq!(there["places"][1]["workTree"], "../repo");
+}
+
+#[test]
+fn an_archived_task_is_not_open_on_branches_that_do_not_know_it_yet() {
+    let world = World::ready();
+    world.orch(&["new", "t"]).succeeds();
+    world.walk_to("t", "done");
+    world.git(&["branch", "old", "HEAD~3"]);
+    world.orch(&["archive", "t"]).succeeds();
+    assert_eq!(everywhere(&world)["tasks"], json!([]));
+    let all = world.orch_json(&["status", "--everywhere", "--all"]);
+    assert_eq!(whereabouts(&all, "archive/t"), json!(["main", "done", 1, 0, []]));
+}
+
+#[test]
+fn a_branch_that_cannot_be_read_is_a_finding_and_the_others_are_shown() {
+    let world = World::ready();
+    world.orch(&["new", "t"]).succeeds();
+    world.git(&["switch", "-q", "-c", "other"]);
+    world.write("orch.toml", "version = 1\n[[root]]\npath = \"tasks/**\"\nworkflow = \"nowhere\"\n");
+    world.orch(&["status"]).ends(2);
+    world.write("tasks/t/transcript.jsonl", "{}\n");
+    world.commit("Break it");
+    world.git(&["switch", "-q", "main"]);
+    let all = everywhere(&world);
+    assert_eq!(whereabouts(&all, "t"), json!(["main", "planning", 1, 0, ["other"]]));
+}
+
+#[test]
+fn filters_and_patterns_choose_among_the_tasks_of_all_branches() {
+    let world = World::ready();
+    world.orch(&["new", "a-1"]).succeeds();
+    world.git(&["switch", "-q", "-c", "feature"]);
+    world.orch(&["new", "a-2"]).succeeds();
+    world.walk_to("a-2", "codegen");
+    world.git(&["switch", "-q", "main"]);
+    let ids = |arguments: &[&str]| -> Vec<String> {
+        let answer = world.orch_json(&[&["status", "--everywhere"], arguments].concat());
+        let tasks = answer["tasks"].as_array().expect("a list").iter();
+        tasks.map(|task| task["task"].as_str().expect("an id").to_owned()).collect()
+    };
+    assert_eq!(ids(&["--phase", "codegen"]), ["a-2"]);
+    assert_eq!(ids(&["a-2"]), ["a-2"]);
+    assert_eq!(ids(&["a-*"]).len(), 2);
+    world.orch(&["status", "--everywhere", "b-*"]).ends(2).reports("has a task `b-*`");
+    world.orch(&["status", "--everywhere", "--at", "HEAD"]).ends(2);
+}
+
+#[test]
+fn runs_of_other_work_trees_are_listed() {
+    let world = World::ready();
+    world.orch(&["new", "t"]).succeeds();
+    let side = with_work_tree(&world);
+    world.orch(&["-C", &side, "run", "t", "--", "true"]);
+    let runs = world.orch_json(&["runs"]);
+    fits(&runs);
+    assert_eq!(runs["runs"][0]["workTree"], "../side", "{runs:#}");
+    world.orch(&["runs"]).says("in ../side");
+    assert_eq!(world.orch_json(&["-C", &side, "runs"])["runs"][0]["workTree"], ".");
+}
+
+#[test]
+fn a_live_status_follows_the_files_and_gives_the_terminal_back() {
+    let world = World::ready();
+    world.orch(&["new", "t"]).succeeds();
+    world.orch(&["status", "--watch"]).ends(2).reports("error: `--watch` shows the status on a terminal");
+    let mut terminal = Terminal::start(world.orch_command(&["status", "--watch"]));
+    terminal.shows("write planning/plan.json");
+    terminal.shows("Ctrl-C ends");
+    world.plan("t", 1);
+    terminal.shows("move to plan_review");
+    signal(&terminal.child, "INT");
+    assert_eq!(terminal.ends(), Some(0));
+    let shown = terminal.shown();
+    assert!(shown.starts_with("\u{1b}[?1049h"), "it takes the screen: {shown:?}");
+    assert!(shown.ends_with("\u{1b}[?7h\u{1b}[?25h\u{1b}[?1049l"), "and gives it back: {shown:?}");
+    let longest = shown.split("\u{1b}[H").map(|screen| screen.lines().count()).max();
+    assert_eq!(longest, Some(24), "it fills 24 lines and no more");
+}
