@@ -8,8 +8,8 @@ use super::{
     Choice, Decision, Ending, ExpectState, Expectation, Facts, Kind, Recorded, Runner, Stamp, State, Verdict,
     evaluate, fingerprint, settle, settle_from,
 };
-use crate::base::{Code, Diagnostic, Digest, Place, RepoPath, command};
-use crate::workflow::{Owner, Workflow, is_tree_name};
+use crate::base::{Code, Diagnostic, Digest, PhaseId, Place, RepoPath, command};
+use crate::workflow::{Outcome, Owner, Workflow, is_tree_name};
 use serde_json::Value;
 
 /// What is known about a task apart from its own files.
@@ -125,6 +125,7 @@ pub fn conclude(
         // A command would act on the present files, not on the past ones that were evaluated.
         decision.options.clear();
     }
+    tell_lost(workflow, facts, &mut decision, &restores);
     decision.options.splice(0..0, restores);
     if !circumstances.past {
         note_misplaced(facts, &mut decision, circumstances);
@@ -197,8 +198,9 @@ fn runner(
     }
 }
 
-/// Offers to name the task in the last commit, if code is expected that names it and that commit changed code and
-/// names no task.
+/// Offers to name the task of the code, if commits are expected that name it and the newest change of the code names
+/// no task: by amending that commit if it is checked out, else in an empty commit, because what would be amended
+/// is the commit of something else.
 fn offer_trailer(facts: &Facts, decision: &mut Decision, circumstances: &Circumstances<'_>) {
     let is_awaited =
         |expected: &Expectation| expected.state == ExpectState::Unmet && is_tree_name(&expected.path);
@@ -209,14 +211,22 @@ fn offer_trailer(facts: &Facts, decision: &mut Decision, circumstances: &Circums
     // The newest commit is first.
     let mut newest = code.filter_map(|code| code.data.as_ref()?.pointer("/commits/0").cloned());
     let Some(head) = (circumstances.head)().map(|head| head.to_string()) else { return };
-    let is_nameless = |commit: Value| {
-        commit["id"] == head.as_str() && commit["tasks"].as_array().is_some_and(Vec::is_empty)
-    };
-    if newest.any(is_nameless) {
-        let trailer = format!("Orch-Task: {}", facts.task);
+    let is_nameless = |commit: &Value| commit["tasks"].as_array().is_some_and(Vec::is_empty);
+    let Some(nameless) = newest.find(is_nameless) else { return };
+    let id = nameless["id"].as_str().unwrap_or_default();
+    let trailer = format!("Orch-Task: {}", facts.task);
+    let offered = if id == head {
         let argv = ["git", "commit", "--amend", "--no-edit", "--trailer", &trailer];
-        decision.options.push(choice("trailer", argv, Owner::Agent, "name the task in the last commit"));
-    }
+        choice("trailer", argv, Owner::Agent, "name the task in the last commit")
+    } else {
+        let short = id.get(..7).unwrap_or(id);
+        let subject = format!("{} is the work of {}", short, facts.task);
+        let argv = ["git", "commit", "--allow-empty", "-m", &subject, "--trailer", &trailer];
+        let effect =
+            format!("name the task of {short}, which is no longer the last commit, in an empty commit");
+        choice("trailer", argv, Owner::Agent, effect)
+    };
+    decision.options.push(offered);
 }
 
 /// Notes every missing file that is in a directory above the task, as if its path were relative to that.
@@ -235,6 +245,44 @@ fn note_misplaced(facts: &Facts, decision: &mut Decision, circumstances: &Circum
             expected.problems.push(finding.hint(hint));
         }
     }
+}
+
+/// Says how to restore the evidence of earlier phases that is gone: in the hint of each finding, and in the reason
+/// where the next step can be the end of the task, which is closed without that evidence.
+fn tell_lost(workflow: &Workflow, facts: &Facts, decision: &mut Decision, restores: &[Choice]) {
+    let mut gone = Vec::new();
+    for finding in decision.diagnostics.iter_mut().filter(|finding| finding.code == Code::EvidenceGone) {
+        gone.push(finding.message.clone());
+        let restore = restores
+            .iter()
+            .find(|restore| restore.argv.last() == finding.place.as_ref().map(|place| &place.path));
+        if let Some(restore) = restore {
+            finding.hint =
+                Some(format!("{}; the task cannot be finished without it", command(&restore.argv)));
+        }
+    }
+    let ends = |to: &PhaseId| workflow.phase(to).is_some_and(|phase| phase.terminal && phase.success);
+    let phase = decision.phase.as_ref().map(|phase| workflow.rules_from(phase));
+    let may_end =
+        phase.is_some_and(|mut rules| rules.any(|rule| matches!(&rule.outcome, Outcome::To(to) if ends(to))));
+    if gone.is_empty() || !may_end {
+        return;
+    }
+    let lost = |restore: &&Choice| {
+        let is_of = |path: &RepoPath| restore.argv.last().is_some_and(|last| last == path.as_str());
+        decision.lost.iter().any(|lost| facts.place.path(&lost.path).is_ok_and(|path| is_of(&path)))
+    };
+    let commands: Vec<String> = restores.iter().filter(lost).map(|restore| command(&restore.argv)).collect();
+    let how = if commands.is_empty() { String::new() } else { format!(": {}", commands.join("; ")) };
+    // A task that is inconsistent says already what is gone.
+    decision.reason = match &decision.verdict {
+        Verdict::Inconsistent { .. } => format!("{}{how}", decision.reason),
+        _ => format!(
+            "{}; the task cannot be finished before it is restored{how}; then: {}",
+            gone.join("; "),
+            decision.reason
+        ),
+    };
 }
 
 /// For every missing or broken need, and for lost evidence, that git has, the command that restores it.

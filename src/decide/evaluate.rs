@@ -312,7 +312,14 @@ impl Judge<'_> {
             reasons.push(format!("the needs of `{phase}` are not met: {}", named(&needed)));
         }
         if !lost.is_empty() {
-            reasons.push(format!("the evidence of earlier phases is gone: {}", named(&lost)));
+            let phases = self.lost_evidence();
+            let stated = lost.iter().map(|one| {
+                let left = phases.iter().find(|(_, known)| known.artifact == one.artifact);
+                let left = left.map(|(phase, _)| format!(" (the task left `{phase}` with it)"));
+                format!("{} is {}{}", one.named(), one.fault(), left.unwrap_or_default())
+            });
+            let stated: Vec<String> = stated.collect();
+            reasons.push(format!("the evidence of earlier phases is gone: {}", stated.join("; ")));
         }
         decision.reason = reasons.join("; ");
         decision.expects = unmet.iter().filter_map(|need| expect::for_need(self, need)).collect();

@@ -90,7 +90,8 @@ impl Judge<'_> {
     fn new_path(&self, artifact: &Artifact) -> String {
         let file = self.facts.place.file().map(|file| file.named(artifact.name.as_str()));
         let is_of = |name: &String| Patterns::new(&artifact.paths).is_ok_and(|paths| paths.matches(name));
-        file.filter(is_of).unwrap_or_else(|| concrete_path(artifact))
+        let given = || artifact.new_path.clone().unwrap_or_else(|| concrete_path(artifact));
+        file.filter(is_of).unwrap_or_else(given)
     }
 
     pub(super) fn evidence(&self, artifacts: &[ArtifactName]) -> Vec<Evidence> {
@@ -133,23 +134,26 @@ pub(super) fn choice<'s>(
     Choice { id, argv: argv.into_iter().map(str::to_owned).collect(), by, effect: effect.into() }
 }
 
-/// One concrete path for an artifact, even if its first path is a glob; for pure code, the name that stands
-/// for it.
+/// One path for an artifact, even if its first path is a glob; for pure code, the name that stands for it. A
+/// file gets the name of the artifact. What a directory is called only the writer knows: `<name>` stands for it.
 fn concrete_path(artifact: &Artifact) -> String {
     let Some(pattern) = artifact.paths.first() else {
         return tree_name(artifact.name.as_str());
     };
-    let parts: Vec<String> =
-        pattern.split('/').filter(|part| *part != "**").map(|part| concrete_part(part, artifact)).collect();
-    parts.join("/")
+    let parts: Vec<&str> = pattern.split('/').filter(|part| *part != "**").collect();
+    let last = parts.len().saturating_sub(1);
+    let filled = |(index, part): (usize, &&str)| {
+        concrete_part(part, if index == last { artifact.name.as_str() } else { "<name>" })
+    };
+    parts.iter().enumerate().map(filled).collect::<Vec<_>>().join("/")
 }
 
-fn concrete_part(part: &str, artifact: &Artifact) -> String {
+fn concrete_part(part: &str, wildcard: &str) -> String {
     let mut text = String::new();
     let mut chars = part.chars();
     while let Some(char) = chars.next() {
         match char {
-            '*' => text.push_str(artifact.name.as_str()),
+            '*' => text.push_str(wildcard),
             '?' => text.push('1'),
             '[' => text.extend(chars.by_ref().take_while(|inner| *inner != ']').next()),
             '{' => {

@@ -9,7 +9,7 @@ use super::judge::Judge;
 use super::order::{current, given, refused};
 use super::{Decision, Facts, FileFact, Stamp, State, Transition, Verdict};
 use crate::base::{ArtifactName, Code, Error, PhaseId, command, words};
-use crate::workflow::{Artifact, Format, Owner, Workflow};
+use crate::workflow::{Artifact, Format, Owner, Workflow, blank};
 use serde_json::{Map, Value};
 use std::sync::Arc;
 
@@ -152,6 +152,7 @@ impl Judge<'_> {
         let outputs = self.phase.produces.iter().filter(|name| !self.phase.optional.contains(name));
         let artifacts = outputs.filter_map(|name| self.workflow.artifact(name));
         let json = artifacts.filter(|artifact| artifact.format == Format::Json);
+        let json = json.filter(|artifact| blank(&self.path_of(&artifact.name)).is_none());
         json.flat_map(|artifact| {
             let schema = artifact.schema.as_ref().and_then(|schema| serde_json::from_str(&schema.text).ok());
             let schema: Value = schema.unwrap_or_default();

@@ -49,7 +49,8 @@ pub enum Start {
 /// The changes of a part since a start.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Since {
-    /// The commits that changed it, newest first; at most 1,000 commits are searched.
+    /// The commits that changed it, and empty commits that name a task, newest first; at most 1,000 commits are
+    /// searched.
     pub commits: Vec<CodeCommit>,
     /// The files that differ, in path order; at most 1,000.
     pub files: Vec<RepoPath>,
@@ -159,14 +160,21 @@ impl Store {
         Ok(None)
     }
 
-    /// The description of a commit if it changed this part, else `None`. Cached.
+    /// The description of a commit if it changed this part, or changed nothing at all and names a task; else `None`.
+    /// Cached.
     fn told_of(&self, id: Oid, code: &CodePart<'_>) -> Result<Option<CodeCommit>, Error> {
         let known = self.parts.borrow().get(&code.name).and_then(|known| known.commits.get(&id).cloned());
         if let Some(known) = known {
             return Ok(known);
         }
         let commit = self.repo.find_commit(id)?;
-        let told = self.changes_part(&commit, code)?.then(|| CodeCommit::of(&commit));
+        let told = if self.changes_part(&commit, code)? {
+            Some(CodeCommit::of(&commit))
+        } else if is_empty(&commit)? {
+            Some(CodeCommit::of(&commit)).filter(|named| !named.tasks.is_empty())
+        } else {
+            None
+        };
         self.parts.borrow_mut().entry(code.name.clone()).or_default().commits.insert(id, told.clone());
         Ok(told)
     }
@@ -346,6 +354,11 @@ fn changed_in_part(
         }
     }
     Ok(())
+}
+
+/// Whether a commit changes nothing: its only parent has the same tree.
+fn is_empty(commit: &GitCommit<'_>) -> Result<bool, Error> {
+    Ok(commit.parent_count() == 1 && commit.parent(0)?.tree_id() == commit.tree_id())
 }
 
 impl CodeCommit {

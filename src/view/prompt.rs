@@ -7,7 +7,7 @@ use super::suggestion::{action, expectation, instructions, phase, schema_text};
 use super::wire::{Expected, Finding, InputView, Suggestion};
 use crate::base::command;
 use crate::decide::{Do, ExpectState, is_order};
-use crate::workflow::{Format, is_tree_name};
+use crate::workflow::{Format, blank, is_tree_name};
 use serde_json::Value;
 
 /// How much of a schema a prompt shows.
@@ -146,11 +146,16 @@ fn write_section(out: &mut String, task: &str, expected: &Expected, schema: Opti
         expected.artifact,
         expected.state.as_str()
     ));
+    if let Some(blank) = blank(&expected.path) {
+        out.push_str(&format!("In the path, `{blank}` stands for a name that you choose.\n"));
+    }
     if !expected.problems.is_empty() {
         out.push_str("\nIts problems:\n\n");
         expected.problems.iter().for_each(|finding| problem(out, finding));
     }
-    if let Some((text, form)) = schema {
+    // The schema of a text describes what is read from it, so the example says more.
+    let is_text = matches!(expected.example, Some(Value::String(_)));
+    if let Some((text, form)) = schema.filter(|_| !is_text) {
         shape(out, expected, text, form);
     }
     let names_judged = expected.example.as_ref().is_some_and(|example| example.get("of").is_some());

@@ -230,10 +230,18 @@ impl Compiler<'_> {
             facts.push((fact.value.clone(), guard));
         }
         let schema = raw.schema.as_ref().and_then(|text| self.schema(text));
-        let paths = raw.paths.into_iter().map(|path| path.value).collect();
+        let paths: Vec<String> = raw.paths.into_iter().map(|path| path.value).collect();
+        if let Some(text) = &raw.new_path
+            && !Patterns::new(&paths).is_ok_and(|patterns| patterns.matches(&text.value))
+        {
+            let message = format!("`new_path` is no path of artifact `{name}`");
+            let hint = "name a path that `path` matches, for example with `<name>` in place of a `*`";
+            self.problem(&text.span, Diagnostic::error(Code::WorkflowValue, message).hint(hint));
+        }
         Some(Artifact {
             name,
             paths,
+            new_path: raw.new_path.map(|path| path.value),
             tree,
             format,
             schema,

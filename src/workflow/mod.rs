@@ -100,6 +100,9 @@ pub struct Artifact {
     /// Globs relative to the task directory, in order of precedence; the first is where the artifact is
     /// written. A wildcard does not match a leading dot of a name.
     pub paths: Vec<String>,
+    /// Where a missing file is written. `<NAME>` in it stands for what the writer chooses. `None`: in the first
+    /// of `paths`.
+    pub new_path: Option<String>,
     /// The committed code that takes the place of files; it has the lowest precedence.
     pub tree: Option<TreeScope>,
     /// The format of the bytes.
@@ -116,6 +119,14 @@ pub struct Artifact {
     /// The text of an example file, for an artifact without a schema. In it `<task>` stands for the id of the
     /// task, and `<title>` for its title.
     pub example: Option<String>,
+}
+
+/// The place in the path of a new file that the writer fills, for example `<capability>`; `None` if there is none.
+#[must_use]
+pub fn blank(path: &str) -> Option<&str> {
+    let start = path.find('<')?;
+    let length = path[start..].find('>')?;
+    Some(&path[start..=start + length])
 }
 
 impl Artifact {

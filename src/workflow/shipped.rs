@@ -43,6 +43,7 @@ static SHIPPED: &[(&str, &str)] = &[
     ("schemas/codegen-blocked.schema.json", include_str!("../../system/schemas/codegen-blocked.schema.json")),
     ("schemas/decision.schema.json", include_str!("../../system/schemas/decision.schema.json")),
     ("schemas/eval-report.schema.json", include_str!("../../system/schemas/eval-report.schema.json")),
+    ("schemas/openspec-delta.schema.json", include_str!("../../system/schemas/openspec-delta.schema.json")),
     ("schemas/output/audit.schema.json", include_str!("../../system/schemas/output/audit.schema.json")),
     ("schemas/output/briefs.schema.json", include_str!("../../system/schemas/output/briefs.schema.json")),
     ("schemas/output/code.schema.json", include_str!("../../system/schemas/output/code.schema.json")),

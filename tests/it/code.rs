@@ -422,11 +422,6 @@ fn a_last_commit_that_names_no_task_can_be_amended() {
     let ids = offered();
     let (amend, order) = ["trailer", "override"].map(|id| ids.iter().position(|one| one == id)).into();
     assert!(amend.is_some() && amend < order, "{ids:?}");
-    // A commit that is not the last is not amended.
-    world.write("tasks/t/notes.md", "x\n");
-    world.commit("notes");
-    assert!(!offered().contains(&"trailer".to_owned()));
-    world.git(&["reset", "-q", "--hard", "HEAD~1"]);
     let suggested = world.suggestion("t");
     let options = suggested["options"].as_array().expect("a list");
     let amend = options.iter().find(|option| option["id"] == "trailer").expect("offered");
@@ -434,4 +429,24 @@ fn a_last_commit_that_names_no_task_can_be_amended() {
         amend["argv"].as_array().expect("a list").iter().filter_map(Value::as_str).collect();
     world.git(&argv[1..]);
     assert_eq!(world.suggestion("t")["suggestedNext"], "review");
+}
+
+#[test]
+fn code_below_the_transition_of_another_task_is_named_by_an_empty_commit() {
+    let world = World::coding();
+    world.commit_code("1", None);
+    world.orch(&["new", "u"]).succeeds();
+    let head = world.git(&["rev-parse", "HEAD"]);
+    let suggested = world.suggestion("t");
+    let options = suggested["options"].as_array().expect("a list");
+    let named = options.iter().find(|option| option["id"] == "trailer").expect("offered");
+    let argv: Vec<&str> =
+        named["argv"].as_array().expect("a list").iter().filter_map(Value::as_str).collect();
+    assert!(!argv.contains(&"--amend"), "the last commit is not the one of the code: {argv:?}");
+    world.git(&argv[1..]);
+    assert_eq!(world.git(&["rev-parse", "HEAD~1"]), head, "nothing is rewritten");
+    world.moves_to("review");
+    assert_eq!(world.artifact("t", "patch")["tree"]["commits"].as_array().map(Vec::len), Some(0));
+    world.orch(&["audit", "--strict"]).succeeds();
+    world.orch(&["check", "--range", "HEAD~4..HEAD"]).succeeds();
 }

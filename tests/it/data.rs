@@ -85,6 +85,43 @@ fn an_openspec_change_is_complete_by_the_rules_of_openspec() {
     }
 }
 
+/// What `openspec validate` refuses is a finding at the requirement, and a new delta is asked for by a path that the
+/// writer can fill in.
+#[test]
+fn an_incomplete_requirement_is_found_where_it_stands() {
+    let world = World::new();
+    world.write("orch.toml", "[[root]]\npath = \"changes/*\"\nworkflow = \"openspec\"\n");
+    world.write("changes/x/proposal.md", "## Why\n\nSo.\n");
+    world.write("changes/x/tasks.md", "- [ ] 1.1 Do it\n");
+    let suggestion = || world.orch_json(&["suggest", "x"])["suggestions"][0].clone();
+    assert_eq!(suggestion()["expects"][0]["path"], "changes/x/specs/<capability>/spec.md");
+    world.orch(&["prompt", "x"]).succeeds().says("`<capability>` stands for a name that you choose");
+    let delta = "## ADDED Requirements\n\n### Requirement: A\nIt retries.\n\n#### Scenario: S\n- It SHALL.\n\n\
+                 ### Requirement: B\nIt MUST.\n\n## REMOVED Requirements\n\n### Requirement: C\n";
+    world.write("changes/x/specs/cli/spec.md", delta);
+    let suggestion = suggestion();
+    assert_eq!(suggestion["currentPhase"], "drafting");
+    let problems = suggestion["expects"][0]["problems"].as_array().cloned().expect("a list");
+    let told: Vec<_> = problems
+        .iter()
+        .map(|problem| {
+            (problem["line"].as_u64().expect("a line"), problem["message"].as_str().expect("a text"))
+        })
+        .collect();
+    assert_eq!(
+        told,
+        [
+            (3, "the requirement does not say SHALL or MUST before its first scenario"),
+            (9, "the requirement has no scenario: write `#### Scenario: NAME` below it"),
+        ]
+    );
+    let mended = delta
+        .replace("It retries.", "It SHALL retry.")
+        .replace("It MUST.\n", "It MUST.\n\n#### Scenario: T\n");
+    world.write("changes/x/specs/cli/spec.md", mended);
+    assert_eq!(verdicts(&world)["x"].0, "ready");
+}
+
 #[test]
 fn the_ancestors_of_our_layout_are_read_with_their_drift() {
     let Some(folder) = data("ai-tools-chain") else { return };

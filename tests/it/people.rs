@@ -362,8 +362,21 @@ fn evidence_that_is_gone_is_told_at_every_look_and_nothing_ends_well_without_it(
     assert_eq!(gone.iter().filter(|found| found["code"] == "evidence-gone").count(), 2, "{suggestion:#}");
     let options = suggestion["options"].as_array().expect("a list");
     assert!(options[..2].iter().all(|option| option["id"] == "restore"), "{suggestion:#}");
+    // What is gone, since when and how it comes back stands before what is asked for.
+    let reason = suggestion["reason"].as_str().expect("a text");
+    let restore = options[0]["argv"].as_array().expect("a list").iter().filter_map(|word| word.as_str());
+    let restore = restore.collect::<Vec<_>>().join(" ");
+    let (first, then) = reason.split_once("; then: ").expect("both");
+    assert!(
+        first.starts_with("review/plan-review.json is missing, although the task left `plan_review` with it"),
+        "{reason}"
+    );
+    assert!(restore.starts_with("git restore -s ") && first.contains(&restore), "{reason}");
+    assert_eq!(then, "accept/decision.json is missing");
+    let hint = gone.iter().find_map(|found| found["hint"].as_str().filter(|hint| hint.contains(&restore)));
+    assert!(hint.is_some(), "{gone:#?}");
     world.orch(&["check", "t"]).says("evidence-gone");
-    world.orch(&["approve", "t"]).ends(3).says("the evidence of earlier phases is gone");
+    world.orch(&["approve", "t"]).ends(3).says("the evidence of earlier phases is gone: plan_review (review/plan-review.json) is missing (the task left `plan_review` with it)");
     world.accept("t");
     world.orch(&["approve", "t"]).ends(3).says("review/plan-review.json");
     world.orch(&["explain", "t"]).succeeds().says("evidence-gone");

@@ -121,6 +121,9 @@ impl Schema {
         let pointer = error.instance_path().to_string();
         let here = data.pointer(&pointer).unwrap_or(&Value::Null);
         let plain = |message: String| Problem { pointer: pointer.clone(), key: None, message, hint: None };
+        if let Some(message) = self.own_message(error) {
+            return plain(message.to_owned());
+        }
         match error.kind() {
             ValidationErrorKind::Required { property } => {
                 let name = property.as_str().unwrap_or_default();
@@ -197,6 +200,13 @@ impl Schema {
     /// The value of the keyword that failed.
     fn at(&self, error: &ValidationError<'_>) -> Option<Value> {
         self.value.pointer(&error.schema_path().to_string()).cloned()
+    }
+
+    /// What the schema itself says about a value that it rejects: `x-orch-message` beside the keyword that failed.
+    fn own_message(&self, error: &ValidationError<'_>) -> Option<&str> {
+        let path = error.schema_path().to_string();
+        let (around, _) = path.rsplit_once('/')?;
+        self.value.pointer(around)?.get("x-orch-message")?.as_str()
     }
 
     /// The keys that the schema defines for the object whose keyword failed.
@@ -387,6 +397,13 @@ mod tests {
             assert!(found.iter().any(|line| line.contains(expected)), "{text}: {found:#?}");
         }
         assert!(check(&strict, "{\"ok\": true}").is_empty());
+    }
+
+    #[test]
+    fn a_schema_may_say_in_its_own_words_what_is_wrong() {
+        let own = json!({"properties": {"a": {"minItems": 1, "x-orch-message": "name an item"}, "b": {"minItems": 1}}});
+        let found = check(&own, "{\"a\": [], \"b\": []}");
+        assert!(found[0].contains("name an item") && !found[1].contains("name an item"), "{found:?}");
     }
 
     #[test]

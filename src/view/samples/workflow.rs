@@ -41,6 +41,7 @@ pub fn workflow() -> Workflow {
             .map(|(name, path, format, schema)| Artifact {
                 name: artifact(name),
                 paths: vec![path.to_owned()],
+                new_path: None,
                 tree: None,
                 format,
                 schema,

@@ -53,6 +53,7 @@ pub(super) struct RawArtifact {
     pub schema: Option<Text>,
     pub title: Option<Text>,
     pub commit: bool,
+    pub new_path: Option<Text>,
     pub example: Option<Text>,
     pub facts: Vec<(Text, Text)>,
 }
@@ -235,6 +236,7 @@ impl BlockReader<'_> {
             schema: self.text_at(&mut table, "schema"),
             title: self.text_at(&mut table, "title"),
             commit: self.boolean(&mut table, "commit", true),
+            new_path: self.text_at(&mut table, "new_path"),
             example: self.text_at(&mut table, "example"),
             facts: self.named_texts_at(&mut table, "facts"),
             name,

@@ -37,6 +37,10 @@ pub(super) struct HeadedPart {
     /// The index of its heading.
     pub heading: usize,
     pub part: Part,
+    /// The index of the section around it.
+    pub within: Option<usize>,
+    /// Where its text before the first section in it ends; `None` if there is no section in it.
+    pub lead_end: Option<usize>,
 }
 
 /// From one place of a document to another.
@@ -244,6 +248,12 @@ impl Reader<'_> {
         if self.depth == 0 {
             self.close_sections(number);
         }
+        let within = self.open.last().map(|(index, _)| *index);
+        if self.depth == 0
+            && let Some(around) = within
+        {
+            self.body.sections[around].lead_end.get_or_insert(self.body.text.len());
+        }
         self.body.text.push_str(&text);
         self.body.text.push('\n');
         let heading = self.body.headings.len();
@@ -254,7 +264,8 @@ impl Reader<'_> {
         if is_section {
             let start = self.mark();
             self.open.push((self.body.sections.len(), number));
-            self.body.sections.push(HeadedPart { heading, part: Part { start, end: start } });
+            let part = Part { start, end: start };
+            self.body.sections.push(HeadedPart { heading, part, within, lead_end: None });
         }
     }
 

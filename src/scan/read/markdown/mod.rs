@@ -92,19 +92,36 @@ fn fields(body: &Body, parts: &[Part]) -> Map<String, Value> {
 
 /// The sections by their headings. Sections with the same heading are one, in several parts.
 fn sections(body: &Body) -> Map<String, Value> {
-    let mut found: BTreeMap<&str, (&Heading, Vec<Part>)> = BTreeMap::new();
-    for section in &body.sections {
-        let heading = &body.headings[section.heading];
-        found.entry(&heading.text).or_insert((heading, Vec::new())).1.push(section.part);
+    let heading_of = |index: usize| &body.headings[body.sections[index].heading];
+    let mut found: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
+    let mut within: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for (index, section) in body.sections.iter().enumerate() {
+        let text = heading_of(index).text.as_str();
+        found.entry(text).or_default().push(index);
+        if let Some(around) = section.within {
+            within.entry(&heading_of(around).text).or_default().push(text);
+        }
     }
-    let section = |(name, (heading, parts)): (&str, (&Heading, Vec<Part>))| {
+    let section = |(name, indexes): (&str, Vec<usize>)| {
+        let heading = heading_of(indexes[0]);
+        let around = body.sections[indexes[0]].within.map(|around| heading_of(around).text.as_str());
+        let parts: Vec<Part> = indexes.iter().map(|index| body.sections[*index].part).collect();
         let texts: Vec<&str> =
             parts.iter().map(|part| body.text[part.start.text..part.end.text].trim()).collect();
+        let lead = |index: &usize| {
+            let section = &body.sections[*index];
+            let end = section.lead_end.unwrap_or(section.part.end.text);
+            body.text[section.part.start.text..end].trim()
+        };
+        let leads: Vec<&str> = indexes.iter().map(lead).collect();
         let words: usize = parts.iter().map(|part| part.end.words - part.start.words).sum();
         let value = json!({
             "level": heading.level as usize,
             "line": heading.line,
             "text": texts.join("\n"),
+            "lead": leads.join("\n"),
+            "within": around,
+            "subsections": within.get(name).cloned().unwrap_or_default(),
             "words": words,
             "boxes": boxes(body, &parts),
             "fields": fields(body, &parts),
@@ -321,6 +338,12 @@ line with <!-- no --> `code`.
         assert_eq!((&criteria["level"], &criteria["line"]), (&json!(2), &json!(20)));
         assert_eq!(sections["Description"]["text"], "A first\nline with  code.");
         assert_eq!(sections["Description"]["words"], 5);
+        assert_eq!(sections["Description"]["lead"], sections["Description"]["text"]);
+        let whole = &sections["task-12 - Fix login"];
+        assert_eq!(whole["within"], Value::Null);
+        assert_eq!(whole["subsections"][0], "Description");
+        assert!(!whole["lead"].as_str().expect("a text").contains("Description"), "{whole:#}");
+        assert_eq!(sections["Description"]["within"], "task-12 - Fix login");
         assert_eq!((&sections["Notes"]["text"], &sections["Notes"]["words"]), (&json!(""), &json!(0)));
         assert_eq!(sections.get("Quoted"), None);
         assert_eq!(sections.as_object().map(Map::len), Some(4));
