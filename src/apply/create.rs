@@ -2,7 +2,7 @@
 
 use super::Writer;
 use super::advance::Applied;
-use super::new_id::check_new_id;
+use super::new_id::{Naming, check_new_id};
 use super::new_place::PlaceWish;
 use super::orders::first_applied;
 use crate::base::{Code, Diagnostic, Place, RepoPath, command, shell_word};
@@ -55,7 +55,7 @@ impl Writer<'_> {
         let adopted = self.workspace.task_at(task.directory())?.is_some();
         let directory = task.directory().under(&self.workspace.root);
         if !self.stands(&task)? {
-            check_new_id(id, new.title)?;
+            check_new_id(id, Naming::New(new.title))?;
         }
         let brief = new.brief.map(|text| Ok::<_, Error>((self.brief_path(&task)?, text))).transpose()?;
         let mut renewed = None;
@@ -256,7 +256,11 @@ fn unknown_phase(judged: &Sight, name: &str) -> Error {
 /// else.
 fn write_brief(root: &Path, path: &Path, text: &str) -> Result<Option<PathBuf>, Error> {
     let text = format!("{}\n", text.trim_end());
-    if std::fs::symlink_metadata(path).is_ok() {
+    if let Ok(metadata) = std::fs::symlink_metadata(path) {
+        if metadata.is_symlink() {
+            let message = format!("{} is a symbolic link; a brief is a file of its task", path.display());
+            return Err(Diagnostic::error(Code::Symlink, message).hint("remove the link").into());
+        }
         if durable::read_regular(path).is_some_and(|present| present == text.as_bytes()) {
             return Ok(None);
         }

@@ -7,21 +7,30 @@ use crate::survey::Error;
 /// Names that `orch` itself uses inside a task.
 const RESERVED: [&str; 3] = [STATE_FILE, TRANSCRIPT_FILE, SUGGESTION_FILE];
 
-/// Parses the id of a task that `orch new` is to create or to adopt. Returns an error with a similar id that is
-/// valid if the text is no task id at all.
-pub(super) fn parse_task_id(text: &str) -> Result<TaskId, Error> {
-    TaskId::new(text).map_err(|error| refused(text, &error.to_string(), None))
+/// The command that gives a task its id.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Naming<'a> {
+    /// `orch new`, with the title of the task.
+    New(Option<&'a str>),
+    /// `orch rename`, with the id before.
+    Rename(&'a TaskId),
+}
+
+/// Parses the id that a task is to get. Returns an error with a similar id that is valid if the text is no task id
+/// at all.
+pub(super) fn parse_task_id(text: &str, naming: Naming<'_>) -> Result<TaskId, Error> {
+    TaskId::new(text).map_err(|error| refused(text, &error.to_string(), naming))
 }
 
 /// Checks the id of a task whose directory does not exist yet: it is typed in commands and becomes a part of
 /// branch names. Returns an error with a similar id that is valid.
-pub(super) fn check_new_id(id: &TaskId, title: Option<&str>) -> Result<(), Error> {
+pub(super) fn check_new_id(id: &TaskId, naming: Naming<'_>) -> Result<(), Error> {
     let first = id.as_str().split('/').next();
     let is_of_archive = first == Some(ARCHIVE);
     let archived = "archived tasks have it; see `orch archive`";
     let reason = if is_of_archive { Some(archived) } else { id.as_str().split('/').find_map(unfit) };
     let Some(reason) = reason else { return Ok(()) };
-    Err(refused(id.as_str(), &format!("`{id}` cannot be the id of a new task: {reason}"), title))
+    Err(refused(id.as_str(), &format!("`{id}` cannot be the id of a task: {reason}"), naming))
 }
 
 /// Why a part of an id is not fit for a new task.
@@ -34,6 +43,9 @@ fn unfit(part: &str) -> Option<&'static str> {
     if RESERVED.iter().any(|name| part.eq_ignore_ascii_case(name)) {
         return Some("orch uses this name for a file of each task");
     }
+    if part == "HEAD" || part.ends_with("_HEAD") {
+        return Some("git uses this name for a commit");
+    }
     if !part.chars().all(is_fit) {
         return Some("it may contain only letters, digits, `-`, `_`, `.` and, between its parts, `/`");
     }
@@ -43,12 +55,15 @@ fn unfit(part: &str) -> Option<&'static str> {
     part.ends_with(".lock").then_some("a part must not end with `.lock`, because no git branch may")
 }
 
-fn refused(text: &str, message: &str, title: Option<&str>) -> Error {
-    let hint = similar(text).map(|id| {
-        let title = title.unwrap_or(text).trim();
-        let has_words = title.contains(char::is_whitespace) && !title.contains(char::is_control);
-        let words = ["orch", "new", id.as_str(), "--title", title];
-        command(if has_words { &words } else { &words[..3] })
+fn refused(text: &str, message: &str, naming: Naming<'_>) -> Error {
+    let hint = similar(text).map(|id| match naming {
+        Naming::Rename(old) => command(&["orch", "rename", old.as_str(), id.as_str()]),
+        Naming::New(title) => {
+            let title = title.unwrap_or(text).trim();
+            let has_words = title.contains(char::is_whitespace) && !title.contains(char::is_control);
+            let words = ["orch", "new", id.as_str(), "--title", title];
+            command(if has_words { &words } else { &words[..3] })
+        }
     });
     Error::new(Code::BadTaskId, message).with_hint(hint)
 }
@@ -78,7 +93,7 @@ mod tests {
         for good in
             ["fix-login", "T-42", "v1.2", "team/fix_login", "日本", "caf\u{e9}", "cafe\u{301}", "state"]
         {
-            assert!(check_new_id(&TaskId::new(good).expect("an id"), None).is_ok(), "{good}");
+            assert!(check_new_id(&TaskId::new(good).expect("an id"), Naming::New(None)).is_ok(), "{good}");
         }
         for (bad, suggested) in [
             ("Fix login", Some("orch new fix-login --title 'Fix login'")),
@@ -93,11 +108,24 @@ mod tests {
             ("über uns/x", Some("orch new über-uns/x --title 'über uns/x'")),
             ("archive/login", Some("orch new login")),
             ("archive", None),
+            ("HEAD", Some("orch new head")),
+            ("team/FETCH_HEAD", Some("orch new team/fetch-head")),
+            ("@", None),
             ("*", None),
         ] {
-            let error = check_new_id(&TaskId::new(bad).expect("an id"), None).expect_err(bad);
+            let error = check_new_id(&TaskId::new(bad).expect("an id"), Naming::New(None)).expect_err(bad);
             assert_eq!((error.code(), error.hint().as_deref()), (Code::BadTaskId, suggested), "{bad}");
         }
+    }
+
+    #[test]
+    fn a_rename_to_a_bad_id_suggests_a_rename() {
+        let old = TaskId::new("a").expect("an id");
+        let error =
+            check_new_id(&TaskId::new("Bad Id").expect("an id"), Naming::Rename(&old)).expect_err("refused");
+        assert_eq!(error.hint().as_deref(), Some("orch rename a bad-id"));
+        let error = parse_task_id("-rf", Naming::Rename(&old)).expect_err("refused");
+        assert_eq!(error.hint().as_deref(), Some("orch rename a rf"));
     }
 
     #[test]
@@ -110,7 +138,7 @@ mod tests {
             (" Fix it ", Some("orch new fix-it --title 'Fix it'")),
             ("a\nb", Some("orch new a-b")),
         ] {
-            let error = parse_task_id(bad).expect_err(bad);
+            let error = parse_task_id(bad, Naming::New(None)).expect_err(bad);
             assert_eq!((error.code(), error.hint().as_deref()), (Code::BadTaskId, suggested), "{bad}");
         }
     }

@@ -1,7 +1,7 @@
 //! Where `orch new` puts a task if several roots permit its id.
 
 use super::Writer;
-use super::new_id::parse_task_id;
+use super::new_id::{Naming, parse_task_id};
 use crate::base::{Code, Diagnostic, RepoPath, TaskId, WorkflowName};
 use crate::config::Root;
 use crate::survey::{Error, TaskRef};
@@ -30,7 +30,7 @@ impl Writer<'_> {
             Some(task) => task.id.clone(),
             None => {
                 self.refuse_unmatched(name)?;
-                parse_task_id(name)?
+                parse_task_id(name, Naming::New(None))?
             }
         };
         let (root, mut task) = self.chosen_place(&id, standing.as_ref(), wish)?;

@@ -4,7 +4,7 @@
 use super::Writer;
 use super::advance::{Applied, AppliedStep, TRIES, pause_before};
 use super::commit_plan::{record_writes, refuse_unread};
-use super::new_id::{check_new_id, parse_task_id};
+use super::new_id::{Naming, check_new_id, parse_task_id};
 use super::orders::usable_state;
 use super::people::OrderedStep;
 use crate::base::{ARCHIVE, Code, Digest, RepoPath, SingleFile, TaskId, command};
@@ -77,15 +77,17 @@ impl Writer<'_> {
     /// is there.
     fn new_home(&self, task: &TaskRef, to: Relocation<'_>) -> Result<TaskRef, Error> {
         let id = match to {
-            Relocation::Rename(name) => parse_task_id(name)?,
+            Relocation::Rename(name) => parse_task_id(name, Naming::Rename(&task.id))?,
             Relocation::Archive(_) if task.id.is_archived() => {
                 let message = format!("`{}` is archived already", task.id);
                 return Err(Error::new(Code::TaskExists, message));
             }
-            Relocation::Archive(_) => parse_task_id(&format!("{ARCHIVE}/{}", task.id))?,
+            Relocation::Archive(_) => {
+                parse_task_id(&format!("{ARCHIVE}/{}", task.id), Naming::Rename(&task.id))?
+            }
         };
         if matches!(to, Relocation::Rename(_)) {
-            check_new_id(&id, None)?;
+            check_new_id(&id, Naming::Rename(&task.id))?;
         }
         let place = self.home_for(task, &id)?;
         let other = self.workspace.snapshot(|snapshot| snapshot.task_named(&id))?;

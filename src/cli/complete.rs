@@ -125,7 +125,7 @@ impl Line {
         let task = tasks.iter().find(|task| self.names(task));
         match named {
             Named::Task => self.tasks(&tasks),
-            Named::Phase => phases(&workspace, task, &tasks),
+            Named::Phase => self.phases(&workspace, task, &tasks),
             Named::Workflow => workspace.workflow_names().into_iter().map(CompletionCandidate::new).collect(),
             Named::Schema => {
                 let names = workspace.system().names("schemas", ".schema.json");
@@ -139,6 +139,26 @@ impl Line {
             Named::Answer => task.map_or_else(|| self.tasks(&tasks), |task| answers(&workspace, task)),
             Named::Command | Named::Topic => Vec::new(),
         }
+    }
+
+    /// The phases that may follow: all of them, or for a command that goes back those up to the current one.
+    fn phases(
+        &self,
+        workspace: &Workspace,
+        task: Option<&TaskRef>,
+        tasks: &[TaskRef],
+    ) -> Vec<CompletionCandidate> {
+        let mut found = phases(workspace, task, tasks);
+        let goes_back = self.words.iter().any(|word| ["rollback", "reject"].contains(&word.as_str()));
+        let sight = task.filter(|_| goes_back).and_then(|task| workspace.look(task).ok());
+        if let Some(sight) = sight
+            && let Some(current) = &sight.decision.phase
+        {
+            let later = sight.workflow().phases.iter().skip_while(|phase| phase.id != *current).skip(1);
+            let later: Vec<&str> = later.map(|phase| phase.id.as_str()).collect();
+            found.retain(|phase| phase.get_value().to_str().is_none_or(|name| !later.contains(&name)));
+        }
+        found
     }
 
     fn names(&self, task: &TaskRef) -> bool {

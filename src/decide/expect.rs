@@ -2,13 +2,14 @@
 
 use super::derive::SeenArtifact;
 use super::judge::{Judge, choice};
+use super::nearest_rule::by_nearness;
 use super::order::onward;
 use super::rules::{join, saw};
 use super::{
     BrokenNeed, Choice, Decision, ExpectState, Expectation, GuardPart, Kind, Question, QuestionField, Ruling,
     Truth, Verdict, signalled,
 };
-use crate::base::{ActionName, ArtifactName, Digest};
+use crate::base::{ActionName, ArtifactName, Digest, command};
 use crate::workflow::{Outcome, Owner, Phase, Rule, Signal};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -39,7 +40,7 @@ pub(super) fn nothing_fired(judge: &Judge<'_>, decision: &mut Decision) {
         reasons.push(format!("{} missing", are(&missing)));
     }
     decision.reason = match reasons.as_slice() {
-        [] => format!("no rule of `{}` fires: {}", judge.phase.id, closest(decision)),
+        [] => format!("no rule of `{}` fires: {}", judge.phase.id, closest(judge, decision)),
         some => some.join("; "),
     };
     let awaited: Vec<&str> = decision.expects.iter().map(|expected| expected.path.as_str()).collect();
@@ -47,17 +48,26 @@ pub(super) fn nothing_fired(judge: &Judge<'_>, decision: &mut Decision) {
     decision.verdict = Verdict::Wait { what, owner };
 }
 
-/// The false part of every rule, in words.
-fn closest(decision: &Decision) -> String {
-    let parts: Vec<String> = decision
-        .tried
-        .iter()
+/// How many rules a reason names.
+const NAMED_RULES: usize = 2;
+
+/// The false part of the rules that are nearest to firing, in words.
+fn closest(judge: &Judge<'_>, decision: &Decision) -> String {
+    let parts: Vec<String> = by_nearness(judge.workflow, decision)
+        .into_iter()
         .filter_map(|tried| {
             let part = tried.parts.iter().find(|part| part.result != Truth::True)?;
             Some(format!("{}: `{}`{}", tried.rule, part.text, saw(&part.saw)))
         })
         .collect();
-    if parts.is_empty() { "the phase has no rules".to_owned() } else { parts.join("; ") }
+    match parts.len().checked_sub(NAMED_RULES) {
+        _ if parts.is_empty() => "the phase has no rules".to_owned(),
+        None | Some(0) => parts.join("; "),
+        Some(more) => {
+            let explain = command(&["orch", "explain", judge.facts.task.as_str()]);
+            format!("{}; {more} more: {explain}", parts[..NAMED_RULES].join("; "))
+        }
+    }
 }
 
 /// Adds what the current phase still has to produce.

@@ -11,6 +11,11 @@ use std::collections::BTreeSet;
 /// change them all.
 #[must_use]
 pub fn nearest_rule<'d>(workflow: &Workflow, decision: &'d Decision) -> Option<&'d Tried> {
+    by_nearness(workflow, decision).into_iter().next()
+}
+
+/// The rules that were tried, the nearest first, as [`nearest_rule`] ranks them.
+pub(super) fn by_nearness<'d>(workflow: &Workflow, decision: &'d Decision) -> Vec<&'d Tried> {
     let rank = |tried: &&'d Tried| {
         let leads = match (&tried.to, direction(workflow, decision.phase.as_ref(), tried.to.as_ref())) {
             (None, _) => 2,
@@ -19,7 +24,10 @@ pub fn nearest_rule<'d>(workflow: &Workflow, decision: &'d Decision) -> Option<&
         };
         (decision.rule.as_ref() != Some(&tried.rule), lacking(&tried.parts).len(), leads)
     };
-    decision.tried.iter().filter(|tried| tried.result != Truth::NotTried).min_by_key(rank)
+    let mut tried: Vec<&Tried> =
+        decision.tried.iter().filter(|tried| tried.result != Truth::NotTried).collect();
+    tried.sort_by_key(rank);
+    tried
 }
 
 /// The artifacts, values of the state and other names that keep a guard from being true.

@@ -7,6 +7,7 @@ use crate::decide::State;
 use crate::scan::{Content, ReadLimits, Schemas, Source, open_linked};
 use crate::store::WorkTree;
 use crate::workflow::{System, Workflow};
+use rustix::io::Errno;
 use serde_json::Value;
 use std::io::{self, Read as _};
 use std::path::Path;
@@ -59,7 +60,8 @@ impl From<io::Error> for UnreadText {
     fn from(error: io::Error) -> Self {
         use io::ErrorKind::{IsADirectory, NotADirectory, NotFound, PermissionDenied};
         let is_at_the_path =
-            matches!(error.kind(), IsADirectory | NotADirectory | NotFound | PermissionDenied);
+            matches!(error.kind(), IsADirectory | NotADirectory | NotFound | PermissionDenied)
+                || error.raw_os_error() == Some(Errno::LOOP.raw_os_error());
         Self { why: error.to_string().into(), fault: (!is_at_the_path).then_some(Code::Io) }
     }
 }

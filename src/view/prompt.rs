@@ -4,6 +4,7 @@ use super::Subject;
 use super::layout::{fenced, one_line};
 use super::schema_outline::schema_outline;
 use super::suggestion::{action, expectation, instructions, phase, schema_text};
+use super::text::own_reason;
 use super::wire::{Expected, Finding, InputView, Suggestion};
 use crate::base::command;
 use crate::decide::{Do, ExpectState, is_order};
@@ -138,7 +139,7 @@ fn write_section(out: &mut String, task: &str, expected: &Expected, schema: Opti
         ExpectState::Invalid | ExpectState::Unmet => "Fix",
     };
     out.push_str(&format!("\n## {verb} `{}`\n\n", one_line(&expected.path)));
-    let because = one_line(&expected.because);
+    let because = own_reason(expected);
     let because = if because.is_empty() { because } else { format!(": {because}") };
     out.push_str(&format!(
         "The {} `{}` is {}{because}.\n",

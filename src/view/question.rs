@@ -48,11 +48,34 @@ impl FieldView {
                 let values: Vec<String> = values.iter().map(typed).collect();
                 format!("{} {}", if is_list { "any of" } else { "one of" }, values.join(", "))
             }
+            // The items of such a list have members, which only JSON can name.
+            (None, true) if self.r#type.contains('{') => format!("{}, as JSON: '[{{…}}, …]'", self.r#type),
             (None, true) => format!("{}, separated by commas", self.r#type),
             (None, false) => self.r#type.clone(),
         };
         let default =
             self.default.as_ref().map_or(String::new(), |value| format!(" (default: {})", typed(value)));
         one_line(&format!("{}: {what}{default}", self.key))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_list_of_plain_values_is_separated_by_commas() {
+        let text = |r#type: &str| {
+            let field = FieldView {
+                key: "fixes".to_owned(),
+                r#type: r#type.to_owned(),
+                list: true,
+                values: None,
+                default: None,
+            };
+            field.text()
+        };
+        assert_eq!(text("[string]"), "fixes: [string], separated by commas");
+        assert_eq!(text("[{…}]"), "fixes: [{…}], as JSON: '[{…}, …]'");
     }
 }

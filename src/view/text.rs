@@ -1,6 +1,6 @@
 //! Suggestions as text for people: a few lines that end with what to type.
 
-use super::layout::{Cell, columns, counted, id_cell, one_line, paragraph, plain, shorten};
+use super::layout::{Cell, columns, columns_of, counted, id_cell, one_line, paragraph, plain, shorten};
 use super::wire::{Expected, Finding, Suggestion, Suggestions};
 use super::{Paint, Style};
 use crate::base::command;
@@ -9,6 +9,8 @@ use crate::workflow::{Owner, is_tree_name};
 
 /// The indentation of the lines below a headline.
 const INDENT: usize = 4;
+/// The longest command, in characters, with whose end the comments of other commands are aligned.
+const ALIGNED: usize = 60;
 /// How many paths a headline names.
 const NAMED: usize = 3;
 
@@ -37,7 +39,9 @@ pub fn suggestions(envelope: &Suggestions, nothing: &str, paint: Paint, width: u
 /// What has to be done, for the line that names the task.
 pub(super) fn headline(suggestion: &Suggestion) -> String {
     let next = suggestion.duty.suggested_next.as_deref().unwrap_or_default();
-    if let Some(what) = suggestion.waits_for.as_ref().filter(|_| suggestion.expects.is_empty()) {
+    // What a rule waits for says more than that no file is right for another rule.
+    let is_broken = suggestion.expects.iter().any(|expected| expected.state != ExpectState::Unmet);
+    if let Some(what) = suggestion.waits_for.as_ref().filter(|_| !is_broken) {
         return format!("wait for {}", one_line(what));
     }
     match suggestion.duty.r#do {
@@ -57,6 +61,7 @@ pub(super) fn headline(suggestion: &Suggestion) -> String {
             (DutyKind::Stalled, _) => "stalled: decide".to_owned(),
             (_, Direction::Regress) => format!("decide: back to {next}?"),
             (DutyKind::Transition, _) => format!("decide: on to {next}?"),
+            (DutyKind::Choose, Direction::Advance) => format!("decide: on to {next}?"),
             _ => "decide".to_owned(),
         },
         Do::Answer => "answer".to_owned(),
@@ -139,10 +144,11 @@ fn block(out: &mut String, suggestion: &Suggestion, paint: Paint, width: usize) 
     if !suggestion.waived.is_empty() {
         paragraph(out, &format!("waived: {}", suggestion.waived.join(", ")), INDENT, 0, width);
     }
-    for finding in &suggestion.diagnostics {
+    let is_told = |finding: &&Finding| suggestion.expects.iter().any(|one| one.problems.contains(finding));
+    for finding in suggestion.diagnostics.iter().filter(|finding| !is_told(finding)) {
         problem(out, finding, INDENT, paint, width);
     }
-    out.push_str(&columns(&commands(suggestion), &[0, 1], INDENT, paint, width));
+    command_lines(out, &commands(suggestion), paint, width);
     for field in suggestion.question.iter().flat_map(|question| &question.fields) {
         paragraph(out, &field.text(), INDENT * 2, INDENT, width);
     }
@@ -155,7 +161,7 @@ fn expectation(out: &mut String, suggestion: &Suggestion, expected: &Expected, p
         None => expected.format.as_str().to_owned(),
     };
     let path = below(suggestion, &expected.path);
-    let because = one_line(&expected.because);
+    let because = own_reason(expected);
     let line = if because.is_empty() {
         format!("{} {path} ({schema})", expected.state.as_str())
     } else {
@@ -165,6 +171,12 @@ fn expectation(out: &mut String, suggestion: &Suggestion, expected: &Expected, p
     for finding in &expected.problems {
         problem(out, finding, INDENT * 2, paint, width);
     }
+}
+
+/// Why a file is expected; nothing if one of its problems says the same.
+pub(super) fn own_reason(expected: &Expected) -> String {
+    let is_told = expected.problems.iter().any(|problem| problem.message == expected.because);
+    if is_told { String::new() } else { one_line(&expected.because) }
 }
 
 /// A finding on one line, and its hint on another.
@@ -182,6 +194,20 @@ fn problem(out: &mut String, finding: &Finding, indent: usize, paint: Paint, wid
 
 fn paint_lines(text: &str, paint: Paint) -> String {
     text.lines().map(|line| format!("{}\n", paint.paint(Style::Dim, line))).collect()
+}
+
+/// The rows of [`commands`], with the comments aligned, except behind a command that is much longer than others.
+fn command_lines(out: &mut String, rows: &[Vec<Cell>], paint: Paint, width: usize) {
+    let length = |row: &Vec<Cell>| row.first().map_or(0, |(text, _)| columns_of(text));
+    let aligned = rows.iter().map(length).filter(|length| *length <= ALIGNED).max().unwrap_or_default();
+    for row in rows {
+        let is_padded = length(row) <= aligned && row.get(1).is_some_and(|(effect, _)| !effect.is_empty());
+        let mut row = row.clone();
+        if let Some((text, _)) = row.first_mut().filter(|_| is_padded) {
+            text.push_str(&" ".repeat(aligned - columns_of(text)));
+        }
+        out.push_str(&columns(&[row], &[0, 1], INDENT, paint, width));
+    }
 }
 
 /// The commands to type, each with its effect as a shell comment, so that a line can be pasted whole.
@@ -202,4 +228,22 @@ fn commands(suggestion: &Suggestion) -> Vec<Vec<Cell>> {
         rows.push(row(&explain, "every rule, and the values it read"));
     }
     rows
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_long_command_does_not_move_the_comments_of_the_others() {
+        let long = "x".repeat(ALIGNED + 9);
+        let cell = |text: &str| (text.to_owned(), None);
+        let rows = [["$ a", "# one"], ["$ abc", "# two"], [long.as_str(), "# long"]];
+        let rows: Vec<Vec<Cell>> =
+            rows.iter().map(|row| row.iter().map(|text| cell(text)).collect()).collect();
+        let mut out = String::new();
+        command_lines(&mut out, &rows, Paint::default(), 0);
+        let at: Vec<Option<usize>> = out.lines().map(|line| line.find('#')).collect();
+        assert_eq!(at, [Some(INDENT + 7), Some(INDENT + 7), Some(INDENT + ALIGNED + 9 + 2)], "{out}");
+    }
 }

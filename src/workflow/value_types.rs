@@ -175,8 +175,8 @@ fn conditions(workflow: &Workflow) -> impl Iterator<Item = &Guard> {
 fn values(workflow: &Workflow) -> impl Iterator<Item = &Guard> {
     let asks = workflow.asks.iter().flat_map(|ask| ask.options.iter().chain(&ask.default).chain(&ask.set));
     let rules = workflow.rules.iter().flat_map(|rule| &rule.set);
-    let substates = workflow.phases.iter().filter_map(|phase| phase.substate.as_ref());
-    asks.chain(rules).chain(&workflow.state.rebuild).map(|(_, guard)| guard).chain(substates)
+    let shown = workflow.phases.iter().flat_map(|phase| phase.substate.iter().chain(&phase.remarks));
+    asks.chain(rules).chain(&workflow.state.rebuild).map(|(_, guard)| guard).chain(shown)
 }
 
 fn parsed(schema: Option<&SchemaText>) -> Option<Value> {

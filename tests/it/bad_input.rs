@@ -201,6 +201,14 @@ fn a_hint_can_be_typed_as_it_stands() {
 }
 
 #[test]
+fn settings_that_are_a_link_to_themselves_are_the_users() {
+    let world = World::ready();
+    world.remove("orch.toml");
+    std::os::unix::fs::symlink("orch.toml", world.path("orch.toml")).expect("linked");
+    world.orch(&["status"]).ends(2).reports("config-unreadable").reports("orch.toml");
+}
+
+#[test]
 fn nested_front_matter_is_a_finding_and_never_a_crash() {
     let world = World::new();
     world.write("orch.toml", "[[root]]\npath = \"changes/*\"\nworkflow = \"openspec\"\n");

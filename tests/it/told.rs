@@ -358,6 +358,50 @@ fn attempts_used_up_and_a_missing_need_are_both_told() {
     }
 }
 
+#[test]
+fn a_problem_is_told_once_and_a_reason_is_short() {
+    let world = started("plan_review");
+    world.write("tasks/t/review/plan-review.json", "{\"issues\": []}\n");
+    let wrong = "`ok` is missing";
+    for command in ["suggest", "prompt"] {
+        let told =
+            world.orch(&[command, "t"]).succeeds().stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert_eq!(told.matches(wrong).count(), 1, "{command}: {told}");
+    }
+    let world = started("test");
+    world.write("tasks/t/eval/eval-report.json", "{\"results\": []}\n");
+    let told = world.orch_json(&["suggest", "t"])["suggestions"][0].clone();
+    let reason = told["reason"].as_str().expect("a text");
+    assert!(reason.len() < 400 && reason.ends_with(" more: orch explain t"), "{}: {reason}", reason.len());
+    let explained = world.orch_json(&["explain", "t"])["explanations"][0].clone();
+    let nearest = explained["nearest"].as_str().expect("a rule");
+    assert!(reason.contains(&format!("fires: {nearest}: ")), "{nearest} comes first: {reason}");
+}
+
+#[test]
+fn a_task_that_nobody_has_begun_is_not_to_be_fixed() {
+    let world = World::new();
+    world.write("orch.toml", "[[root]]\npath = \"items/*.md\"\nworkflow = \"backlog\"\n");
+    world.write("items/a.md", "---\nid: a\nstatus: To Do\n---\n\n## Description\n\nWhat is wanted.\n");
+    let suggested = world.orch(&["suggest", "a"]).succeeds().stdout;
+    assert!(
+        suggested.lines().next().is_some_and(|line| line.contains("wait for the status In Progress")),
+        "{suggested}"
+    );
+    let status = world.orch(&["status"]).succeeds().stdout;
+    assert!(status.contains("wait for the status In Progress") && !status.contains("fix"), "{status}");
+}
+
+#[test]
+fn a_brief_is_not_written_through_a_link() {
+    let world = World::ready();
+    world.write("tasks/z/notes.md", "x\n");
+    std::os::unix::fs::symlink("nowhere", world.path("tasks/z/brief.md")).expect("linked");
+    world.write("wanted.md", "Refuse it.\n");
+    world.orch(&["new", "z", "--brief", "wanted.md"]).ends(2).reports("brief.md is a symbolic link");
+    assert!(!world.path("tasks/z/state.json").exists() && !world.path("tasks/z/nowhere").exists());
+}
+
 /// The prompts of the shipped actions are as short as those of the phases, in the state that a task begins with.
 #[test]
 fn the_prompt_of_every_shipped_action_is_short() {

@@ -181,7 +181,10 @@ impl Schema {
             let told = name.map_or_else(|| told.clone(), |name| format!("{name} ({told})"));
             (told, faults.into_iter().find_map(|fault| fault.hint))
         };
-        context.iter().enumerate().map(form).collect()
+        // The form that lacks least is the one that was meant, most likely.
+        let mut order: Vec<(usize, &Vec<ValidationError<'_>>)> = context.iter().enumerate().collect();
+        order.sort_by_key(|(_, faults)| faults.len());
+        order.into_iter().map(form).collect()
     }
 
     /// What keeps a value from being of one form. Forms within a form are not listed.

@@ -22,6 +22,7 @@ fn ids_phases_artifacts_workflows_schemas_and_codes_complete() {
     assert_eq!(offered(&world, &["next", "log"]), ["login", "logout"]);
     assert_eq!(offered(&world, &["suggest", "login", "log"]), ["logout"], "one that is named already");
     assert_eq!(offered(&world, &["next", "login", "--to", "co"]), ["codegen"]);
+    assert_eq!(offered(&world, &["rollback", "login", "--to", ""]), ["planning"], "no later phase");
     assert_eq!(offered(&world, &["status", "--phase", "plan"]), ["planning", "plan_review"]);
     assert_eq!(offered(&world, &["confirm", "login", "plan_r"]), ["plan_review"]);
     assert_eq!(offered(&world, &["new", "x", "--workflow", "open"]), ["openspec"]);

@@ -58,7 +58,7 @@ fn a_rename_is_refused_where_it_would_lose_or_hide_something() {
     world.orch(&["new", "other"]).succeeds();
     world.orch(&["rename", "t", "other"]).ends(2).reports("is there already");
     world.orch(&["rename", "t", "other/sub"]).ends(2).reports("inside task");
-    world.orch(&["rename", "t", "Fix it"]).ends(2).reports("orch new fix-it");
+    world.orch(&["rename", "t", "Fix it"]).ends(2).reports("orch rename t fix-it");
     world.orch(&["rename", "t", "archive/t"]).ends(2).reports("orch archive");
     world.orch(&["rename", "t", "t"]).ends(2);
     world.orch(&["rename", "missing", "u"]).ends(2);

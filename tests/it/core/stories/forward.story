@@ -113,7 +113,7 @@ move -> plan_review by planned: plan.questions == 0 (plan.questions is 1)
 - [x] one
 - [ ] two
 //- settle
-codegen#1 waits for agent: no rule of `codegen` fires: plan-edited: `plan.changed` (plan.changed is false); late-block: `plan_review.changed` (plan_review.changed is false); coded: `tasks.open == 0` (tasks.open is 1)
+codegen#1 waits for agent: no rule of `codegen` fires: coded: `tasks.open == 0` (tasks.open is 1); plan-edited: `plan.changed` (plan.changed is false); 1 more: orch explain t-1
   expects code/tasks.md unmet, of plan
   option orch prompt t-1
   option orch next t-1 --override WHY
@@ -163,7 +163,7 @@ planning#1 waits for agent: planning/notes.md is invalid; planning/plan.json is 
 //- accept/decision.json
 {"verdict": "perhaps"}
 //- settle
-accept#1 waits for human: no rule of `accept` fires: plan-edited: `plan.changed` (plan.changed is false); late-block: `plan_review.changed` (plan_review.changed is false); patch-swapped: `patch.changed` (patch.changed is false); accepted: `decision.verdict == 'accepted'` (decision.verdict is "perhaps"); rework: `decision.verdict == 'needs_work'` (decision.verdict is "perhaps"); retest: `decision.verdict == 'retest'` (decision.verdict is "perhaps"); replan: `decision.verdict == 'replan'` (decision.verdict is "perhaps"); revert-asked: `decision.verdict == 'revert'` (decision.verdict is "perhaps")
+accept#1 waits for human: no rule of `accept` fires: accepted: `decision.verdict == 'accepted'` (decision.verdict is "perhaps"); revert-asked: `decision.verdict == 'revert'` (decision.verdict is "perhaps"); 6 more: orch explain t-1
   expects accept/decision.json unmet, of patch, test_report
   option orch next t-1 --override WHY
 
