@@ -4,10 +4,10 @@
 //! results are stored next to the repository, in small files by the first byte of the content's digest.
 
 use super::Directory;
+use super::regular::open_regular;
 use crate::base::Digest;
 use crate::workflow::Format;
 use std::collections::HashSet;
-use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -55,7 +55,8 @@ impl ValidationCache {
         let shard = content.as_bytes()[0];
         if inner.loaded.insert(shard)
             && let Some((_, directory)) = &self.kept_in
-            && let Ok(text) = fs::read_to_string(directory.join(name(shard)))
+            && let Ok(Some(file)) = open_regular(&directory.join(name(shard)))
+            && let Ok(text) = std::io::read_to_string(file)
         {
             inner.valid.extend(text.lines().filter_map(parse));
         }
@@ -138,7 +139,7 @@ mod tests {
         let home = tempfile::tempdir().expect("a directory");
         let (content, schema) = (Digest::of_blob(b"a"), Digest::of_blob(b"s"));
         let shard = home.path().join(format!("{:02x}", content.as_bytes()[0]));
-        fs::write(shard, format!("{content} {}", &schema.to_string()[..30])).expect("written");
+        std::fs::write(shard, format!("{content} {}", &schema.to_string()[..30])).expect("written");
         assert!(!ValidationCache::kept_in(home.path(), home.path().to_owned()).is_valid(
             content,
             schema,

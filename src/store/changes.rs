@@ -6,7 +6,6 @@ use crate::base::{Digest, RepoPath, Timestamp};
 use git2::{ObjectType, Oid, Sort, Tree, TreeEntry};
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
 
 /// The commits of a range: those reachable from `to` and not from `from`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -80,7 +79,7 @@ impl Store {
 
     /// The commits at which a shallow clone ends.
     pub(super) fn boundary(&self) -> Vec<Digest> {
-        let listed = fs::read_to_string(self.repo.commondir().join("shallow")).unwrap_or_default();
+        let listed = super::durable::text_of(&self.repo.commondir().join("shallow"));
         listed.lines().filter_map(Digest::parse).collect()
     }
 
@@ -115,7 +114,7 @@ impl Store {
 
     /// The commits that an unfinished merge brings in. Returns an error if git cannot look them up.
     pub fn merge_heads(&self) -> Result<Vec<Digest>, Error> {
-        let listed = fs::read_to_string(self.repo.path().join("MERGE_HEAD")).unwrap_or_default();
+        let listed = super::durable::text_of(&self.repo.path().join("MERGE_HEAD"));
         Ok(listed.lines().filter_map(Digest::parse).filter(|commit| self.has(*commit)).collect())
     }
 

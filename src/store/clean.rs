@@ -2,14 +2,19 @@
 
 use super::git::git_id;
 use super::{Error, Store};
-use crate::base::{Digest, RepoPath};
+use crate::base::{Digest, RepoPath, command};
+use crate::scan::{io_error, open_linked};
 use git2::AttrCheckFlags;
 use std::borrow::Cow;
 use std::fs;
+use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
 /// Attributes that convert bytes in a way that only git itself implements; see gitattributes(5).
 const CONVERTING: [&str; 3] = ["filter", "working-tree-encoding", "ident"];
+
+/// The name of the attribute files in the work tree.
+const ATTRIBUTES: &str = ".gitattributes";
 
 impl Store {
     /// The blob id that `git add` would store for these bytes at this path. Returns an error if a filter
@@ -54,6 +59,7 @@ impl Store {
         if !self.converts_somewhere(path) {
             return Ok(true);
         }
+        self.refuse_special(path, ATTRIBUTES)?;
         for name in CONVERTING {
             let value =
                 self.repo.get_attr_bytes(Path::new(path.as_str()), name, AttrCheckFlags::default())?;
@@ -68,21 +74,38 @@ impl Store {
     #[must_use]
     pub fn is_filtered(&self, path: &RepoPath) -> bool {
         let flags = AttrCheckFlags::default();
-        CONVERTING.iter().any(|name| {
-            let value = self.repo.get_attr_bytes(Path::new(path.as_str()), name, flags);
-            value.is_ok_and(|value| git2::AttrValue::from_bytes(value) != git2::AttrValue::Unspecified)
-        })
+        self.refuse_special(path, ATTRIBUTES).is_ok()
+            && CONVERTING.iter().any(|name| {
+                let value = self.repo.get_attr_bytes(Path::new(path.as_str()), name, flags);
+                value.is_ok_and(|value| git2::AttrValue::from_bytes(value) != git2::AttrValue::Unspecified)
+            })
     }
 
     /// Whether any attribute file that applies to a path mentions a converting attribute.
     fn converts_somewhere(&self, path: &RepoPath) -> bool {
         let above = std::iter::successors(path.parent(), RepoPath::parent);
-        let in_tree = above.map(|directory| directory.under(&self.root).join(".gitattributes"));
+        let in_tree = above.map(|directory| directory.under(&self.root).join(ATTRIBUTES));
         let own = self.repo.commondir().join("info/attributes");
         in_tree
             .chain([own])
             .chain(self.shared_attributes().iter().cloned())
             .any(|file| self.names_conversion(file))
+    }
+
+    /// Returns an error if a file of this name above a path is a pipe or the like: libgit2 would wait for it forever.
+    pub(super) fn refuse_special(&self, path: &RepoPath, name: &str) -> Result<(), Error> {
+        for directory in std::iter::successors(path.parent(), RepoPath::parent) {
+            let file = directory.under(&self.root).join(name);
+            if fs::symlink_metadata(&file)
+                .is_ok_and(|found| !found.is_file() && !found.is_dir() && !found.is_symlink())
+            {
+                let hint = command(&["rm", &file.to_string_lossy()]);
+                return Err(
+                    io_error(&file, io::Error::other("it is a pipe, a device or a socket")).with_hint(hint)
+                );
+            }
+        }
+        Ok(())
     }
 
     /// Clears the cache of attribute files. A look and a commit start with this, so each reads a file once.
@@ -118,7 +141,10 @@ impl Store {
 }
 
 fn names_conversion(file: &Path) -> bool {
-    let text = fs::read(file).unwrap_or_default();
+    let mut text = Vec::new();
+    if let Ok(Some(mut file)) = open_linked(file) {
+        let _ = file.read_to_end(&mut text);
+    }
     let names = |word: &str| text.windows(word.len()).any(|window| window == word.as_bytes());
     !text.is_empty() && CONVERTING.iter().any(|word| names(word))
 }

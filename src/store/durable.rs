@@ -178,6 +178,11 @@ pub fn read_regular(path: &Path) -> Option<Vec<u8>> {
     read_if_regular(path).ok().flatten()
 }
 
+/// The text of a regular file; an empty one for anything else.
+pub fn text_of(path: &Path) -> String {
+    read_regular(path).and_then(|bytes| String::from_utf8(bytes).ok()).unwrap_or_default()
+}
+
 /// The bytes of a regular file; `None` for anything else and for a file that permissions forbid to read. Returns an
 /// error if the machine fails to read it.
 pub fn read_if_regular(path: &Path) -> io::Result<Option<Vec<u8>>> {

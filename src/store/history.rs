@@ -5,7 +5,6 @@ use super::{Error, Store, TreeSource, digest};
 use crate::base::{Digest, RepoPath, Timestamp};
 use git2::{Commit as GitCommit, Oid, Sort};
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
 
 /// The file that caches the last changes.
 const KNOWN: &str = "changes";
@@ -159,7 +158,7 @@ impl Store {
     }
 
     fn known_changes(&self) -> Result<KnownChanges, Error> {
-        let text = fs::read_to_string(self.own(KNOWN)).unwrap_or_default();
+        let text = super::durable::text_of(&self.own(KNOWN));
         let mut lines = text.lines();
         let head = lines.next().and_then(Digest::parse);
         let rows = lines.filter_map(|line| {

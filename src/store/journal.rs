@@ -1,5 +1,6 @@
 //! The journal of a commit in progress, from which the next command completes or takes back a killed one.
 
+use super::durable::read_if_regular;
 use super::index::IndexChange;
 use super::tree::{blob_at, entry_at};
 use super::{Error, Store, durable};
@@ -8,8 +9,8 @@ use crate::scan::{Directory, FileStamp, io_error};
 use serde::{Deserialize, Serialize};
 use std::ffi::OsString;
 use std::fs;
-use std::io::Write;
-use std::path::PathBuf;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
 
 /// One batch: the new commit of the branch, and the files and index entries that go with it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -106,7 +107,7 @@ impl Store {
     /// Completes or takes back what a killed process left. The caller holds the lock.
     pub(super) fn finish_leftovers(&self) -> Result<(), Error> {
         let path = self.own(FILE);
-        let Ok(text) = fs::read(&path) else { return Ok(()) };
+        let Some(text) = read_journal(&path)? else { return Ok(()) };
         let Ok(journal) = serde_json::from_slice::<Journal>(&text) else { return self.remove_journal() };
         let since = path.metadata().and_then(|metadata| metadata.modified()).ok();
         self.clear_reference_lock(&journal.reference, journal.new, since)?;
@@ -213,4 +214,18 @@ impl Store {
 
 fn blob_in(tree: Option<&git2::Tree<'_>>, path: &RepoPath) -> Result<Option<Digest>, Error> {
     tree.map_or(Ok(None), |tree| blob_at(tree, path))
+}
+/// The bytes of the journal; `None` if there is none, empty if what is there is no file, so that `orch` did not write
+/// it. Returns an error if the journal cannot be read.
+fn read_journal(path: &Path) -> Result<Option<Vec<u8>>, Error> {
+    let fail = |error| io_error(path, error);
+    match fs::symlink_metadata(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(fail(error)),
+        Ok(found) if !found.is_file() => Ok(Some(Vec::new())),
+        Ok(_) => {
+            let forbidden = || fail(io::ErrorKind::PermissionDenied.into());
+            read_if_regular(path).map_err(fail)?.ok_or_else(forbidden).map(Some)
+        }
+    }
 }

@@ -10,6 +10,7 @@
 //! that its owner is dead, and removes it; every command of `orch` does so first. A regular exit waits until
 //! the lock is released, see [`IndexGate`].
 
+use super::durable::read_if_regular;
 use super::{Error, Store, durable};
 use crate::scan::{Directory, io_error};
 use std::fs::{self, FileTimes, Metadata};
@@ -168,8 +169,9 @@ impl Drop for IndexLock<'_> {
 /// Whether `orch` created this lock file. Returns an error if that cannot be told.
 fn is_ours(lock: &Path) -> io::Result<bool> {
     let is_as_long = |metadata: Metadata| metadata.is_file() && metadata.len() == CONTENT.len() as u64;
-    let looked = fs::symlink_metadata(lock)
-        .and_then(|metadata| Ok(is_as_long(metadata) && fs::read(lock)? == CONTENT.as_bytes()));
+    let looked = fs::symlink_metadata(lock).and_then(|metadata| {
+        Ok(is_as_long(metadata) && read_if_regular(lock)?.is_some_and(|bytes| bytes == CONTENT.as_bytes()))
+    });
     match looked {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
         looked => looked,

@@ -52,6 +52,7 @@ impl Store {
 
     /// Whether git ignores a path. Returns an error if the ignore rules cannot be read.
     pub fn is_ignored(&self, path: &RepoPath) -> Result<bool, Error> {
+        self.refuse_special(path, ".gitignore")?;
         Ok(self.repo.is_path_ignored(Path::new(path.as_str()))?)
     }
 }

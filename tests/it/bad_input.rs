@@ -55,6 +55,36 @@ fn a_pipe_in_the_place_of_a_file_holds_nobody_up() {
     }
 }
 
+/// Also where orch keeps files of its own, and where git looks for attributes and ignore rules.
+#[test]
+fn a_pipe_in_the_place_of_a_small_file_holds_nobody_up() {
+    let world = World::ready();
+    world.orch(&["new", "t1"]).succeeds();
+    world.plan("t1", 1);
+    world.orch(&["next", "t1"]).succeeds();
+    let cache = std::fs::read_dir(world.path(".git/orch")).expect("a directory");
+    let cache = cache.map(|entry| entry.expect("an entry").file_name().into_string().expect("a name"));
+    let cache = cache.into_iter().find(|name| name.starts_with("valid-")).expect("a cache");
+    let shards = std::fs::read_dir(world.path(".git/orch").join(&cache)).expect("a cache");
+    let shard = shards.map(|entry| entry.expect("an entry").file_name()).next().expect("a shard");
+    let shard = format!(".git/orch/{cache}/{}", shard.to_string_lossy());
+    let own = [shard.as_str(), ".git/orch/changes", ".git/orch/journal.json"];
+    let of_git = ["tasks/t1/.gitattributes", ".gitattributes", "tasks/.gitignore", "tasks/t1/.gitignore"];
+    for name in own.into_iter().chain(of_git) {
+        let (place, aside) = (world.path(name), world.path("aside"));
+        let _ = std::fs::rename(&place, &aside);
+        pipe(&world, name);
+        for command in
+            [&["suggest"][..], &["check"], &["rollback", "t1", "--to", "planning", "--reason", "x"]]
+        {
+            let ended = world.orch(command);
+            assert!([0, 1, 3, 4, 5, 70].contains(&ended.code), "{name} {command:?}: {ended:?}");
+        }
+        let _ = std::fs::remove_file(&place);
+        let _ = std::fs::rename(&aside, &place);
+    }
+}
+
 /// Sparse files: none of them is read as a whole.
 #[test]
 fn settings_and_logs_have_a_maximum_size() {
