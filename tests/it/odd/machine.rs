@@ -16,7 +16,7 @@ pub const ROWS: [Row; 5] = [
 fn outside_git() {
     let world = World::without_git();
     let note = "note[no-repository]: not a git repository: transitions are applied but not committed";
-    world.orch(&["status"]).succeeds().says(note);
+    world.orch(&["status"]).succeeds().says("There are no tasks yet.").reports(note);
     works_by(&world, ".", |arguments| world.orch(arguments));
     world.orch(&["status"]).succeeds().says(note).says("plan_review");
     world.plan_review("t", true, 1);
