@@ -62,13 +62,13 @@ impl Store {
         if let Some(from) = range.from {
             walk.hide(self.oid(from)?)?;
         }
-        let boundary = self.boundary();
+        let boundary = self.boundary()?;
         walk.map(|id| self.visited(id?, &boundary)).collect()
     }
 
     /// Reads one commit. Returns an error if it does not exist.
     pub fn visit(&self, commit: Digest) -> Result<Visited, Error> {
-        self.visited(self.oid(commit)?, &self.boundary())
+        self.visited(self.oid(commit)?, &self.boundary()?)
     }
 
     /// Whether this clone has an object.
@@ -77,10 +77,10 @@ impl Store {
         self.oid(object).is_ok_and(|id| self.repo.odb().is_ok_and(|odb| odb.exists(id)))
     }
 
-    /// The commits at which a shallow clone ends.
-    pub(super) fn boundary(&self) -> Vec<Digest> {
-        let listed = super::durable::text_of(&self.repo.commondir().join("shallow"));
-        listed.lines().filter_map(Digest::parse).collect()
+    /// The commits at which a shallow clone ends. Returns an error if the list of them cannot be read.
+    pub(super) fn boundary(&self) -> Result<Vec<Digest>, Error> {
+        let listed = super::durable::text_of(&self.repo.commondir().join("shallow"))?;
+        Ok(listed.lines().filter_map(Digest::parse).collect())
     }
 
     /// The commits that a push adds: those reachable from `to` and not from `known`. Returns an error if git
@@ -114,7 +114,7 @@ impl Store {
 
     /// The commits that an unfinished merge brings in. Returns an error if git cannot look them up.
     pub fn merge_heads(&self) -> Result<Vec<Digest>, Error> {
-        let listed = super::durable::text_of(&self.repo.path().join("MERGE_HEAD"));
+        let listed = super::durable::text_of(&self.repo.path().join("MERGE_HEAD"))?;
         Ok(listed.lines().filter_map(Digest::parse).filter(|commit| self.has(*commit)).collect())
     }
 

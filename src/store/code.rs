@@ -87,7 +87,7 @@ impl Store {
         code: &CodePart<'_>,
         may_note: bool,
     ) -> Result<Option<Since>, Error> {
-        let boundary = self.boundary();
+        let boundary = self.boundary()?;
         let begun = match start {
             Start::Changed(path) if may_note => self.last_changes(std::slice::from_ref(path))?.remove(0),
             Start::Changed(path) => self.find(head, |commit| self.is_changed_by(commit, path))?,

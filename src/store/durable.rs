@@ -178,9 +178,15 @@ pub fn read_regular(path: &Path) -> Option<Vec<u8>> {
     read_if_regular(path).ok().flatten()
 }
 
-/// The text of a regular file; an empty one for anything else.
-pub fn text_of(path: &Path) -> String {
-    read_regular(path).and_then(|bytes| String::from_utf8(bytes).ok()).unwrap_or_default()
+/// The text of a file, which is empty if there is no file. Returns an error if it cannot be read, or is no file.
+pub fn text_of(path: &Path) -> Result<String, Error> {
+    let fail = |error| io_error(path, error);
+    match open_regular(path) {
+        Ok(Some(file)) => io::read_to_string(file).map_err(fail),
+        Ok(None) => Err(fail(io::Error::other("it is not a regular file"))),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(String::new()),
+        Err(error) => Err(fail(error)),
+    }
 }
 
 /// The bytes of a regular file; `None` for anything else and for a file that permissions forbid to read. Returns an

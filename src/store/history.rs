@@ -158,7 +158,7 @@ impl Store {
     }
 
     fn known_changes(&self) -> Result<KnownChanges, Error> {
-        let text = super::durable::text_of(&self.own(KNOWN));
+        let text = super::durable::text_of(&self.own(KNOWN)).unwrap_or_default();
         let mut lines = text.lines();
         let head = lines.next().and_then(Digest::parse);
         let rows = lines.filter_map(|line| {
@@ -202,7 +202,7 @@ impl Store {
     /// or the history is too long to search, so that there may be others. Returns an error if git cannot read the
     /// history.
     pub fn commit_bringing(&self, to: Digest, name: &str, text: &str) -> Result<Option<Digest>, Error> {
-        if !self.boundary().is_empty() {
+        if !self.boundary()?.is_empty() {
             return Ok(None);
         }
         let (mut found, mut is_only, mut left) = (None, true, MAX_WALK);

@@ -215,6 +215,7 @@ impl Store {
 fn blob_in(tree: Option<&git2::Tree<'_>>, path: &RepoPath) -> Result<Option<Digest>, Error> {
     tree.map_or(Ok(None), |tree| blob_at(tree, path))
 }
+
 /// The bytes of the journal; `None` if there is none, empty if what is there is no file, so that `orch` did not write
 /// it. Returns an error if the journal cannot be read.
 fn read_journal(path: &Path) -> Result<Option<Vec<u8>>, Error> {

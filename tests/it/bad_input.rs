@@ -85,6 +85,17 @@ fn a_pipe_in_the_place_of_a_small_file_holds_nobody_up() {
     }
 }
 
+/// A merge that cannot be seen is not judged as another commit.
+#[test]
+fn what_git_keeps_of_a_merge_is_read_or_said_to_be_unreadable() {
+    let world = World::ready();
+    world.orch(&["new", "t1"]).succeeds();
+    std::fs::create_dir(world.path(".git/MERGE_HEAD")).expect("a directory");
+    world.plan("t1", 1);
+    world.git(&["add", "-A"]);
+    world.orch(&["check", "--staged"]).ends(70).reports("MERGE_HEAD").reports("not a regular file");
+}
+
 /// Sparse files: none of them is read as a whole.
 #[test]
 fn settings_and_logs_have_a_maximum_size() {

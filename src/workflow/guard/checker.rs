@@ -3,7 +3,7 @@
 use super::functions::{MACROS, MATCHES, OVERLOADS, Overload, pattern, spoken_name};
 use super::strings::calls;
 use super::types::{ITEM, Names, Types};
-use super::walk::{CHARGED, IN_ORDER};
+use super::walk::{IN_ORDER, is_metered};
 use super::{Guard, GuardError};
 use crate::base::{Code, nearest};
 use cel::IdedExpr;
@@ -80,7 +80,7 @@ impl<'a> TypeChecker<'a> {
             Expr::Literal(literal) => literal_types(literal),
             Expr::Ident(_) | Expr::Select(_) => self.path_types(expression),
             Expr::Call(_) if super::walk::chain(expression).is_some() => self.path_types(expression),
-            Expr::Call(call) if call.func_name == CHARGED => self.types(&call.args[0]),
+            Expr::Call(call) if is_metered(call) => self.types(&call.args[0]),
             Expr::Call(call) => self.call(call),
             Expr::Comprehension(inner) => self.comprehension(inner),
             Expr::List(list) => {

@@ -4,7 +4,7 @@ use super::functions::{ENVIRONMENT, MATCHES};
 use super::given::Given;
 use super::meter::Meter;
 use super::value::{glimpse, to_json};
-use super::walk::{CHARGED, IN_ORDER, spelled};
+use super::walk::{CHARGED, IN_ORDER, SEARCHED, spelled};
 use super::{Guard, ParsedPart};
 use crate::base::Reason;
 use cel::extractors::This;
@@ -61,7 +61,7 @@ pub struct HeldPart {
 }
 
 /// The paths that a part read, with their values.
-type Sights = Vec<(String, Option<Value>)>;
+type SeenValues = Vec<(String, Option<Value>)>;
 
 impl Guard {
     /// Evaluates the guard with all its parts. As in CEL, a false part outweighs a part that fails.
@@ -101,13 +101,13 @@ impl Guard {
         HeldPart { text: part.text.clone(), result, saw }
     }
 
-    fn run(part: &ParsedPart, scope: &dyn Scope) -> (Result<Value, Reason>, Sights) {
+    fn run(part: &ParsedPart, scope: &dyn Scope) -> (Result<Value, Reason>, SeenValues) {
         plainly(part, scope).unwrap_or_else(|| part.run(scope, &Meter::default()))
     }
 }
 
 impl ParsedPart {
-    fn run(&self, scope: &dyn Scope, meter: &Meter) -> (Result<Value, Reason>, Sights) {
+    fn run(&self, scope: &dyn Scope, meter: &Meter) -> (Result<Value, Reason>, SeenValues) {
         let mut given = Given::default();
         let mut failure = None;
         let found: Vec<Lookup<'_>> = self.chains.iter().map(|chain| scope.look_up(chain)).collect();
@@ -150,6 +150,7 @@ impl ParsedPart {
 /// Defines what wraps the ranges of macros, and the operands in their bodies.
 fn add_metering(context: &mut Context<'_, '_>, meter: &Meter) -> Result<(), cel::DeclarationError> {
     context.add_function(IN_ORDER, meter.clone().iterate())?;
+    context.add_function(SEARCHED, meter.clone().search())?;
     context.add_function(CHARGED, meter.clone().charge())
 }
 
@@ -165,7 +166,7 @@ fn add_patterns(context: &mut Context<'_, '_>, part: &ParsedPart) -> Result<(), 
 }
 
 /// A part that only states that a path is true or false needs no evaluator.
-fn plainly(part: &ParsedPart, scope: &dyn Scope) -> Option<(Result<Value, Reason>, Sights)> {
+fn plainly(part: &ParsedPart, scope: &dyn Scope) -> Option<(Result<Value, Reason>, SeenValues)> {
     let (denied, [chain]) = (part.denies?, part.chains.as_slice()) else { return None };
     let Lookup::Found(found) = scope.look_up(chain) else { return None };
     let truth = found.as_bool()?;
@@ -361,6 +362,17 @@ mod tests {
             let refused = run(text, 500).expect_err(text);
             assert!(refused.as_str().contains("too long"), "{text}: {refused:?}");
         }
+    }
+
+    /// `in` finds the key of a map at once.
+    #[test]
+    fn a_key_costs_no_more_in_a_large_map() {
+        let numbers: Vec<usize> = (0..100).collect();
+        let map: Map<String, Value> = (0..10_000).map(|n| (n.to_string(), json!([1, 2, 3]))).collect();
+        let scope = JsonOf(json!({"a": {"n": numbers, "map": map}}));
+        let run = |text: &str| Guard::parse(text).expect(text).0.parts[0].run(&scope, &Meter::of(1 << 12)).0;
+        assert_eq!(run("a.n.all(x, string(x) in a.map)"), Ok(Value::Bool(true)));
+        assert!(run("a.n.all(x, string(x) in a.map.map(k, k))").is_err());
     }
 
     /// A value can hold another one as often as its expression names it.

@@ -64,6 +64,18 @@ impl Meter {
         })
     }
 
+    /// The function that charges for what `in` looks into.
+    pub(super) fn search(self) -> Function {
+        Box::new(move |call| {
+            let searched = self.operand(call)?;
+            match searched.downcast_ref::<CelMap<'_>>() {
+                Some(_) => self.spend(1)?,
+                None => self.weigh(searched.as_ref())?,
+            }
+            Ok(searched)
+        })
+    }
+
     /// The only operand of a call. What is exceeded stays exceeded.
     fn operand<'b, 'v>(&self, call: &mut FunctionContext<'b, 'v>) -> Result<CowVal<'b, 'v>, ExecutionError> {
         self.spend(0)?;

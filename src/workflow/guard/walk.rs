@@ -16,6 +16,8 @@ pub(super) fn chains(expression: &IdedExpr) -> Vec<Vec<String>> {
 pub(super) const IN_ORDER: &str = "@in_order";
 /// The function that wraps what an operator in the body of a macro goes through as a whole, and charges for it.
 pub(super) const CHARGED: &str = "@charged";
+/// The same for what `in` looks into: it goes through a list, and finds the key of a map at once.
+pub(super) const SEARCHED: &str = "@searched";
 
 /// Makes macros iterate over maps in key order, since the evaluator's own order is unspecified, and makes them
 /// charge for the steps that they take.
@@ -31,9 +33,19 @@ fn meter_at(expression: &mut IdedExpr, in_body: bool) {
         return;
     }
     if in_body {
+        if let Expr::Call(CallExpr { func_name, args, .. }) = &mut expression.expr
+            && let (operators::IN, [_, searched]) = (func_name.as_str(), args.as_mut_slice())
+        {
+            wrap(searched, SEARCHED);
+        }
         gone_through(expression).into_iter().for_each(|operand| wrap(operand, CHARGED));
     }
     children_mut(expression).into_iter().for_each(|child| meter_at(child, in_body));
+}
+
+/// Whether a call only charges for its operand, which it yields.
+pub(super) fn is_metered(call: &CallExpr) -> bool {
+    matches!(call.func_name.as_str(), CHARGED | SEARCHED)
 }
 
 fn wrap(expression: &mut IdedExpr, function: &str) {
@@ -66,7 +78,6 @@ fn gone_through(expression: &mut IdedExpr) -> Vec<&mut IdedExpr> {
                 Vec::new()
             }
         }
-        (operators::IN, [_, list]) => vec![list],
         // What a macro appends to its result, it has made itself.
         (operators::ADD, [IdedExpr { expr: Expr::Ident(name), .. }, _]) if name.starts_with('@') => {
             Vec::new()
@@ -147,7 +158,7 @@ pub(super) fn chain(expression: &IdedExpr) -> Option<Vec<String>> {
             segments.push(key.inner().to_owned());
             Some(segments)
         }
-        Expr::Call(call) if call.func_name == CHARGED => chain(call.args.first()?),
+        Expr::Call(call) if is_metered(call) => chain(call.args.first()?),
         Expr::Ident(name) => Some(vec![name.clone()]),
         Expr::Select(select) => {
             let mut segments = chain(&select.operand)?;
