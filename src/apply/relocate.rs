@@ -7,7 +7,7 @@ use super::commit_plan::{record_writes, refuse_unread};
 use super::new_id::{Naming, check_new_id, parse_task_id};
 use super::orders::usable_state;
 use super::people::OrderedStep;
-use crate::base::{ARCHIVE, Code, Digest, RepoPath, SingleFile, TaskId, command};
+use crate::base::{Code, Digest, RepoPath, SingleFile, TaskId, command};
 use crate::decide::{self, Facts, Kind, Stamp, Step};
 use crate::run::RunFiles;
 use crate::scan::{Entry, Source as _};
@@ -82,9 +82,7 @@ impl Writer<'_> {
                 let message = format!("`{}` is archived already", task.id);
                 return Err(Error::new(Code::TaskExists, message));
             }
-            Relocation::Archive(_) => {
-                parse_task_id(&format!("{ARCHIVE}/{}", task.id), Naming::Rename(&task.id))?
-            }
+            Relocation::Archive(_) => parse_task_id(&task.id.archived(), Naming::Rename(&task.id))?,
         };
         if matches!(to, Relocation::Rename(_)) {
             check_new_id(&id, Naming::Rename(&task.id))?;

@@ -80,6 +80,12 @@ impl TaskId {
         self.unarchived().is_some()
     }
 
+    /// The id that this task has in the archive.
+    #[must_use]
+    pub fn archived(&self) -> String {
+        format!("{ARCHIVE}/{self}")
+    }
+
     /// The id that an archived task had before; `None` for any other task.
     #[must_use]
     pub fn unarchived(&self) -> Option<&str> {

@@ -51,7 +51,7 @@ impl Root {
     /// The id of the archived task in a directory.
     fn archived_id(&self, directory: &RepoPath) -> Option<TaskId> {
         let id = self.path.id_of(&self.unarchived(directory)?)?.ok()?;
-        TaskId::new(format!("{ARCHIVE}/{id}")).ok()
+        TaskId::new(id.archived()).ok()
     }
 
     /// The directory of a task with the id of an archived one.

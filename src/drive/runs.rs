@@ -4,7 +4,7 @@ use super::RunEnd;
 use crate::apply::Writer;
 use crate::base::{Diagnostic, Timestamp};
 use crate::run::{RunFiles, RunState};
-use crate::survey::{Error, TaskRef, Workspace};
+use crate::survey::{Error, TaskRef, Workspace, unread};
 
 /// The last run of a task.
 pub struct RunInfo {
@@ -19,11 +19,11 @@ pub struct RunInfo {
 }
 
 /// The last run of every task in every work tree of the repository, in the order of the work trees and their tasks,
-/// and an error for each record or work tree that cannot be read. Returns an error if tasks cannot be listed.
+/// and an error for each record or work tree that cannot be read. Returns an error if git cannot list the work trees.
 pub fn runs(workspace: &Workspace) -> Result<(Vec<RunInfo>, Vec<Diagnostic>), Error> {
     let mut unreadable = Vec::new();
     let others = workspace.other_work_trees(&mut unreadable)?;
-    let (runs, more) = runs_in(workspace, std::iter::once(workspace).chain(&others))?;
+    let (runs, more) = runs_in(workspace, std::iter::once(workspace).chain(&others));
     unreadable.extend(more);
     Ok((runs, unreadable))
 }
@@ -32,11 +32,15 @@ pub fn runs(workspace: &Workspace) -> Result<(Vec<RunInfo>, Vec<Diagnostic>), Er
 pub fn runs_in<'w>(
     here: &Workspace,
     work_trees: impl Iterator<Item = &'w Workspace>,
-) -> Result<(Vec<RunInfo>, Vec<Diagnostic>), Error> {
+) -> (Vec<RunInfo>, Vec<Diagnostic>) {
     let (mut runs, mut unreadable) = (Vec::new(), Vec::new());
     for workspace in work_trees {
         let work_tree = here.relative(&workspace.root);
-        for task in workspace.tasks()? {
+        let tasks = workspace.tasks().unwrap_or_else(|error| {
+            unreadable.push(unread(&work_tree, &error));
+            Vec::new()
+        });
+        for task in tasks {
             let files = RunFiles::of(&workspace.root, task.directory());
             match files.read() {
                 Ok(None) => {}
@@ -48,7 +52,7 @@ pub fn runs_in<'w>(
             }
         }
     }
-    Ok((runs, unreadable))
+    (runs, unreadable)
 }
 
 /// Updates the end of a waiting run with what others have done since: another ending, or another phase of the

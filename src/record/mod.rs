@@ -23,7 +23,7 @@ pub use fold::{FoldCache, FoldError, RecordedStep, record_steps};
 pub use json_patch::{JsonPatchOp, MissingPlace, apply_patch, diff};
 pub use log::{EventLog, LogFault, LogFaultKind, LogPeek, has_lost_events, whole_lines};
 pub use log_event::{LogEvent, NotAnEvent};
-pub use other_format::log_in_format;
+pub use other_format::{format_of_log, log_in_format};
 pub use reading::{RecordReading, StateDefect, StateText, believed_state, read_foreign, read_record};
 pub use state::{StateFault, log_extent_in, phase_key_in, read_state, write_state};
 

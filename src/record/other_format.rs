@@ -3,12 +3,19 @@
 
 use super::json_patch::JsonPatchOp;
 use super::log_event::LogEvent;
-use crate::base::{Digest, ObjectFormat};
+use crate::base::{Digest, ObjectFormat, pointer};
 use serde_json::Value;
 use std::collections::HashMap;
 
 /// The changes whose values are digests: the records of the phases, and the file that was imported.
 const WITH_DIGESTS: [&str; 2] = ["/actors", "/original"];
+
+/// The format of the ids in a log, as its first event has it; `None` if its first line is not an event.
+#[must_use]
+pub fn format_of_log(log: &str) -> Option<ObjectFormat> {
+    let first = LogEvent::read(log.lines().next()?).ok()?;
+    Some(first.id.format())
+}
 
 /// The same log with all ids in `format`. `known` returns the digest in this format of the content that a digest
 /// names; content that it does not know gets an id that no content has.
@@ -42,7 +49,7 @@ pub fn log_in_format(
         }
         for change in &mut event.changes {
             if let JsonPatchOp::Add { path, value } | JsonPatchOp::Replace { path, value } = change
-                && WITH_DIGESTS.iter().any(|member| path.starts_with(member))
+                && WITH_DIGESTS.iter().any(|member| pointer::is_at_or_below(path, member))
             {
                 convert_value(value, &convert);
             }

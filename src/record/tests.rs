@@ -238,3 +238,17 @@ proptest! {
         prop_assert_eq!(changed.len() < 3 || !faults.is_empty(), true, "{}", place);
     }
 }
+
+#[test]
+fn only_members_with_digests_get_those_of_another_object_format() {
+    let mut first = State::default();
+    let note = Digest::of_blob(b"note").to_string();
+    first.extra.insert("actorsNote".to_owned(), json!(note));
+    let (text, _) = steps(&first, 1, 100);
+    let (started, _) = steps(&State::default(), 1, 100);
+    assert!(!started.contains(&note));
+    let renewed = log_in_format(&text, ObjectFormat::Sha256, |_| None).expect("another format");
+    assert_eq!(format_of_log(&renewed), Some(ObjectFormat::Sha256));
+    assert_eq!(text.matches(&note).count(), renewed.matches(&note).count(), "{renewed}");
+    assert!(text.contains(&note) && !renewed.contains(&Digest::of_blob(b"1 100").to_string()), "{renewed}");
+}

@@ -4,7 +4,9 @@ use super::environment::allow_reftable;
 use super::sources::TREE;
 use super::{Error, Store, digest};
 use crate::base::Digest;
+use crate::scan::io_error;
 use git2::{ObjectType, Repository};
+use std::io::ErrorKind;
 use std::path::PathBuf;
 
 /// A branch and its newest commit.
@@ -16,41 +18,64 @@ pub struct BranchTip {
     pub commit: Digest,
 }
 
-/// An entry of a directory in a commit: its name, and the id of its tree; `None` for what is no directory.
+/// An entry of a directory in a commit: its name, and the id of its tree; `None` for anything but a directory.
 pub(crate) type TreeChild = (String, Option<Digest>);
 
+/// The name of a work tree or a branch, and why it cannot be read.
+pub(crate) type UnreadPlace = (String, Error);
+
 impl Store {
-    /// All local branches, then all remote-tracking branches, each sorted by name. Branches that have the name
-    /// of another one, such as `origin/HEAD`, are left out. Returns an error if git cannot list them.
-    pub fn branches(&self) -> Result<Vec<BranchTip>, Error> {
-        let mut all = Vec::new();
+    /// All local branches, then all remote-tracking branches, each sorted by name, and those that lead to no
+    /// commit. Remote-tracking branches with the name `HEAD`, such as `origin/HEAD`, are left out: they stand for
+    /// another one. Returns an error if git cannot list them.
+    pub(crate) fn branches(&self) -> Result<(Vec<BranchTip>, Vec<UnreadPlace>), Error> {
+        let (mut all, mut unread) = (Vec::new(), Vec::new());
         for prefix in ["refs/heads/", "refs/remotes/"] {
-            let tips = self.tips(prefix)?.into_iter();
-            let mut tips: Vec<BranchTip> =
-                tips.map(|(name, commit)| BranchTip { name, commit: digest(commit) }).collect();
-            tips.retain(|tip| prefix == "refs/heads/" || !tip.name.ends_with("/HEAD"));
-            tips.sort_by(|a, b| a.name.cmp(&b.name));
-            all.extend(tips);
+            let mut tips = self.each_tip(prefix)?;
+            tips.retain(|(name, _)| prefix == "refs/heads/" || !name.ends_with("/HEAD"));
+            tips.sort_by(|(a, _), (b, _)| a.cmp(b));
+            for (name, commit) in tips {
+                match commit {
+                    Ok(commit) => all.push(BranchTip { name, commit: digest(commit) }),
+                    Err(error) => unread.push((name, error)),
+                }
+            }
         }
-        Ok(all)
+        Ok((all, unread))
     }
 
-    /// The roots of the other work trees of the repository, sorted, without those that no longer exist. Returns
-    /// an error if git cannot list them.
-    pub fn other_work_trees(&self) -> Result<Vec<PathBuf>, Error> {
-        let mut roots = Vec::new();
+    /// The roots of the other work trees of the repository, sorted, without those that no longer exist, and the
+    /// entries that cannot be read. Returns an error if git cannot list them.
+    pub(crate) fn other_work_trees(&self) -> Result<(Vec<PathBuf>, Vec<UnreadPlace>), Error> {
+        let mut found: Vec<(String, Result<PathBuf, Error>)> = Vec::new();
         for name in self.repo.worktrees()?.iter().flatten().flatten() {
-            roots.push(self.repo.find_worktree(name)?.path().to_owned());
+            let root = self.repo.find_worktree(name).map(|one| one.path().to_owned());
+            found.push((name.to_owned(), root.map_err(Error::from)));
         }
         if self.repo.is_worktree() {
             allow_reftable();
-            let main = Repository::open(self.repo.commondir()).ok();
-            roots.extend(main.and_then(|main| main.workdir().map(PathBuf::from)));
+            let directory = self.repo.commondir();
+            match Repository::open(directory) {
+                // A bare repository has no work tree of its own.
+                Ok(main) => {
+                    found.extend(main.workdir().map(|root| (root.display().to_string(), Ok(root.into()))))
+                }
+                Err(error) => found.push((directory.display().to_string(), Err(error.into()))),
+            }
         }
-        let mut roots: Vec<PathBuf> = roots.iter().filter_map(|root| root.canonicalize().ok()).collect();
+        let (mut roots, mut unread) = (Vec::new(), Vec::new());
+        for (name, root) in found {
+            let root = root.map(|root| (root.canonicalize(), root));
+            match root {
+                Ok((Ok(root), _)) => roots.push(root),
+                Ok((Err(gone), _)) if gone.kind() == ErrorKind::NotFound => {}
+                Ok((Err(source), root)) => unread.push((name, io_error(&root, source))),
+                Err(error) => unread.push((name, error)),
+            }
+        }
         roots.retain(|root| *root != self.root);
         roots.sort();
-        Ok(roots)
+        Ok((roots, unread))
     }
 
     /// The entries of a tree, in its order; without names that are not UTF-8. Returns an error if git cannot read

@@ -8,7 +8,7 @@ use super::lock_wait::LockWait;
 use super::ref_tables::{RefMove, RefTables, TableLock};
 use super::{Error, Head, Store, digest};
 use crate::base::{Code, Digest};
-use git2::{ErrorCode, ObjectType, Oid, Repository, RepositoryState};
+use git2::{ErrorCode, ObjectType, Oid, ReferenceType, Repository, RepositoryState};
 use std::fs;
 use std::path::PathBuf;
 use std::thread::sleep;
@@ -54,6 +54,9 @@ impl RefLock<'_> {
 
 /// How long to try to take git's lock of a reference.
 const PATIENCE: Duration = Duration::from_secs(1);
+
+/// The name of a reference, and the commit that it leads to.
+pub(super) type EachTip = (String, Result<Oid, Error>);
 
 impl Store {
     /// Returns an error if git is needed to read references, and cannot.
@@ -133,22 +136,31 @@ impl Store {
     /// The references that point to commits, by name, with these commits. Reads those that begin with a prefix
     /// such as `refs/remotes/`.
     pub(super) fn tips(&self, prefix: &str) -> Result<Vec<(String, Oid)>, Error> {
+        let all = self.each_tip(prefix)?.into_iter();
+        Ok(all.filter_map(|(name, commit)| Some((name, commit.ok()?))).collect())
+    }
+
+    /// The references below a prefix with their commits, each with an error if it does not lead to one. References
+    /// to references that do not exist are left out.
+    pub(super) fn each_tip(&self, prefix: &str) -> Result<Vec<EachTip>, Error> {
         let mut tips = Vec::new();
         match &self.references {
             RefStorage::Files => {
                 for reference in self.repo.references_glob(&format!("{prefix}*"))? {
                     let reference = reference?;
-                    if let (Ok(name), Ok(commit)) = (reference.name(), reference.peel_to_commit()) {
-                        tips.push((name.to_owned(), commit.id()));
+                    let Ok(name) = reference.name() else { continue };
+                    match reference.peel_to_commit() {
+                        Ok(commit) => tips.push((name.to_owned(), Ok(commit.id()))),
+                        Err(_) if reference.kind() == Some(ReferenceType::Symbolic) => {}
+                        Err(error) => tips.push((name.to_owned(), Err(error.into()))),
                     }
                 }
             }
             RefStorage::Tables(tables) => {
                 for (name, object) in tables.below(self, prefix)? {
                     let object = self.repo.find_object(self.oid(object)?, None);
-                    if let Ok(commit) = object.and_then(|object| object.peel(ObjectType::Commit)) {
-                        tips.push((name, commit.id()));
-                    }
+                    let commit = object.and_then(|object| object.peel(ObjectType::Commit));
+                    tips.push((name, commit.map(|commit| commit.id()).map_err(Error::from)));
                 }
             }
         }

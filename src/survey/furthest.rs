@@ -3,7 +3,7 @@
 use super::setting::{InSource, Setting, Texts};
 use super::snapshot::Snapshot;
 use super::{CodeAt, Error, Sight, TaskRef, Workspace};
-use crate::base::{Digest, RepoPath, TaskId};
+use crate::base::{Code, Digest, RepoPath, TaskId};
 use crate::config;
 use crate::record::EventLog;
 use crate::scan::ObservedLog;
@@ -37,6 +37,8 @@ pub(super) struct FoundTask {
     tree: Option<Digest>,
     /// The blob of its log; `None` if there is none.
     log: Option<Digest>,
+    /// The index of the settings; of a work tree, those of its HEAD.
+    setting: usize,
 }
 
 type FoundTasks = Rc<[Rc<FoundTask>]>;
@@ -53,6 +55,9 @@ pub(super) struct FurthestVersion {
     pub disagreeing: Vec<usize>,
     log: Option<Digest>,
 }
+
+/// The place of a version of a task whose log cannot be read, and why.
+type UnreadVersion = (usize, TaskId, Error);
 
 /// A search for tasks in all places, with what it has computed for each tree.
 pub(super) struct VersionSearch<'s> {
@@ -117,15 +122,17 @@ impl<'s> VersionSearch<'s> {
         }
     }
 
-    /// Adds the tasks of a work tree, whose index is that of its place, with HEAD at this commit. Returns an error
-    /// if its files cannot be listed.
+    /// Adds the tasks of a work tree, whose index is that of its place, with HEAD at this commit. Returns the
+    /// tasks whose log cannot be read, and an error if its files cannot be listed.
     pub(super) fn work_tree(
         &mut self,
         index: usize,
         workspace: &Workspace,
         head: Option<Digest>,
-    ) -> Result<(), Error> {
+    ) -> Result<Vec<(TaskId, Error)>, Error> {
         let committed = self.store.source_at(head);
+        let setting = self.setting(&committed)?;
+        let mut unread = Vec::new();
         for task in workspace.tasks()? {
             let path = task.transcript_path();
             let log = workspace.snapshot(|snapshot| snapshot.source.read_log(&path, u64::MAX))?;
@@ -135,12 +142,18 @@ impl<'s> VersionSearch<'s> {
                     self.logs.get_mut().insert(digest, LogText::new(bytes));
                     Some(digest)
                 }
-                _ => None,
+                ObservedLog::Missing => None,
+                ObservedLog::Unreadable | ObservedLog::End(_) => {
+                    let message = format!("{path} cannot be read");
+                    unread.push((task.id, Error::new(Code::StateUnusable, message)));
+                    continue;
+                }
             };
             let tree = tree_of(&committed, &task)?;
-            self.add(index, Origin::WorkTree(index), Rc::new(FoundTask { task, tree, log }));
+            let found = FoundTask { task, tree, log, setting };
+            self.add(index, Origin::WorkTree(index), Rc::new(found));
         }
-        Ok(())
+        Ok(unread)
     }
 
     /// Adds the tasks of a commit. Returns an error if git cannot read it.
@@ -209,7 +222,7 @@ impl<'s> VersionSearch<'s> {
         let is_whole = has_files.any(|root| root.path.is_of_files()) || snapshot.task_at(base)?.is_some();
         let mut all = Vec::new();
         if is_whole {
-            all = found_below(&snapshot, source, base)?;
+            all = found_below(&snapshot, source, (index, base))?;
         } else {
             for (name, child) in self.store.tree_children(tree)? {
                 let (Some(child), Ok(path)) = (child, base.join(&name)) else { continue };
@@ -218,7 +231,7 @@ impl<'s> VersionSearch<'s> {
                     Some(known) => Rc::clone(known),
                     None => {
                         let snapshot = self.snapshot(setting, source);
-                        let found: FoundTasks = found_below(&snapshot, source, &key.1)?.into();
+                        let found: FoundTasks = found_below(&snapshot, source, (index, &key.1))?.into();
                         self.below.insert(key, Rc::clone(&found));
                         found
                     }
@@ -248,14 +261,23 @@ impl<'s> VersionSearch<'s> {
     }
 
     /// For each task, the versions that are furthest. A task that was moved to the archive, or back, is listed
-    /// where its log has gone on.
-    pub(super) fn furthest(&self) -> Vec<(TaskId, FurthestVersion)> {
-        let all: BTreeMap<&TaskId, FurthestVersion> =
-            self.versions.iter().map(|(id, versions)| (id, self.furthest_of(versions))).collect();
-        let twin = |id: &TaskId| match id.unarchived() {
-            Some(open) => TaskId::new(open).ok(),
-            None => TaskId::new(format!("{}/{id}", crate::base::ARCHIVE)).ok(),
-        };
+    /// where its log has gone on. A version whose log git cannot read is left out and is an error.
+    pub(super) fn furthest(&self) -> (Vec<(TaskId, FurthestVersion)>, Vec<UnreadVersion>) {
+        let mut unread = Vec::new();
+        let mut all: BTreeMap<&TaskId, FurthestVersion> = BTreeMap::new();
+        for (id, versions) in &self.versions {
+            let faults = self.unread_logs(versions);
+            let is_read =
+                |version: &&TaskVersion| !faults.iter().any(|(log, _)| version.found.log == Some(*log));
+            let (read, broken): (Vec<&TaskVersion>, Vec<_>) = versions.iter().partition(is_read);
+            for version in broken {
+                let fault = faults.iter().find(|(log, _)| version.found.log == Some(*log));
+                unread.extend(fault.map(|(_, error)| (version.place, id.clone(), error.clone())));
+            }
+            if !read.is_empty() {
+                all.insert(id, self.furthest_of(&read));
+            }
+        }
         let is_left = |id: &TaskId, furthest: &FurthestVersion| {
             let twin = twin(id).and_then(|twin| all.get(&twin));
             twin.is_some_and(|twin| {
@@ -264,10 +286,25 @@ impl<'s> VersionSearch<'s> {
         };
         let left: HashSet<TaskId> =
             all.iter().filter(|(id, one)| is_left(id, one)).map(|(id, _)| (*id).clone()).collect();
-        all.into_iter().filter(|(id, _)| !left.contains(*id)).map(|(id, one)| (id.clone(), one)).collect()
+        let shown = all.into_iter().filter(|(id, _)| !left.contains(*id));
+        (shown.map(|(id, one)| (id.clone(), one)).collect(), unread)
     }
 
-    fn furthest_of(&self, versions: &[TaskVersion]) -> FurthestVersion {
+    fn has_twin(&self, id: &TaskId) -> bool {
+        twin(id).is_some_and(|twin| self.versions.contains_key(&twin))
+    }
+
+    /// The logs of a task that git cannot read. Nothing is read if all versions have one log, or none; unless the
+    /// task was moved to the archive, or back, so that its log is compared with that of its twin.
+    fn unread_logs(&self, versions: &[TaskVersion]) -> Vec<(Digest, Error)> {
+        let logs: HashSet<Digest> = versions.iter().filter_map(|version| version.found.log).collect();
+        if logs.len() < 2 && !versions.first().is_some_and(|one| self.has_twin(&one.found.task.id)) {
+            return Vec::new();
+        }
+        logs.into_iter().filter_map(|log| self.log(log).err().map(|error| (log, error))).collect()
+    }
+
+    fn furthest_of(&self, versions: &[&TaskVersion]) -> FurthestVersion {
         let mut logs: Vec<Option<Digest>> = Vec::new();
         for version in versions {
             if !logs.contains(&version.found.log) {
@@ -289,9 +326,9 @@ impl<'s> VersionSearch<'s> {
             if version.found.log == log {
                 same.push(version.place);
                 // What a work tree has stands for what it was checked out from.
-                let is_new = trees.insert(version.found.tree);
+                let is_new = trees.insert((version.found.tree, version.found.setting));
                 if is_new || matches!(version.origin, Origin::WorkTree(_)) {
-                    candidates.push(version.clone());
+                    candidates.push((*version).clone());
                 }
             } else if self.continues(log, version.found.log) {
                 behind.push(version.place);
@@ -303,26 +340,36 @@ impl<'s> VersionSearch<'s> {
     }
 
     /// Whether a log contains every event of another one, which must be whole. A log that this clone does not have
-    /// contains none.
+    /// contains none; one that git cannot read was left out before.
     fn continues(&self, longer: Option<Digest>, shorter: Option<Digest>) -> bool {
         match (longer, shorter) {
             (_, None) => true,
             (None, Some(_)) => false,
             (Some(longer), Some(shorter)) if longer == shorter => true,
             (Some(longer), Some(shorter)) => match (self.log(longer), self.log(shorter)) {
-                (Some(longer), Some(shorter)) => longer.continues(&shorter),
+                (Ok(Some(longer)), Ok(Some(shorter))) => longer.continues(&shorter),
                 _ => false,
             },
         }
     }
 
-    fn log(&self, blob: Digest) -> Option<Rc<LogText>> {
+    /// A log; `None` if this clone does not have it. Returns an error if git cannot read it.
+    fn log(&self, blob: Digest) -> Result<Option<Rc<LogText>>, Error> {
         if let Some(known) = self.logs.borrow().get(&blob) {
-            return Some(Rc::clone(known));
+            return Ok(Some(Rc::clone(known)));
         }
-        let log = LogText::new(self.store.blob(blob).ok().flatten()?);
+        let Some(bytes) = self.store.blob(blob)? else { return Ok(None) };
+        let log = LogText::new(bytes);
         self.logs.borrow_mut().insert(blob, Rc::clone(&log));
-        Some(log)
+        Ok(Some(log))
+    }
+}
+
+/// The id of a task in the archive, or of an archived task outside it.
+fn twin(id: &TaskId) -> Option<TaskId> {
+    match id.unarchived() {
+        Some(open) => TaskId::new(open).ok(),
+        None => TaskId::new(id.archived()).ok(),
     }
 }
 
@@ -330,11 +377,11 @@ impl<'s> VersionSearch<'s> {
 fn found_below(
     snapshot: &Snapshot<'_>,
     source: &TreeSource<'_>,
-    directory: &RepoPath,
+    (setting, directory): (usize, &RepoPath),
 ) -> Result<Vec<Rc<FoundTask>>, Error> {
     let found = |task: TaskRef| {
         let log = source.blob_at(&task.transcript_path())?;
-        Ok(Rc::new(FoundTask { tree: tree_of(source, &task)?, log, task }))
+        Ok(Rc::new(FoundTask { tree: tree_of(source, &task)?, log, task, setting }))
     };
     snapshot.tasks_below(directory)?.into_iter().map(found).collect()
 }

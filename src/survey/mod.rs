@@ -26,6 +26,7 @@ pub use crate::base::Error;
 pub use caller::{Caller, Clock};
 pub use costs::Counted;
 pub use loaded::{Loaded, UsableWorkflow};
+pub(crate) use overview::unread;
 pub use overview::{Overview, OverviewPlace, OverviewPlaceKind, OverviewTask};
 pub use sight::{Sight, SightKey};
 pub use tasks::{NamedBy, TaskRef};

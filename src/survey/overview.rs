@@ -8,7 +8,7 @@
 use super::furthest::{Origin, TaskVersion, VersionSearch};
 use super::setting::Setting;
 use super::{Error, Sight, Workspace};
-use crate::base::{Class, Code, Diagnostic, Digest};
+use crate::base::{Class, Code, Diagnostic, Digest, TaskId};
 use crate::store::{Head, TreeSource};
 use crate::view::Subject;
 use std::collections::HashSet;
@@ -78,22 +78,31 @@ impl Workspace {
         let mut checked_out = HashSet::new();
         let mut heads = Vec::new();
         for (index, workspace) in std::iter::once(self).chain(&others).enumerate() {
-            let head = workspace.present_head()?.unwrap_or(Head { branch: None, commit: None });
+            let head = workspace.present_head().unwrap_or_else(|error| {
+                problems.push(unread(&self.relative(workspace.root()), &error));
+                None
+            });
+            let head = head.unwrap_or(Head { branch: None, commit: None });
             let place = OverviewPlace {
                 kind: OverviewPlaceKind::WorkTree,
                 name: head.branch_name().map_or_else(|| detached(&head), str::to_owned),
                 commit: head.commit,
                 work_tree: Some(self.relative(workspace.root())),
             };
-            if let Err(error) = search.work_tree(index, workspace, head.commit) {
-                problems.push(unread(&place.name, &error));
+            match search.work_tree(index, workspace, head.commit) {
+                Ok(faults) => problems.extend(
+                    faults.iter().map(|(id, error)| unread(&format!("{id} in {}", place.name), error)),
+                ),
+                Err(error) => problems.push(unread(&place.name, &error)),
             }
             places.push(place);
             checked_out.extend(head.branch.clone());
             heads.push(head);
         }
-        let tips: Vec<_> =
-            store.branches()?.into_iter().filter(|tip| !checked_out.contains(&tip.name)).collect();
+        let (mut tips, broken) = store.branches()?;
+        tips.retain(|tip| !checked_out.contains(&tip.name));
+        let broken = broken.iter().filter(|(name, _)| !checked_out.contains(name));
+        problems.extend(broken.map(|(name, error)| unread(name, error)));
         let sources: Vec<TreeSource<'_>> = tips.iter().map(|tip| store.tree_source(tip.commit)).collect();
         for (tip, source) in tips.iter().zip(&sources) {
             let place = OverviewPlace::of_branch(&tip.name, tip.commit);
@@ -105,7 +114,10 @@ impl Workspace {
         let VersionSearch { settings, .. } = &search;
         let settings = settings.clone();
         let mut tasks = Vec::new();
-        for (id, furthest) in search.furthest() {
+        let (all, faults) = search.furthest();
+        let named = |place: usize, id: &TaskId| format!("{id} in {}", places[place].name);
+        problems.extend(faults.iter().map(|(place, id, error)| unread(&named(*place, id), error)));
+        for (id, furthest) in all {
             let look = |version: &TaskVersion| -> Result<Sight, Error> {
                 let task = &version.found.task;
                 match version.origin {
@@ -127,9 +139,7 @@ impl Workspace {
                             best = Some((lacking, version, sight));
                         }
                     }
-                    Err(error) => {
-                        problems.push(unread(&format!("{id} in {}", places[version.place].name), &error))
-                    }
+                    Err(error) => problems.push(unread(&named(version.place, &id), &error)),
                 }
             }
             let Some((_, version, sight)) = best else { continue };
@@ -145,7 +155,9 @@ impl Workspace {
     pub(crate) fn other_work_trees(&self, problems: &mut Vec<Diagnostic>) -> Result<Vec<Self>, Error> {
         let Some(store) = &self.store else { return Ok(Vec::new()) };
         let mut others = Vec::new();
-        for root in store.other_work_trees()? {
+        let (roots, broken) = store.other_work_trees()?;
+        problems.extend(broken.iter().map(|(name, error)| unread(&format!("work tree {name}"), error)));
+        for root in roots {
             match Self::open_to_look(&root, self.environment.elsewhere()) {
                 Ok(other) => others.push(other),
                 Err(error) => problems.push(unread(&self.relative(&root), &error)),
@@ -198,7 +210,7 @@ fn detached(head: &Head) -> String {
 }
 
 /// The finding about something that cannot be read. A failure of the machine keeps its code.
-fn unread(what: &str, error: &Error) -> Diagnostic {
+pub(crate) fn unread(what: &str, error: &Error) -> Diagnostic {
     let code = if error.class() == Class::Fault { error.code() } else { Code::Unjudged };
     let mut problem = Diagnostic::error(code, format!("{what}: {error}"));
     problem.hint = error.hint();

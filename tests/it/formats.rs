@@ -252,3 +252,62 @@ fn a_task_that_is_older_than_its_sha256_repository_is_adopted() {
         assert!(standings[1..].iter().all(|standing| *standing == "proven"), "{standings:?}");
     }
 }
+
+const PLANS: &str = "\
+# Plans
+
+```toml orch
+[artifact.plan]
+path = \"plans/*.json\"
+
+[phase.planning]
+produces = [\"plan\"]
+
+[phase.review]
+
+[phase.done]
+terminal = true
+
+[[rule]]
+id = \"planned\"
+from = \"planning\"
+when = \"plan.ready\"
+to = \"review\"
+because = \"there is a plan\"
+
+[[rule]]
+id = \"reviewed\"
+from = \"review\"
+when = \"false\"
+to = \"done\"
+because = \"it is done\"
+```
+";
+
+/// A repository that is younger than its task, whose used-up evidence git stores with other line ends.
+#[test]
+fn used_up_evidence_stays_used_up_in_a_younger_repository_with_conversions() {
+    for plans in [1, 2] {
+        let world = World::without_git();
+        if world.git_ended(&["init", "-q", "--bare", SHA256, "../probe"]).code != 0 {
+            return skipped("this git knows no SHA-256");
+        }
+        world.orch(&["init"]).succeeds();
+        world.write("system/workflows/plans.md", PLANS);
+        world.write("orch.toml", "[[root]]\npath = \"tasks/*\"\nworkflow = \"plans\"\n");
+        world.write("tasks/.gitattributes", "*.json text\n");
+        world.orch(&["new", "t"]).succeeds();
+        for nth in 0..plans {
+            world.write(&format!("tasks/t/plans/{nth}.json"), "{\r\n}\r\n");
+        }
+        world.orch(&["next", "t"]).succeeds().says("planning -> review");
+        world.orch(&["rollback", "t", "--to", "planning", "--reason", "no"]).succeeds();
+        let log = world.read("tasks/t/transcript.jsonl");
+        world.git(&["init", "-q", "-b", "main", SHA256]);
+        world.orch(&["new", "t"]).succeeds().reports("transcript.jsonl.original");
+        assert_eq!(world.read("tasks/t/transcript.jsonl.original"), log, "the log as it was is kept");
+        world.orch(&["next", "t"]).ends(3).says("unchanged since attempt 1 was sent back");
+        world.write("tasks/t/plans/0.json", "{\"new\": 1}\n");
+        world.orch(&["next", "t"]).succeeds().says("planning -> review");
+    }
+}

@@ -174,3 +174,77 @@ fn a_live_status_follows_the_files_and_gives_the_terminal_back() {
     let longest = shown.split("\u{1b}[H").map(|screen| screen.lines().count()).max();
     assert_eq!(longest, Some(24), "it fills 24 lines and no more");
 }
+
+/// The messages of an overview about what cannot be read.
+fn problems(everywhere: &Value) -> String {
+    let all = everywhere["diagnostics"].as_array().expect("a list").iter();
+    all.map(|finding| finding["message"].as_str().expect("a message")).collect::<Vec<_>>().join("\n")
+}
+
+/// Replaces the bytes of a loose object, which git protects.
+fn damage(world: &World, revision: &str) {
+    let id = world.git(&["rev-parse", revision]);
+    let path = world.path(&format!(".git/objects/{}/{}", &id[..2], id[2..].trim()));
+    std::fs::remove_file(&path).expect("a loose object");
+    std::fs::write(&path, "damaged").expect("written");
+}
+
+#[test]
+fn a_log_that_cannot_be_read_is_a_problem_and_neither_missing_nor_behind() {
+    let world = World::ready();
+    world.orch(&["new", "t"]).succeeds();
+    world.git(&["branch", "old"]);
+    world.git(&["switch", "-q", "-c", "new"]);
+    world.walk_to("t", "codegen");
+    world.git(&["switch", "-q", "-c", "newer"]);
+    world.patch("t", 1);
+    world.orch(&["next", "t"]).succeeds();
+    world.git(&["switch", "-q", "main"]);
+    damage(&world, "newer:tasks/t/transcript.jsonl");
+    let all = everywhere(&world);
+    assert_eq!(whereabouts(&all, "t"), json!(["new", "codegen", 1, 2, []]), "{all:#}");
+    assert!(problems(&all).contains("t in newer: "), "{all:#}");
+
+    world.git(&["branch", "-q", "-D", "newer"]);
+    world.remove("tasks/t/transcript.jsonl");
+    std::fs::create_dir(world.path("tasks/t/transcript.jsonl")).expect("a directory");
+    let all = everywhere(&world);
+    assert_eq!(whereabouts(&all, "t"), json!(["new", "codegen", 1, 1, []]), "{all:#}");
+    assert!(problems(&all).contains("t in main: tasks/t/transcript.jsonl cannot be read"), "{all:#}");
+}
+
+#[test]
+fn a_damaged_work_tree_or_branch_is_a_problem_of_its_own() {
+    let world = World::ready();
+    world.orch(&["new", "t"]).succeeds();
+    with_work_tree(&world);
+    let damaged = |path: &str, problem: &str| {
+        let all = everywhere(&world);
+        assert_eq!(task(&all, "t")["currentPhase"], "planning", "{path}");
+        assert!(problems(&all).contains(problem), "{path}: {all:#}");
+        world.orch(&["runs"]).succeeds();
+    };
+    let head = world.read(".git/worktrees/side/HEAD");
+    world.write(".git/worktrees/side/HEAD", "nonsense");
+    damaged("HEAD", "../side: ");
+    world.write(".git/worktrees/side/HEAD", head);
+
+    world.write(".git/refs/heads/gone", "1".repeat(40) + "\n");
+    damaged("gone", "refs/heads/gone: ");
+    world.remove(".git/refs/heads/gone");
+    std::fs::remove_dir_all(world.path("../side")).expect("removed");
+    assert_eq!(problems(&everywhere(&world)), "", "a work tree that no longer exists is no problem");
+}
+
+#[test]
+fn a_branch_with_other_settings_is_evaluated_even_if_its_task_is_the_same() {
+    let world = World::ready();
+    world.orch(&["new", "t"]).succeeds();
+    world.git(&["switch", "-q", "-c", "other"]);
+    world.write("system/workflows/global-state-machine.md", "# Broken\n\n```toml orch\n[phase\n```\n");
+    world.commit("Other settings");
+    world.git(&["switch", "-q", "main"]);
+    let all = everywhere(&world);
+    assert_eq!(whereabouts(&all, "t"), json!(["main", "planning", 2, 0, []]));
+    assert!(problems(&all).contains("t in other: "), "{all:#}");
+}

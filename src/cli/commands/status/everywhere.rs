@@ -39,7 +39,7 @@ pub(super) fn answer(
     };
     let listed = subjects.into_iter().zip(tasks).filter(|(subject, _)| args.selects(subject));
     let listed = listed.map(|(subject, task)| (subject, whereabouts(task))).collect();
-    let (known, unreadable) = drive::runs_in(workspace, overview.work_trees())?;
+    let (known, unreadable) = drive::runs_in(workspace, overview.work_trees());
     problems.extend(unreadable);
     let open = known.iter().filter(|run| run.run.ended().is_none()).map(runs::line).collect();
     let places = overview.places.iter().map(place).collect();
