@@ -105,4 +105,27 @@ impl Proof {
         };
         Self { standing, why, rule, steps }
     }
+
+    /// Makes each step unverifiable that is neither that nor forged and for which `why` gives a reason. The verdict
+    /// on the change follows. Returns whether there are such steps.
+    ///
+    /// # Errors
+    ///
+    /// `why` fails; the verdict on the change is then the old one.
+    pub fn doubt<E>(
+        &mut self,
+        mut why: impl FnMut(&ProvenStep) -> Result<Option<String>, E>,
+    ) -> Result<bool, E> {
+        let mut is_doubtful = false;
+        for step in self.steps.iter_mut().filter(|step| step.standing < Standing::Unverifiable) {
+            if let Some(why) = why(step)? {
+                (step.standing, step.why) = (Standing::Unverifiable, Some(why));
+                is_doubtful = true;
+            }
+        }
+        if is_doubtful && self.standing < Standing::Unverifiable {
+            *self = Self::of(std::mem::take(&mut self.steps));
+        }
+        Ok(is_doubtful)
+    }
 }

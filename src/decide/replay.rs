@@ -9,7 +9,8 @@ use super::not_enabled::part_looks_at_files;
 use super::rederive::{rederive, refuse_in_any_case};
 use super::{
     Facts, GuardPart, HistoryEntry, Kind, Original, Recorded, Stamp, Standing, State, Transition, Truth,
-    adopt, apply, confirm, document, evaluate, initial_state, is_original, override_to, reopen, rollback,
+    Verdict, adopt, apply, confirm, document, evaluate, initial_state, is_original, override_to, reopen,
+    rollback,
 };
 use crate::base::pointer::child;
 use crate::base::{Digest, Error, PhaseId};
@@ -27,6 +28,8 @@ pub struct Replayed {
     pub by_human: bool,
     /// The paths of evidence of earlier phases that was gone.
     pub lost: Vec<String>,
+    /// Why the step is unverifiable although the rules yield it, if it is.
+    pub doubt: Option<&'static str>,
 }
 
 /// Why the rules do not yield a step.
@@ -104,6 +107,11 @@ pub fn refute(
     Some(disproof(entry, format!("rule `{name}` cannot have held, whatever the files were: {}", broken.text)))
 }
 
+/// Why a step is in doubt that leads forward to a phase whose attempts are used up. Earlier versions limited only
+/// the way back, so the step may be honest.
+const BEFORE_LIMIT: &str = "the attempts of its phase are used up; it may have been recorded before `attempts` \
+                            limited the way forward";
+
 /// The state that follows from the step, if the step is the recorded one.
 fn follow(
     workflow: &Workflow,
@@ -113,9 +121,14 @@ fn follow(
     entry: &HistoryEntry,
     after: Option<&State>,
 ) -> Result<Replayed, Disproof> {
+    let mut doubt = None;
     let (transition, standing) = match entry.kind {
         Kind::Create => (creation(workflow, state, before, entry)?, Standing::Proven),
-        Kind::Advance | Kind::Regress => (due(workflow, before, facts, entry)?, Standing::Proven),
+        Kind::Advance | Kind::Regress => {
+            let (transition, why) = due(workflow, before, facts, entry)?;
+            doubt = why;
+            (transition, if why.is_some() { Standing::Unverifiable } else { Standing::Proven })
+        }
         Kind::Override | Kind::Rollback | Kind::Reopen | Kind::Confirm | Kind::Merge => {
             ordered(workflow, state, facts, entry)?
         }
@@ -148,7 +161,7 @@ fn follow(
         }
     }
     let lost = lost_evidence(workflow, state, facts);
-    Ok(Replayed { state: next, standing, by_human: transition.by_human, lost })
+    Ok(Replayed { state: next, standing, by_human: transition.by_human, lost, doubt })
 }
 
 /// The paths of evidence of earlier phases that is gone.
@@ -177,7 +190,8 @@ fn taken_over(workflow: &Workflow, facts: &Facts, entry: &HistoryEntry, after: &
     assumed.original = original_of(entry);
     let before = Recorded::Known(Box::new(assumed.clone()));
     let replayed = follow(workflow, &before, &assumed, facts, entry, Some(after)).ok()?;
-    Some(Replayed { standing: Standing::Unverifiable, ..replayed })
+    let doubt = Some("the state that it took over is not in git");
+    Some(Replayed { standing: Standing::Unverifiable, doubt, ..replayed })
 }
 
 /// The file that a step says it imported.
@@ -205,15 +219,19 @@ fn creation(
     Ok(transition)
 }
 
-/// The transition that the rules yield now, if it is the recorded one.
+/// The transition that the rules yield now, if it is the recorded one, and why it is in doubt, if it is.
 fn due(
     workflow: &Workflow,
     before: &Recorded,
     facts: &Facts,
     entry: &HistoryEntry,
-) -> Result<Transition, Disproof> {
+) -> Result<(Transition, Option<&'static str>), Disproof> {
     let decision = evaluate(workflow, before, facts);
-    let Some(transition) = decision.transition() else {
+    let held = match &decision.verdict {
+        Verdict::Handover { held, .. } => Some(&**held).filter(|held| held.kind == Kind::Advance),
+        _ => None,
+    };
+    let Some(transition) = decision.transition().or(held) else {
         let phase = decision.phase.as_ref().map_or("?", PhaseId::as_str);
         let message =
             format!("the rules do not lead from `{phase}` to `{}` here: {}", entry.to, decision.reason);
@@ -232,7 +250,7 @@ fn due(
     if transition.by_human && has_own_reason(&transition.reason).is_some() {
         transition.reason.clone_from(&entry.reason);
     }
-    Ok(transition)
+    Ok((transition, held.map(|_| BEFORE_LIMIT)))
 }
 
 fn ordered(

@@ -87,7 +87,7 @@ pub fn audit(workspace: &Workspace, scope: AuditScope<'_>) -> Result<Audit, Erro
     }
     let acknowledged = Acknowledgements::of(store, &archive, range.to)?;
     for change in changes.iter_mut().filter(|change| change.is_acceptable()) {
-        change.acknowledged = acknowledged.accept(change.commit.id, &change.task, &mut change.proof)?;
+        change.acknowledged = acknowledged.accept(change.commit.id, &change.task, &mut change.proof);
     }
     Ok(Audit { commits: commits.len(), changes })
 }

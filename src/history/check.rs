@@ -266,9 +266,8 @@ impl<'w> Checker<'w> {
         let (commit, basis) = commit.unzip();
         let rules = basis.and_then(|basis| basis.rules.as_ref());
         let (mut touched, recorded) = compared.tasks()?;
-        let is_accepted = |commit: Digest, task: &TaskRef, proof: &mut Proof| -> Result<bool, Error> {
-            let reason = basis.map(|basis| basis.known.accept(commit, task, proof)).transpose()?;
-            Ok(reason.flatten().is_some())
+        let is_accepted = |commit: Digest, task: &TaskRef, proof: &mut Proof| {
+            basis.is_some_and(|basis| basis.known.accept(commit, task, proof).is_some())
         };
         let only_recorded = recorded.iter().filter(|task| !touched.contains(task));
         for task in touched.iter().chain(only_recorded) {
@@ -287,7 +286,7 @@ impl<'w> Checker<'w> {
                     _ => is_wrong(&proof) || is_doubted,
                 };
                 let known = commit.filter(|_| counts).map(|commit| is_accepted(commit, task, &mut proof));
-                if known.transpose()?.unwrap_or_default() {
+                if known.unwrap_or_default() {
                     let record = [task.state_path(), task.transcript_path()];
                     let is_of_record = |place: &Place| record.iter().any(|path| path.as_str() == place.path);
                     // A record that nobody could make may also lack the needs of its phase.
@@ -302,9 +301,9 @@ impl<'w> Checker<'w> {
             checked.note(task);
             checked.add(within(commit, found), &compared.after);
         }
-        for (task, mut proof) in compared.told_of_nothing(&recorded)? {
+        for (task, mut proof) in compared.told_without_record(&recorded)? {
             checked.note(&task);
-            let known = commit.map(|commit| is_accepted(commit, &task, &mut proof)).transpose()?;
+            let known = commit.map(|commit| is_accepted(commit, &task, &mut proof));
             let is_new = !known.unwrap_or_default();
             let found = is_new.then(|| record_finding(&task, &proof, compared, commit));
             checked.add(within(commit, found.into_iter().collect()), &compared.after);
@@ -313,7 +312,7 @@ impl<'w> Checker<'w> {
         for task in compared.uncovered(&changed)? {
             checked.note(&task);
             for HiddenChange { commit, mut proof } in hidden_changes(sides, compared, &task)? {
-                let is_new = is_wrong(&proof) && !is_accepted(commit.id, &task, &mut proof)?;
+                let is_new = is_wrong(&proof) && !is_accepted(commit.id, &task, &mut proof);
                 let found = is_new.then(|| record_finding(&task, &proof, compared, Some(commit.id)));
                 checked.add(within(Some(commit.id), found.into_iter().collect()), &compared.after);
             }

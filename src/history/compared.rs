@@ -1,10 +1,11 @@
 //! Compares a set of files with those that it follows: the index with HEAD, or a commit with its parents. The
-//! hook and the audit both use this comparison, so they cannot disagree.
+//! hook and the audit both use this comparison, so they cannot disagree about it. What depends on the rest of the
+//! history, records that were removed and rules that came back, only the audit judges.
 
 use super::archive::{Archive, has_record};
 use super::proof::RecordChange;
 use super::side::Side;
-use super::trailers::ToldSteps;
+use super::trailers::{NamedTask, ToldSteps};
 use crate::base::{Digest, RepoPath, TaskId, TaskPlace};
 use crate::decide::{Proof, Standing};
 use crate::record::{STATE_FILE, TRANSCRIPT_FILE};
@@ -24,7 +25,7 @@ pub(super) struct Compared<'a, 's> {
     pub after: Snapshot<'a>,
     /// Lists the files below a directory that differ from one side.
     pub differing: &'a Differing<'a, 's>,
-    /// The steps that the commit message tells of.
+    /// The steps that the commit message states.
     pub told: ToldSteps,
 }
 
@@ -123,15 +124,16 @@ impl Compared<'_, '_> {
         Ok(tasks)
     }
 
-    /// Each task of which the commit message tells a step while the commit changes no log of such a task, and
-    /// why that is wrong. `recorded` are the tasks whose record changed.
+    /// Each task of which the commit message states a step while the commit changes no log of such a task, and
+    /// why that is wrong. `recorded` are the tasks whose record changed. A subject or an item of a list may have
+    /// the form of a move and mean something else, so it counts only for a task of a side or after the change.
     ///
     /// # Errors
     ///
     /// A side cannot be listed.
-    pub(super) fn told_of_nothing(&self, recorded: &[TaskRef]) -> Result<Vec<(TaskRef, Proof)>, Error> {
+    pub(super) fn told_without_record(&self, recorded: &[TaskRef]) -> Result<Vec<(TaskRef, Proof)>, Error> {
         let mut found = Vec::new();
-        for (name, why) in self.told.tasks() {
+        for NamedTask { name, is_by_trailers, why } in self.told.tasks() {
             if recorded.iter().any(|task| task.id.as_str() == name) {
                 continue;
             }
@@ -149,8 +151,18 @@ impl Compared<'_, '_> {
             if self.changed(&RepoPath::root())?.iter().any(is_log) {
                 continue;
             }
-            let known = first(directories.iter(), |directory| self.after.task_at(directory))?;
+            let mut known = first(directories.iter(), |directory| self.after.task_at(directory))?;
+            if known.is_none() && !is_by_trailers {
+                let places = || directories.iter();
+                let on_side = |before: &Rc<Side<'_>>| {
+                    first(places(), |directory| self.before(before).task_at(directory))
+                };
+                known = first(self.befores.iter(), on_side)?;
+            }
             let made_up = || {
+                if !is_by_trailers {
+                    return None;
+                }
                 let (root, place) = (roots.iter().next()?, directories.first()?.clone());
                 TaskRef::new(id.clone()?, TaskPlace::of_directory(place), root.workflow.clone()).ok()
             };
@@ -166,8 +178,12 @@ impl Compared<'_, '_> {
         let befores: Vec<Snapshot<'_>> = self.befores.iter().map(|before| self.before(before)).collect();
         let parents: Vec<Digest> = self.befores.iter().filter_map(|before| before.source.commit()).collect();
         let (after, told) = (&self.after, &self.told);
-        let change = RecordChange { task, befores: &befores, parents: &parents, after, archive, told };
+        let prove = || {
+            // Only such a subject needs the other tasks.
+            let is_only = told.has_unnamed_move() && self.tasks()?.1.len() == 1;
+            RecordChange { task, befores: &befores, parents: &parents, after, archive, told, is_only }.prove()
+        };
         // An unreadable task must not hide the findings of the others.
-        change.prove().unwrap_or_else(|error| Some(Proof::bare(Standing::Unverifiable, error.to_string())))
+        prove().unwrap_or_else(|error| Some(Proof::bare(Standing::Unverifiable, error.to_string())))
     }
 }

@@ -1,5 +1,5 @@
-//! Rules that stood only for a while. Whoever relaxes a workflow, takes a step, and puts the old rules back leaves a
-//! history in which every step holds by the rules before it, although they stand neither before nor after.
+//! Rules that were in force only temporarily. Whoever relaxes a workflow, takes a step, and puts the old rules back
+//! leaves a history in which every step holds by the rules before it, although they stand neither before nor after.
 //!
 //! People do take a change of the rules back, so such a step is not forged, and it is proven if the rules that came
 //! back yield it too.
@@ -8,12 +8,12 @@ use super::archive::Archive;
 use super::record::TaskRecord;
 use super::replay::Audited;
 use crate::base::{Digest, WorkflowName};
-use crate::decide::{Kind, Proof, ProvenStep, Recorded, Standing, WorkflowRef, evaluate};
+use crate::decide::{Kind, ProvenStep, Recorded, Transition, WorkflowRef, evaluate};
 use crate::scan::ValidationCache;
 use crate::store::{Store, Visited};
 use crate::survey::setting::Setting;
 use crate::survey::snapshot::Snapshot;
-use crate::survey::{CodeAt, Error};
+use crate::survey::{CodeAt, Error, TaskRef};
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -21,7 +21,6 @@ use std::rc::Rc;
 /// A commit whose settings or workflows differ from those of a parent.
 struct SettingChange {
     commit: Digest,
-    /// The number of the commit; parents have smaller numbers than their children.
     number: usize,
     before: Rc<Setting>,
     after: Rc<Setting>,
@@ -34,11 +33,21 @@ type RulesChange = [Option<Rc<str>>; 2];
 pub(super) struct PassingRules<'a> {
     store: &'a Store,
     archive: &'a Archive<'a>,
+    /// The number of each commit; parents have smaller numbers than their children.
     numbers: HashMap<Digest, usize>,
+    /// The numbers of the parents of each commit.
+    parents: Vec<Vec<usize>>,
     changes: Vec<SettingChange>,
     /// The rules of each workflow on both sides of each change.
     rules: RefCell<HashMap<WorkflowName, Rc<[RulesChange]>>>,
+    /// The commits with a commit in their history, by the number of that one, itself included.
+    descendants: RefCell<HashMap<usize, Reached>>,
+    /// The commits in the history of a commit, by its number, itself included.
+    ancestors: RefCell<HashMap<usize, Reached>>,
 }
+
+/// For each number of a commit, whether the commit belongs to a set.
+type Reached = Rc<[bool]>;
 
 impl<'a> PassingRules<'a> {
     /// Finds the changes in these commits, which list parents before their children. Returns an error if git
@@ -54,37 +63,30 @@ impl<'a> PassingRules<'a> {
                 }
             }
         }
-        let numbers = commits.iter().enumerate().map(|(number, commit)| (commit.id, number)).collect();
-        Ok(Self { store, archive, numbers, changes, rules: RefCell::default() })
+        let numbers: HashMap<Digest, usize> =
+            commits.iter().enumerate().map(|(number, commit)| (commit.id, number)).collect();
+        let numbers_of = |ids: &[Digest]| ids.iter().filter_map(|id| numbers.get(id).copied()).collect();
+        let parents = commits.iter().map(|commit| numbers_of(&commit.parents)).collect();
+        let (rules, descendants, ancestors) = (RefCell::default(), RefCell::default(), RefCell::default());
+        Ok(Self { store, archive, numbers, parents, changes, rules, descendants, ancestors })
     }
 
-    /// Makes the steps of a change unverifiable whose rules stood only for a while, if the rules that stood before
-    /// and came back do not yield them. Returns an error if git cannot be read.
+    /// Makes the steps of a change unverifiable whose rules were in force only temporarily, if the rules that stood
+    /// before and came back do not yield them. Returns an error if git cannot be read.
     pub(super) fn doubt(&self, change: &mut Audited) -> Result<(), Error> {
-        let mut steps = std::mem::take(&mut change.proof.steps);
-        let mut is_doubtful = false;
-        for step in steps.iter_mut().filter(|step| step.standing < Standing::Unverifiable) {
-            if let Some(why) = self.passed(change, step)? {
-                (step.standing, step.why) = (Standing::Unverifiable, Some(why));
-                is_doubtful = true;
-            }
-        }
-        if is_doubtful && change.proof.standing < Standing::Unverifiable {
-            change.proof = Proof::of(steps);
-        } else {
-            change.proof.steps = steps;
-        }
+        let Audited { commit, task, proof, .. } = change;
+        proof.doubt(|step| self.passed(commit, task, step))?;
         Ok(())
     }
 
-    /// Why the rules of a step do not count, if they stood only for a while.
-    fn passed(&self, change: &Audited, step: &ProvenStep) -> Result<Option<String>, Error> {
+    /// Why the rules of a step do not count, if they were in force only temporarily.
+    fn passed(&self, commit: &Visited, task: &TaskRef, step: &ProvenStep) -> Result<Option<String>, Error> {
         let (Kind::Advance | Kind::Regress, Some(WorkflowRef { name, digest })) =
             (step.entry.kind, step.workflow.as_ref())
         else {
             return Ok(None);
         };
-        let Some(number) = self.numbers.get(&change.commit.id) else { return Ok(None) };
+        let Some(number) = self.numbers.get(&commit.id) else { return Ok(None) };
         let rules = self.rules_of(name);
         let sides = self
             .changes
@@ -100,23 +102,23 @@ impl<'a> PassingRules<'a> {
             let is_return = |(back, [_, new]): &(&SettingChange, &RulesChange)| {
                 back.number >= *number && new.as_ref() == Some(old)
             };
-            for (back, _) in changes().filter(is_return) {
-                let is_between = self.reaches(left.commit, change.commit.id)?
-                    && self.reaches(change.commit.id, back.commit)?;
-                if !is_between {
-                    continue;
-                }
-                if self.yields(&left.before, change, step, name.as_str())? {
-                    return Ok(None);
-                }
-                since = Some((left.commit, back.commit));
+            if !self.descendants_of(left.number)[*number] {
+                continue;
             }
+            let mut returns = changes().filter(is_return);
+            let Some((back, _)) = returns.find(|(back, _)| self.ancestors_of(back.number)[*number]) else {
+                continue;
+            };
+            if self.yields(&left.before, (commit, task), step, name.as_str())? {
+                return Ok(None);
+            }
+            since = Some((left.commit, back.commit));
         }
         Ok(since.map(|(left, back)| {
             let (digest, left, back) = (digest.short(), left.short(), back.short());
             format!(
-                "the rules of {name}@{digest} that decided stood only for a while; those before {left}, which \
-                 {back} put back, do not yield it"
+                "the rules of {name}@{digest} that decided were in force only temporarily; those before {left}, \
+                 which {back} put back, do not yield it"
             )
         }))
     }
@@ -145,21 +147,46 @@ impl<'a> PassingRules<'a> {
         found
     }
 
-    /// Whether a commit is another one or in its history.
-    fn reaches(&self, older: Digest, newer: Digest) -> Result<bool, Error> {
-        Ok(older == newer || self.store.is_ancestor(older, newer)?)
+    /// The commits with this one in their history, and this one.
+    fn descendants_of(&self, number: usize) -> Reached {
+        let mut known = self.descendants.borrow_mut();
+        let found = known.entry(number).or_insert_with(|| {
+            let mut reached = vec![false; self.parents.len()];
+            for (commit, parents) in self.parents.iter().enumerate().skip(number) {
+                reached[commit] = commit == number || parents.iter().any(|parent| reached[*parent]);
+            }
+            reached.into()
+        });
+        Rc::clone(found)
     }
 
-    /// Whether other rules make the move of a step, on the files of its commit.
+    /// The commits in the history of this one, and this one.
+    fn ancestors_of(&self, number: usize) -> Reached {
+        let mut known = self.ancestors.borrow_mut();
+        let found = known.entry(number).or_insert_with(|| {
+            let mut reached = vec![false; self.parents.len()];
+            reached[number] = true;
+            for commit in (0..=number).rev() {
+                if reached[commit] {
+                    self.parents[commit].iter().for_each(|parent| reached[*parent] = true);
+                }
+            }
+            reached.into()
+        });
+        Rc::clone(found)
+    }
+
+    /// Whether other rules make the move of a step, on the files of its commit. A rule that only a person takes
+    /// makes only the move of a person.
     fn yields(
         &self,
         rules: &Rc<Setting>,
-        change: &Audited,
+        (commit, task): (&Visited, &TaskRef),
         step: &ProvenStep,
         name: &str,
     ) -> Result<bool, Error> {
-        let (pool, source) = (self.archive.logs(), self.store.tree_source(change.commit.id));
-        TaskRecord::of(&change.task, &source)?.read(pool, None);
+        let (pool, source) = (self.archive.logs(), self.store.tree_source(commit.id));
+        TaskRecord::of(task, &source)?.read(pool, None);
         let Some(event) = step.event.and_then(|id| Some(pool.event(&id)?.clone())) else { return Ok(false) };
         let Ok(loaded) = rules.workflow(name) else { return Ok(false) };
         let Some(before) = pool.fold(loaded.workflow(), &event.after).ok().flatten() else {
@@ -167,12 +194,13 @@ impl<'a> PassingRules<'a> {
         };
         let before = Recorded::Known(Box::new(before));
         let validations = ValidationCache::default();
-        let code = CodeAt::Commit(self.store, change.commit.parents.first().copied());
+        let code = CodeAt::Commit(self.store, commit.parents.first().copied());
         let snapshot =
             Snapshot { setting: rules, source: &source, validations: &validations, code, costs: None };
-        let (workflow, observed, _) = snapshot.observe_step(false, &change.task, &loaded, &before, &[])?;
+        let (workflow, observed, _) = snapshot.observe_step(false, task, &loaded, &before, &[])?;
         let decision = evaluate(workflow, &before, &observed.facts);
-        Ok(decision.transition().is_some_and(|due| due.to == step.entry.to))
+        let is_due = |due: &Transition| due.to == step.entry.to && (!due.by_human || step.approval.is_some());
+        Ok(decision.transition().is_some_and(is_due))
     }
 }
 

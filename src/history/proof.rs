@@ -4,11 +4,12 @@
 use super::archive::Archive;
 use super::logs::{LogPool, ReadLog};
 use super::new_steps::NewSteps;
-use super::record::{StateCheck, TaskRecord, Unread, is_foreign, missing_end};
+use super::record::{StateCheck, TaskRecord, Unread, events_of, is_foreign, missing_end};
 use super::trailers::ToldSteps;
-use crate::base::{Digest, command};
+use crate::base::{Digest, WorkflowName, command};
 use crate::decide::{Kind, Proof, Standing, State, import_of, is_original};
 use crate::record::LogEvent;
+use crate::survey::setting::Setting;
 use crate::survey::snapshot::{Snapshot, first};
 use crate::survey::{Error, TaskRef};
 use serde_json::Value;
@@ -25,8 +26,10 @@ pub(super) struct RecordChange<'a> {
     pub parents: &'a [Digest],
     pub after: &'a Snapshot<'a>,
     pub archive: &'a Archive<'a>,
-    /// The steps that the commit message tells of.
+    /// The steps that the commit message states.
     pub told: &'a ToldSteps,
+    /// Whether the change concerns the record of no other task.
+    pub is_only: bool,
 }
 
 impl RecordChange<'_> {
@@ -46,7 +49,7 @@ impl RecordChange<'_> {
         let mut olds = Vec::new();
         let mut former = None;
         for before in self.befores {
-            let old = record_in(before, self.task)?;
+            let old = TaskRecord::in_source(self.task, before.source)?;
             let renamed = if old.log.is_none() { self.former(before, &new)? } else { None };
             olds.push(match renamed {
                 Some((task, record)) => {
@@ -92,21 +95,32 @@ impl RecordChange<'_> {
             if self.after.task_at(other.directory())?.is_some() {
                 return Ok(None);
             }
-            let record = record_in(before, other)?;
+            let record = TaskRecord::in_source(other, before.source)?;
             let held = pool.ids(&record.read(pool, None));
             Ok((!held.is_empty() && held.is_subset(&ids)).then(|| (other.clone(), record)))
         };
         first(before.tasks()?.iter(), is_it)
     }
 
-    /// Why the commit message does not tell of the events that the commit adds.
+    /// Why the commit message does not describe the events that the commit adds.
     fn contradiction(&self, added: &[Digest]) -> Option<String> {
         if self.told.is_empty() {
             return None;
         }
         let pool = self.archive.logs();
         let events: Vec<LogEvent> = added.iter().filter_map(|id| Some(pool.event(id)?.clone())).collect();
-        self.told.contradicts(&self.task.id, &events)
+        let names = || events.iter().map(|event| &event.workflow.name).chain([&self.task.workflow]);
+        let settings = || self.befores.iter().chain([self.after]).map(|snapshot| snapshot.setting);
+        let is_phase = |phase: &str| {
+            let has_phase = |(setting, name): (&Setting, &WorkflowName)| {
+                let loaded = setting.workflow(name.as_str()).ok();
+                loaded.is_some_and(|loaded| {
+                    loaded.workflow().is_some_and(|one| one.phase_named(phase).is_some())
+                })
+            };
+            settings().any(|setting| names().any(|name| has_phase((setting, name))))
+        };
+        self.told.contradicts(&self.task.id, &events, self.is_only, is_phase)
     }
 
     /// The events of the sides that the log has lost, and the events that are new in it.
@@ -132,8 +146,7 @@ impl RecordChange<'_> {
         let sides: Vec<HashSet<Digest>> = old_logs.iter().map(|old| pool.ids(old)).collect();
         let mut common = HashSet::new();
         for base in self.archive.common(self.parents)? {
-            let base = TaskRecord::of(self.task, &base).unwrap_or_default();
-            common.extend(pool.ids(&base.read(pool, None)));
+            common.extend(events_of(pool, self.task, &base)?);
         }
         let now = pool.ids(log);
         let intact = pool.intact_ids(log);
@@ -483,14 +496,6 @@ impl Proving<'_> {
         let bytes = archive.blob(Digest::parse(digest)?).ok()??;
         let text = std::str::from_utf8(&bytes).ok()?;
         archive.foreign(before.setting, name.as_str(), text, &serde_json::from_str(text).ok()?)
-    }
-}
-
-/// The record of a task on a side. One that is not a file contains no events.
-fn record_in(side: &Snapshot<'_>, task: &TaskRef) -> Result<TaskRecord, Error> {
-    match TaskRecord::of(task, side.source) {
-        Err(Unread::NoFile(_)) => Ok(TaskRecord::default()),
-        record => Ok(record?),
     }
 }
 

@@ -3,10 +3,11 @@
 
 use super::archive::Archive;
 use crate::base::Digest;
-use crate::decide::{Proof, ProvenStep, Standing, WorkflowRef};
+use crate::decide::{Proof, ProvenStep, WorkflowRef};
 use crate::store::Store;
 use crate::survey::Error;
 use crate::survey::setting::Setting;
+use std::convert::Infallible;
 use std::rc::Rc;
 
 /// The settings at both ends of a range.
@@ -26,21 +27,9 @@ impl RangeRules {
     /// Makes the steps unverifiable that only hold by rules that stand at neither end. `before` are the settings
     /// in the parent commit. Returns whether there are such steps.
     pub(super) fn doubt(&self, before: Option<&Setting>, proof: &mut Proof) -> bool {
-        let whys: Vec<Option<String>> = {
-            let people = self.foreign_people(before, proof);
-            proof.steps.iter().map(|step| people.clone().or_else(|| self.foreign_workflow(step))).collect()
-        };
-        let mut is_doubtful = false;
-        for (step, why) in proof.steps.iter_mut().zip(whys) {
-            if let Some(why) = why.filter(|_| step.standing < Standing::Unverifiable) {
-                (step.standing, step.why) = (Standing::Unverifiable, Some(why));
-                is_doubtful = true;
-            }
-        }
-        if is_doubtful && proof.standing < Standing::Unverifiable {
-            *proof = Proof::of(std::mem::take(&mut proof.steps));
-        }
-        is_doubtful
+        let people = self.foreign_people(before, proof);
+        let why = |step: &ProvenStep| Ok(people.clone().or_else(|| self.foreign_workflow(step)));
+        proof.doubt::<Infallible>(why).unwrap_or_else(|never| match never {})
     }
 
     /// Why the settings about people that permitted the steps are those of neither end, if a step needs a

@@ -10,6 +10,7 @@ use crate::survey::setting::Setting;
 use crate::survey::{Error, TaskRef};
 use crate::workflow::{Workflow, is_tree_name};
 use serde_json::Value;
+use std::collections::HashSet;
 use std::sync::Arc;
 
 /// A file of a record.
@@ -74,6 +75,19 @@ impl TaskRecord {
         Ok(Self { state: read(task.state_path())?, log })
     }
 
+    /// Like [`Self::of`], but a file of the record that is no regular file counts as missing: it contains no
+    /// events.
+    ///
+    /// # Errors
+    ///
+    /// A file of the record is not in this clone, is too large, or cannot be read.
+    pub(super) fn in_source(task: &TaskRef, source: &dyn Source) -> Result<Self, Error> {
+        match Self::of(task, source) {
+            Err(Unread::NoFile(_)) => Ok(Self::default()),
+            record => Ok(record?),
+        }
+    }
+
     /// The blob ids of the state and of the log.
     pub(super) fn blobs(&self) -> (Option<Digest>, Option<Digest>) {
         let blob = |file: &Option<RecordFile>| file.as_ref().map(|file| file.blob);
@@ -106,6 +120,16 @@ impl TaskRecord {
         let text = self.state.as_ref().and_then(|file| std::str::from_utf8(&file.bytes).ok());
         text.and_then(sides).is_some()
     }
+}
+
+/// The events of a task's log in a source; none if there is no log. Returns an error if the record exists and
+/// cannot be read.
+pub(super) fn events_of(
+    pool: &LogPool,
+    task: &TaskRef,
+    source: &dyn Source,
+) -> Result<HashSet<Digest>, Error> {
+    Ok(pool.ids(&TaskRecord::in_source(task, source)?.read(pool, None)))
 }
 
 /// Whether another tool wrote this state.

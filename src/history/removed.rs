@@ -1,16 +1,16 @@
-//! Records that a commit removed. What such a record had used up would count again if the same work began anew
-//! under another record.
+//! Records that a commit removed. What such a record had used up would count again if the same work was
+//! restarted under another record.
 //!
-//! The rules yield the new record, and people do begin anew, so such a step is not forged. But the log that says
+//! The rules yield the new record, and people do restart, so such a step is not forged. But the log that says
 //! why its evidence was sent back is gone, so the step is not proven either.
 
 use super::archive::Archive;
 use super::logs::{LogBytes, ReadLog};
-use super::record::TaskRecord;
+use super::record::{TaskRecord, events_of};
 use super::replay::Audited;
 use super::side::Side;
 use crate::base::{Digest, RepoPath};
-use crate::decide::{HistoryEntry, Proof, ProvenStep, Standing};
+use crate::decide::{HistoryEntry, ProvenStep};
 use crate::record::TRANSCRIPT_FILE;
 use crate::scan::ValidationCache;
 use crate::store::{Removal, Store};
@@ -82,21 +82,12 @@ impl<'a> RemovedRecords<'a> {
         }
         let at = Side::new(self.archive, self.store.tree_source(change.commit.id))?;
         let log = TaskRecord::of(&change.task, &at.source)?.read(self.archive.logs(), None);
-        let mut is_doubtful = false;
-        for step in change.proof.steps.iter_mut().filter(|step| step.standing < Standing::Unverifiable) {
-            if let Some(why) = self.begun_anew(&at, &log, step)? {
-                (step.standing, step.why) = (Standing::Unverifiable, Some(why));
-                is_doubtful = true;
-            }
-        }
-        if is_doubtful && change.proof.standing < Standing::Unverifiable {
-            change.proof = Proof::of(std::mem::take(&mut change.proof.steps));
-        }
+        change.proof.doubt(|step| self.restarted(&at, &log, step))?;
         Ok(())
     }
 
-    /// Which evidence of a step a removed record had used up, if the step begins the work of that record anew.
-    fn begun_anew(&self, at: &Side<'_>, log: &ReadLog, step: &ProvenStep) -> Result<Option<String>, Error> {
+    /// Which evidence of a step a removed record had used up, if the step restarts the work of that record.
+    fn restarted(&self, at: &Side<'_>, log: &ReadLog, step: &ProvenStep) -> Result<Option<String>, Error> {
         let pool = self.archive.logs();
         let own = pool.ids(log);
         let before = own.iter().filter_map(|id| Some(pool.event(id)?.entry.clone()));
@@ -135,8 +126,7 @@ impl<'a> RemovedRecords<'a> {
     fn lives_on(&self, record: &RemovedRecord, at: &Side<'_>) -> Result<bool, Error> {
         let (pool, validations) = (self.archive.logs(), ValidationCache::default());
         for task in at.snapshot(&validations).tasks()? {
-            let log = TaskRecord::of(&task, &at.source).unwrap_or_default().read(pool, None);
-            if record.events.is_subset(&pool.ids(&log)) {
+            if record.events.is_subset(&events_of(pool, &task, &at.source)?) {
                 return Ok(true);
             }
         }

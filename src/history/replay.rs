@@ -56,7 +56,7 @@ pub(super) fn replay(
             (after.snapshot(validations), ToldSteps::of(&commit.message, befores.len() > 1));
         let compared = Compared { befores: &befores, after: snapshot, differing: &differing, told };
         let (_, recorded) = compared.tasks()?;
-        for (task, proof) in compared.told_of_nothing(&recorded)? {
+        for (task, proof) in compared.told_without_record(&recorded)? {
             changes.push(Audited::new(commit.clone(), task, proof));
         }
         for task in compared.uncovered(&recorded)? {

@@ -52,7 +52,7 @@ impl NewSteps<'_> {
         };
         let Some(workflow) = loaded.workflow() else { return Err(loaded.faulty()) };
         if entry.kind == Kind::Merge {
-            return Ok(match self.chosen(step, workflow) {
+            return Ok(match self.chosen(step, workflow)? {
                 true => self.ordered(verdict(entry, Standing::Overridden, None), true),
                 false => told(Standing::Forged, "no two branches that it follows make this state".to_owned()),
             });
@@ -101,10 +101,10 @@ impl NewSteps<'_> {
     }
 
     /// Whether the state of a step results from a person's choice among the branches that the step follows.
-    fn chosen(&self, step: &NewStep, workflow: &Workflow) -> bool {
+    fn chosen(&self, step: &NewStep, workflow: &Workflow) -> Result<bool, Error> {
         let (entry, after, pool) = (step.entry(), &step.event.after, self.archive.logs());
         if after.len() > MOST_BRANCHES {
-            return false;
+            return Ok(false);
         }
         let stamp = Stamp::new(entry.at, entry.actor.clone());
         let is_made = |chosen: &[Digest], other: &[Digest]| {
@@ -125,15 +125,20 @@ impl NewSteps<'_> {
             };
             is_made(&side(true), &side(false))
         });
+        if is_by_heads {
+            return Ok(true);
+        }
         // In a rebase, a side may be the whole log of the parent, and the other may follow one of its heads.
-        is_by_heads
-            || self.befores.iter().any(|before| {
-                let log = TaskRecord::of(self.task, before.source).unwrap_or_default().read(pool, None);
-                let known = pool.ids(&log);
-                let rest: Vec<Digest> = after.iter().filter(|id| !known.contains(*id)).copied().collect();
-                let is_side = log.heads.len() > 1 && !rest.is_empty() && rest.len() < after.len();
-                is_side && (is_made(&log.heads, &rest) || is_made(&rest, &log.heads))
-            })
+        for before in self.befores {
+            let log = TaskRecord::in_source(self.task, before.source)?.read(pool, None);
+            let known = pool.ids(&log);
+            let rest: Vec<Digest> = after.iter().filter(|id| !known.contains(*id)).copied().collect();
+            let is_side = log.heads.len() > 1 && !rest.is_empty() && rest.len() < after.len();
+            if is_side && (is_made(&log.heads, &rest) || is_made(&rest, &log.heads)) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// Derives a step from the files of the commit, or else from reconstructed files.
@@ -441,8 +446,8 @@ impl Attempts<'_> {
         if code.is_some() {
             return Ok(verdict(entry, Standing::Unverifiable, code));
         }
-        let why = match (replayed.standing, replayed.lost.as_slice()) {
-            (Standing::Unverifiable, _) => Some("the state that it took over is not in git".to_owned()),
+        let why = match (replayed.doubt, replayed.lost.as_slice()) {
+            (Some(why), _) => Some(why.to_owned()),
             (_, []) if is_moved => Some("the code here is other code with the same change".to_owned()),
             (_, []) => None,
             (_, lost) => Some(format!("evidence of earlier phases is gone: {}", lost.join(", "))),

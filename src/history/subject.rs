@@ -1,9 +1,12 @@
-//! The moves that the text of a commit message tells of, compared with the events that the commit adds. People
-//! read the subject before anything else, so a move that it tells of must be in the record.
+//! The moves that the text of a commit message states, compared with the events that the commit adds. People
+//! read the subject before anything else, so a move that it states must be in the record.
 //!
 //! Only text in the form that `orch` writes counts: the subject `orch(TASK): FROM -> TO`, and, in a message with
 //! trailers of a step, any `FROM -> TO` in the subject and the items `- TASK: FROM -> TO` in the body. A host or a
 //! person may give a squash another subject, list the subjects of its commits in the body, or leave both out.
+//!
+//! A subject without a task may be about anything. It states a move only if both words are phases of the task and
+//! the commit adds events of no other task.
 
 use crate::base::{PhaseId, TaskId};
 use crate::decide::HistoryEntry;
@@ -13,7 +16,7 @@ const ARROW: &str = " -> ";
 /// How `orch` writes the phase before a task has one.
 const NEW: &str = "new";
 
-/// A move that a line of a commit message tells of.
+/// A move that a line of a commit message states.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ToldMove {
     /// The id of the task, as told; `None` if the line names none.
@@ -23,7 +26,7 @@ pub(super) struct ToldMove {
 }
 
 impl ToldMove {
-    /// The moves that a commit message tells of. `is_step` says that its trailers tell of a step.
+    /// The moves that a commit message states. `is_step` says that its trailers describe a step.
     pub(super) fn all(message: &str, is_step: bool) -> Vec<Self> {
         let mut lines = message.lines().map(str::trim_end);
         let subject = lines.next().unwrap_or_default();
@@ -44,7 +47,13 @@ impl ToldMove {
             return None;
         }
         let (before, after) = text.split_once(ARROW)?;
-        let from = if task.is_some() { before } else { before.rsplit(' ').next()? };
+        let (rest, last) = before.rsplit_once(' ').unwrap_or(("", before));
+        // `planning, test -> done` and `4 phases -> done` stand for the moves of several tasks.
+        let is_one = !rest.ends_with(',') && !rest.rsplit(' ').next().is_some_and(is_number);
+        let from = match task {
+            Some(_) => before,
+            None => Some(last).filter(|_| is_one)?,
+        };
         let to = after.split([' ', ':']).next()?;
         let is_phase = |word: &str| PhaseId::new(word).is_ok();
         (is_phase(from) && is_phase(to)).then(|| Self {
@@ -54,13 +63,18 @@ impl ToldMove {
         })
     }
 
-    /// Whether the move is about a task. A line that names no task is about every task of the commit.
-    pub(super) fn is_about(&self, task: &TaskId) -> bool {
-        self.task.as_deref().is_none_or(|told| told == task.as_str())
+    /// Whether the move is about a task. A line that names no task is about the only task of which the commit adds
+    /// events, if the line names phases: `is_phase` says which names are phases of the task.
+    pub(super) fn is_about(&self, task: &TaskId, is_only: bool, is_phase: impl Fn(&str) -> bool) -> bool {
+        let is_known = |name: &str| name == NEW || is_phase(name);
+        match &self.task {
+            Some(told) => told == task.as_str(),
+            None => is_only && is_known(&self.from) && is_known(&self.to),
+        }
     }
 
     /// Why these new steps of its task, oldest first, do not make the move; `None` if they do. A batch or a squash
-    /// tells of the first phase and the last one.
+    /// states the first phase and the last one.
     pub(super) fn contradicts(&self, steps: &[HistoryEntry]) -> Option<String> {
         let Self { from, to, .. } = self;
         let starts = steps.iter().position(|step| step.from.as_ref().map_or(NEW, PhaseId::as_str) == from);
@@ -70,7 +84,7 @@ impl ToldMove {
         }
         let (Some(first), Some(last)) = (steps.first(), steps.last()) else {
             return Some(format!(
-                "the message tells of a move {from} -> {to} that this commit does not record"
+                "the message states a move {from} -> {to} that this commit does not record"
             ));
         };
         let recorded = first.from.as_ref().map_or(NEW, PhaseId::as_str);
@@ -83,8 +97,11 @@ impl ToldMove {
 
 /// Whether this names several tasks, or only says how many.
 fn names_several(tasks: &str) -> bool {
-    let is_number = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
     tasks.contains(", ") || tasks.strip_suffix(" tasks").is_some_and(is_number)
+}
+
+fn is_number(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 #[cfg(test)]
@@ -92,7 +109,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_moves_in_the_form_that_orch_writes_are_told() {
+    fn only_moves_in_the_form_that_orch_writes_are_stated() {
         let told = |message: &str, is_step: bool| -> Vec<String> {
             let moves = ToldMove::all(message, is_step).into_iter();
             moves.map(|told| format!("{:?} {} {}", told.task.as_deref(), told.from, told.to)).collect()
@@ -121,9 +138,32 @@ mod tests {
             ("orch(t, u): planning, review -> plan_review, test", true, &[]),
             ("orch(t, u): planning -> plan_review", true, &[]),
             ("orch(4 tasks): planning -> plan_review", true, &[]),
+            ("planning, test -> plan_review", true, &[]),
+            ("a, b: planning, test -> plan_review, review", true, &[]),
+            ("4 phases -> done", true, &[]),
+            ("planning -> plan_review, test", true, &[]),
             ("orch(t): keep the state of the older tool", true, &[]),
         ] {
             assert_eq!(told(message, is_step), expected, "{message}");
+        }
+    }
+
+    #[test]
+    fn a_subject_without_a_task_states_a_move_between_phases_of_the_only_task() {
+        let task = TaskId::new("t").expect("an id");
+        let is_phase = |name: &str| ["planning", "done"].contains(&name);
+        for (subject, is_only, expected) in [
+            ("chore: t planning -> done", true, true),
+            ("new -> planning", true, true),
+            ("chore: t planning -> done", false, false),
+            ("Rename config -> settings", true, false),
+            ("Rename planning -> settings", true, false),
+            ("orch(t): config -> settings", false, true),
+            ("orch(u): planning -> done", true, false),
+        ] {
+            let told = ToldMove::all(subject, true);
+            let is_about = told.iter().any(|told| told.is_about(&task, is_only, is_phase));
+            assert_eq!(is_about, expected, "{subject}");
         }
     }
 }

@@ -1,5 +1,5 @@
-//! What a commit message tells of steps, compared with the events that the commit adds. People read the message,
-//! so it must say what the record says.
+//! What a commit message states about steps, compared with the events that the commit adds. People read the
+//! message, so it must say what the record says.
 
 use super::subject::ToldMove;
 use crate::base::{Digest, TaskId};
@@ -14,12 +14,12 @@ const TASK: &str = "Orch-Task";
 const EVIDENCE: &str = "Orch-Evidence";
 const UNPROVEN: &str = "Orch-Unproven";
 
-/// What a commit message tells of the records that the commit changes.
+/// What a commit message states about the records that the commit changes.
 #[derive(Default)]
 pub(super) struct ToldSteps {
-    /// The steps that its trailers tell of.
+    /// The steps that its trailers describe.
     steps: Vec<ToldStep>,
-    /// The moves that its text tells of.
+    /// The moves that its text states.
     moves: Vec<ToldMove>,
     /// Whether the commit is a merge. A host may give a merge, which brings the steps of a branch, the subject of
     /// one of them.
@@ -27,38 +27,71 @@ pub(super) struct ToldSteps {
 }
 
 impl ToldSteps {
-    /// What the message of a commit tells of. `is_merge` says that the commit has several parents.
+    /// What the message of a commit states. `is_merge` says that the commit has several parents.
     pub(super) fn of(message: &str, is_merge: bool) -> Self {
         let steps = ToldStep::all(message);
         let moves = ToldMove::all(message, !steps.is_empty());
         Self { steps, moves, is_merge }
     }
 
-    /// Whether it tells of nothing.
+    /// Whether it states nothing.
     pub(super) fn is_empty(&self) -> bool {
         self.steps.is_empty() && self.moves.is_empty()
     }
 
-    /// Each task that the message names for a step or a move, and the reason if the commit does not record it.
-    pub(super) fn tasks(&self) -> impl Iterator<Item = (&str, String)> {
-        let steps = self.steps.iter().map(|told| (told.task.as_str(), told.tells_of_nothing()));
-        let moves = self.moves.iter().filter(|_| !self.is_merge);
-        steps.chain(moves.filter_map(|told| Some((told.task.as_deref()?, told.contradicts(&[])?))))
+    /// Whether its subject states a move without naming a task.
+    pub(super) fn has_unnamed_move(&self) -> bool {
+        self.moves.iter().any(|told| told.task.is_none())
     }
 
-    /// Why the message does not tell of these new events of a task; `None` if it does, or tells of none.
-    pub(super) fn contradicts(&self, task: &TaskId, events: &[LogEvent]) -> Option<String> {
+    /// Each task that the message names for a step or a move.
+    pub(super) fn tasks(&self) -> impl Iterator<Item = NamedTask<'_>> {
+        let steps = self.steps.iter().map(|told| NamedTask {
+            name: &told.task,
+            is_by_trailers: true,
+            why: told.not_recorded(),
+        });
+        let moves = self.moves.iter().filter(|_| !self.is_merge).filter_map(|told| {
+            Some(NamedTask {
+                name: told.task.as_deref()?,
+                is_by_trailers: false,
+                why: told.contradicts(&[])?,
+            })
+        });
+        steps.chain(moves)
+    }
+
+    /// Why the message does not describe these new events of a task; `None` if it does, or states none. `is_only`
+    /// says that the commit adds events of no other task, and `is_phase` which names are phases of the task.
+    pub(super) fn contradicts(
+        &self,
+        task: &TaskId,
+        events: &[LogEvent],
+        is_only: bool,
+        is_phase: impl Fn(&str) -> bool,
+    ) -> Option<String> {
+        let is_only = is_only && !events.is_empty();
         let mut steps = self.steps.iter().filter(|told| told.task.is_empty() || told.task == task.as_str());
         let entries: Vec<HistoryEntry> = events.iter().map(|event| event.entry.clone()).collect();
         let has_moves = !(self.is_merge && entries.is_empty());
-        let mut moves = self.moves.iter().filter(|told| has_moves && told.is_about(task));
+        let mut moves = self.moves.iter().filter(|told| has_moves && told.is_about(task, is_only, &is_phase));
         steps
             .find_map(|told| told.contradicts(task, events))
             .or_else(|| moves.find_map(|told| told.contradicts(&entries)))
     }
 }
 
-/// A step that the trailers of a commit tell of.
+/// A task that a commit message names for a step or a move.
+pub(super) struct NamedTask<'t> {
+    /// The id of the task, as told.
+    pub name: &'t str,
+    /// Whether trailers name it. They have a form of their own; a subject may mean something else.
+    pub is_by_trailers: bool,
+    /// The reason if the commit does not record the step or the move.
+    pub why: String,
+}
+
+/// A step that the trailers of a commit describe.
 pub(super) struct ToldStep {
     /// The id of the task, as told; empty without `Orch-Task`.
     task: String,
@@ -67,8 +100,8 @@ pub(super) struct ToldStep {
 }
 
 impl ToldStep {
-    /// The steps that a commit message tells of. Each begins with `Orch-Task`; one without further trailers
-    /// of `orch` only names the task that a commit of code belongs to, and tells of no step.
+    /// The steps that a commit message states. Each begins with `Orch-Task`; one without further trailers
+    /// of `orch` only names the task that a commit of code belongs to, and states no step.
     fn all(message: &str) -> Vec<Self> {
         let mut told: Vec<Self> = Vec::new();
         if !message.to_ascii_lowercase().contains(&OURS.to_ascii_lowercase()) {
@@ -99,12 +132,12 @@ impl ToldStep {
             whys.push((agreed, self.differs(task, event, &recorded)?));
         }
         let nearest = whys.into_iter().max_by_key(|(agreed, _)| *agreed);
-        Some(nearest.map_or_else(|| self.tells_of_nothing(), |(_, why)| why))
+        Some(nearest.map_or_else(|| self.not_recorded(), |(_, why)| why))
     }
 
     /// The reason if the commit adds no event of the task.
-    fn tells_of_nothing(&self) -> String {
-        format!("the trailers tell of a step of `{}` that this commit does not record", self.task)
+    fn not_recorded(&self) -> String {
+        format!("the trailers describe a step of `{}` that this commit does not record", self.task)
     }
 
     /// The values of the trailers with this token.

@@ -70,6 +70,13 @@ fn what_is_due_together_is_one_commit_with_several_events_of_several_tasks() {
     let trailers = world.git(&["log", "-1", "--format=%(trailers:key=Orch-Task,valueonly,separator=%x2C)"]);
     assert_eq!(trailers, "a,a,a,b,b\n");
 
+    // Subjects that stand for the moves of both, or are about anything else.
+    for subject in ["planning, plan_review -> planning", "2 phases -> planning", "b plan_review -> planning"]
+    {
+        let told = format!("{subject}\n{}", message.split_once('\n').expect("a body").1);
+        world.git(&["commit", "-q", "--amend", "-m", &told]);
+        assert_eq!(last(&world)[0], ("a".into(), "folded".into(), 3), "{subject}");
+    }
     assert_eq!(last(&world), [("a".into(), "folded".into(), 3), ("b".into(), "folded".into(), 2)]);
     world.orch(&["audit", "--strict"]).succeeds();
     world.orch(&["check", "--range", "HEAD~1..HEAD"]).succeeds();

@@ -1,7 +1,9 @@
 //! Honest histories that were rewritten, and the trailers that people read in them.
 
-use super::{last, skip, standings};
+use super::records::{state, tell};
+use super::{last, last_change, skip, standings};
 use crate::harness::{World, started};
+use orch::decide::{HistoryEntry, Kind};
 
 /// A task that went through `codegen` without code and was sent back from `review`, while others committed
 /// code, on the branch `work`.
@@ -163,8 +165,10 @@ fn trailers_say_what_the_record_says() {
 }
 
 #[test]
-fn a_message_tells_only_of_moves_that_the_record_holds() {
-    let world = started("plan_review");
+fn a_message_states_only_moves_that_the_record_holds() {
+    let world = started("planning");
+    world.orch(&["new", "u"]).succeeds();
+    world.walk_to("t", "plan_review");
     world.plan_review("t", true, 1);
     world.orch(&["next", "t"]).succeeds();
     let honest = world.git(&["log", "-1", "--format=%B"]);
@@ -182,13 +186,21 @@ fn a_message_tells_only_of_moves_that_the_record_holds() {
         world.orch(&["check", "--commit", "HEAD"]).ends(1).says(why);
         world.orch(&["audit"]).ends(1).says(why);
     }
-    // Whoever writes another subject, as hosts do, tells of no move.
+    // Whoever writes another subject, as hosts do, states no move, and neither does one about anything but tasks.
     let squashed = "Login (#12)\n\n* orch(t): planning -> done\n\n* orch(t): accept -> done".to_owned();
-    for message in [honest.replacen(subject, "The plan is good", 1), squashed, honest] {
+    for message in [
+        honest.replacen(subject, "The plan is good", 1),
+        honest.replacen(subject, "Rename config -> settings", 1),
+        honest.replacen(subject, "orch(cli): words -> glossary", 1),
+        honest.replacen("\n\n", "\n\n- config: yaml -> toml\n\n", 1),
+        "orch(cli): words -> glossary".to_owned(),
+        squashed,
+        honest,
+    ] {
         amend(&message);
         last(&world, "proven");
     }
-    // A squash holds the moves that it tells of, and a merge brings those of a branch.
+    // A squash holds the moves that it states, and a merge brings those of a branch.
     world.git(&["branch", "work"]);
     world.git(&["reset", "-q", "--soft", "HEAD~2"]);
     world.git(&["commit", "-q", "-m", "orch(t): planning -> codegen"]);
@@ -208,7 +220,7 @@ fn trailers_of_a_commit_without_a_step_are_forged() {
     let world = started("plan_review");
     world.write("src/a.rs", "1\n");
     world.git(&["add", "src"]);
-    // A commit of code names its task, and that alone tells of no step.
+    // A commit of code names its task, and that alone states no step.
     world.git(&["commit", "-q", "-m", "code\n\nOrch-Task: t"]);
     world.orch(&["audit"]).succeeds();
     let message = "code\n\nOrch-Task: t\nOrch-From: accept\nOrch-To: done\nOrch-Kind: advance";
@@ -279,6 +291,40 @@ fn an_acknowledged_forgery_that_still_stands_stays_one() {
     world.orch(&["rollback", "t", "--to", "planning", "--reason", "It was never reviewed."]).succeeds();
     world.orch(&["check", "--range", "HEAD~3..HEAD"]).succeeds();
     world.orch(&["audit"]).succeeds().says("acknowledged in orch.toml: I know.");
+
+    // What a step within a phase records stays, whatever happens in the phase, until the task goes back further.
+    let world = started("plan_review");
+    let mut told = state(&world);
+    let entry = told.history.last().expect("an entry").clone();
+    let here = entry.to.clone();
+    told.rev += 1;
+    told.history.push(HistoryEntry { seq: told.rev, from: Some(here), kind: Kind::Confirm, ..entry });
+    tell(&world, &told);
+    world.commit("forged");
+    assert_eq!(last_change(&world)["standing"], "forged");
+    acknowledge(&world);
+    world.orch(&["audit"]).ends(1).says("but it still stands: its step to plan_review is in the record");
+    world.plan_review("t", true, 1);
+    world.orch(&["next", "t"]).succeeds();
+    world.orch(&["rollback", "t", "--to", "plan_review", "--reason", "Once more."]).succeeds();
+    world.orch(&["audit"]).ends(1).says("but it still stands: its step to plan_review is in the record");
+    world.orch(&["rollback", "t", "--to", "planning", "--reason", "From the start."]).succeeds();
+    world.orch(&["audit"]).succeeds().says("I know.");
+
+    // A record that is not in this clone may hold anything.
+    let world = started("plan_review");
+    skip(&world, "codegen", "plan-accepted");
+    world.commit("forged");
+    let forged = world.git(&["rev-parse", "HEAD"]);
+    world.orch(&["next", "t", "--override", "Go on."]).succeeds();
+    acknowledge_commit(&world, &forged);
+    let log = world.git(&["rev-parse", "HEAD:tasks/t/transcript.jsonl"]);
+    let (folder, name) = log.trim().split_at(2);
+    std::fs::remove_file(world.path(&format!(".git/objects/{folder}/{name}"))).expect("a loose object");
+    world
+        .orch(&["audit"])
+        .ends(1)
+        .says("whether it still stands is unknown: tasks/t/transcript.jsonl is not");
 
     // A state that somebody edited, until it is the fold of its log again.
     let world = started("plan_review");
@@ -352,7 +398,7 @@ fn rules_that_stood_only_for_a_step_prove_nothing_in_the_whole_history() {
         world.commit("relaxed");
         strict
     };
-    let why = "stood only for a while";
+    let why = "were in force only temporarily";
     // Put back in the commit of the move, or after it, also with another text around the rules.
     for (is_same_commit, prose) in [(true, ""), (false, ""), (false, "\nMore prose.\n")] {
         let world = started("plan_review");
@@ -392,6 +438,19 @@ fn rules_that_stood_only_for_a_step_prove_nothing_in_the_whole_history() {
         }
         assert_eq!(standings(&world), ["proven"; 3]);
     }
+    // A move that only a person could make, made by a program.
+    let world = started("accept");
+    let strict = world.read(path);
+    let accepted = "to = \"done\"\nby = \"human\"\n";
+    assert!(strict.contains(accepted));
+    world.write(path, strict.replace(accepted, "to = \"done\"\n"));
+    world.commit("relaxed");
+    world.accept("t");
+    world.orch_by_program(&["next", "t"]).succeeds().says("-> done");
+    world.write(path, strict);
+    world.commit("as before");
+    let change = last(&world, "unverifiable");
+    assert!(change["why"].as_str().expect("why").contains(why), "{change:#}");
 }
 
 #[test]

@@ -5,5 +5,6 @@ mod loops;
 mod machine;
 mod play;
 mod properties;
+mod replay;
 mod stories;
 pub mod world;
