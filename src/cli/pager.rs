@@ -65,6 +65,29 @@ impl Pager {
 
 /// Whether a text has more rows than the terminal, one of which the prompt needs. Stdout may be no terminal.
 fn exceeds(text: &str, ui: &Ui) -> bool {
-    let rows = |line: &str| measure_text_width(line).div_ceil(ui.width.max(1)).max(1);
-    ui.height > 0 && text.lines().map(rows).sum::<usize>() >= ui.height
+    ui.height > 0 && text.lines().map(|line| rows(line, ui.width)).sum::<usize>() >= ui.height
+}
+
+/// How many rows a line takes. The codes of colours take no room.
+fn rows(line: &str, width: usize) -> usize {
+    measure_text_width(line).div_ceil(width.max(1)).max(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn colours_take_no_room() {
+        let line = "x".repeat(80);
+        for (line, expected) in [
+            (String::new(), 1),
+            (line.clone(), 1),
+            (format!("\u{1b}[1m{line}\u{1b}[0m"), 1),
+            (format!("{line}y"), 2),
+            ("漢".repeat(41), 2),
+        ] {
+            assert_eq!(rows(&line, 80), expected, "{line}");
+        }
+    }
 }

@@ -2,11 +2,14 @@
 
 use super::apply::initial_state;
 use super::decision::UNSHALLOW;
-use super::derive::look;
+use super::derive::{SeenArtifact, look};
 use super::judge::{Judge, choice};
 use super::rules::{Fired, join};
 use super::scope::TaskScope;
-use super::{BrokenNeed, Choice, Decision, Evidence, Facts, Recorded, SendBack, State, Verdict, expect};
+use super::{
+    BrokenNeed, Choice, Decision, Evidence, Facts, FileFact, HistoryEntry, Recorded, SendBack, State,
+    Verdict, expect,
+};
 use crate::base::{ArtifactName, Code, Diagnostic, ObjectFormat, PhaseId, Place, command, nearest};
 use crate::workflow::{Owner, Phase, Workflow};
 use serde_json::Value;
@@ -254,12 +257,25 @@ impl Judge<'_> {
         names.iter().flat_map(|name| self.evidence(std::slice::from_ref(name))).collect()
     }
 
+    /// Whether the last step that entered the present phase names an artifact as it is. It may have changed since
+    /// the phase that makes it, as a list does whose boxes are checked until the end.
+    fn is_of_the_end(&self, seen: &SeenArtifact<'_>) -> bool {
+        let entered =
+            |entry: &&HistoryEntry| entry.to == self.phase.id && entry.from.as_ref() != Some(&entry.to);
+        let Some(end) = self.state.history.iter().rev().find(entered) else { return false };
+        let is_named = |file: &&FileFact| {
+            let digest = file.digest.map(|digest| digest.to_string());
+            end.evidence.iter().any(|(path, known)| *path == file.path && Some(known) == digest.as_ref())
+        };
+        seen.derived.present && seen.files.iter().all(is_named)
+    }
+
     fn finished(&self, decision: &mut Decision) {
         let changed: Vec<ArtifactName> = self
             .seen
             .iter()
             // Code keeps changing for other tasks; that is not news about this one.
-            .filter(|seen| seen.derived.changed && seen.derived.tree.is_none())
+            .filter(|seen| seen.derived.changed && seen.derived.tree.is_none() && !self.is_of_the_end(seen))
             .map(|seen| seen.derived.name.clone())
             .collect();
         decision.reason = match changed.as_slice() {

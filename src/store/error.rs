@@ -66,6 +66,12 @@ pub(super) fn unknown_revision(revision: &str) -> Error {
     Error::new(Code::UnknownRevision, format!("there is no commit `{revision}`")).with_hint(hint)
 }
 
+/// A revision may be the beginning of several names of objects.
+pub(super) fn ambiguous_revision(revision: &str) -> Error {
+    let hint = "write more digits of the commit, or the name of a branch".to_owned();
+    Error::new(Code::UnknownRevision, format!("`{revision}` does not name one commit")).with_hint(hint)
+}
+
 /// git has no identity for commits.
 pub(super) fn no_identity() -> Error {
     let hint = "git config user.name NAME && git config user.email MAIL".to_owned();

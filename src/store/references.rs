@@ -3,7 +3,7 @@
 //! libgit2 reads and locks references that are files. Those in a reftable are read and moved by git; see
 //! [`RefTables`]. No other file of this room knows the difference.
 
-use super::error::{unknown_revision, unsupported};
+use super::error::{ambiguous_revision, unknown_revision, unsupported};
 use super::lock_wait::LockWait;
 use super::ref_tables::{RefMove, RefTables, TableLock};
 use super::{Error, Head, Store, digest};
@@ -117,6 +117,8 @@ impl Store {
             Err(error) if error.code() == ErrorCode::NotFound || error.code() == ErrorCode::InvalidSpec => {
                 Err(unknown_revision(revision))
             }
+            // Two or three hexadecimal digits are too few for a name of an object.
+            Err(error) if error.code() == ErrorCode::Ambiguous => Err(ambiguous_revision(revision)),
             Err(error) => Err(error.into()),
         }
     }

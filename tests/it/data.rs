@@ -72,6 +72,13 @@ fn an_openspec_change_is_complete_by_the_rules_of_openspec() {
         ("A proposal without headings.\n", "specs/area/cli/spec.md", delta, "ready"),
         ("\u{feff}## Why\n\nSo.\n\n## What Changes\n\n- x\n", "specs/cli/spec.md", delta, "ready"),
         ("## Why\n\nSo.\n", "specs/cli/spec.md", "## Requirements\n\n### Requirement: R\n", "drafting"),
+        ("## Why\n\nSo.\n", "specs/cli/spec.md", "## ADDED Requirements\n", "drafting"),
+        (
+            "## Why\n\nSo.\n",
+            "specs/cli/spec.md",
+            "## RENAMED Requirements\n- FROM: `### Requirement: A`\n- TO: `### Requirement: B`\n",
+            "ready",
+        ),
         ("## Why\n\nSo.\n", "specs/spec.md", delta, "drafting"),
         ("", "specs/cli/spec.md", delta, "drafting"),
     ];

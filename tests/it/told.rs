@@ -418,3 +418,54 @@ fn the_prompt_of_every_shipped_action_is_short() {
         }
     }
 }
+
+/// A reviewer who objects refuses the plan, in whatever member he says so and whatever the aggregate says.
+#[test]
+fn a_reviewer_who_objects_refuses_in_every_shape() {
+    let world = started("plan_review");
+    for (said, to) in [
+        (r#""issues": [{"severity": "blocking", "message": "data loss"}]"#, "planning"),
+        (r#""blocking_issues": ["data loss"]"#, "planning"),
+        (r#""status": "blocked""#, "planning"),
+        (r#""verdict": "Needs Changes""#, "planning"),
+        (r#""decision": "defer", "status": "done", "issues": ["a text", {"severity": "note"}]"#, "codegen"),
+    ] {
+        let review = |reviewer: &str, aggregate: &str| {
+            format!(
+                r#"{{"aggregate": {{"ok": true{aggregate}}}, "reviewers": [{{"id": "b", "ok": true{reviewer}}}],
+                   "finished_at": "2026-01-05T10:00:00Z"}}"#
+            )
+        };
+        let to_of = |text: String| {
+            world.write("tasks/t/review/plan-review.json", text);
+            world.orch_json(&["suggest", "t"])["suggestions"][0]["suggestedNext"].clone()
+        };
+        assert_eq!(to_of(review(&format!(", {said}"), "")), to, "{said}");
+    }
+    world.write(
+        "tasks/t/review/plan-review.json",
+        r#"{"aggregate": {"ok": true, "issues": [{"severity": "blocking", "message": "data loss"}]}}"#,
+    );
+    world.orch(&["suggest", "t"]).succeeds().says("send back to planning");
+}
+
+/// A list whose boxes are checked until the end has not changed since.
+#[test]
+fn a_finished_task_names_only_what_changed_after_its_end() {
+    let world = World::ready();
+    world.write("orch.toml", "[[root]]\npath = \"tasks/*\"\nworkflow = \"openspec\"\n");
+    world.write("tasks/c/proposal.md", "## Why\n\nSo.\n");
+    let delta = "## ADDED Requirements\n### Requirement: A\nIt MUST.\n#### Scenario: S\n- a\n";
+    world.write("tasks/c/specs/k/spec.md", delta);
+    world.write("tasks/c/tasks.md", "- [ ] a\n");
+    world.orch(&["new", "c"]).succeeds();
+    world.orch(&["next", "c"]).succeeds();
+    world.write("tasks/c/tasks.md", "- [x] a\n");
+    while world.phase("c") != "done" {
+        world.orch(&["next", "c"]).succeeds();
+    }
+    let told = world.orch(&["suggest", "c"]).succeeds().stdout;
+    assert!(!told.contains("changed since"), "{told}");
+    world.write("tasks/c/tasks.md", "- [x] a\n- [x] b\n");
+    world.orch(&["suggest", "c"]).succeeds().says("changed since: tasks");
+}

@@ -302,7 +302,12 @@ fn diagnostic(
     let place = locate(format, path, text, &problem.pointer, problem.key.as_deref());
     let place = Place { pointer: Some(problem.pointer), ..place };
     let hint = problem.hint.unwrap_or_else(|| {
-        format!("orch schema {} --example prints a valid example", shell_word(&schema.name))
+        let command = format!("orch schema {}", shell_word(&schema.name));
+        match serde_json::from_str::<Value>(&schema.text).is_ok_and(|schema| schema.get("examples").is_some())
+        {
+            true => format!("{command} --example prints a valid example"),
+            false => format!("{command} prints the schema"),
+        }
     });
     Diagnostic::error(Code::SchemaMismatch, problem.message).at(place).hint(hint)
 }
@@ -439,7 +444,7 @@ mod tests {
         let open = json!({"allOf": [{"properties": {"kind": {}}}], "unevaluatedProperties": false,
             "properties": {"name": {}}});
         let text = "{\"knd\": 1, \"name\": 2,\n\"nmae\": 3, \"zebra\": 4}";
-        let other = "orch schema s --example prints a valid example";
+        let other = "orch schema s prints the schema";
         for (schema, hints) in [
             (inner.clone(), ["did you mean `kind`?", "did you mean `name`?", other]),
             (

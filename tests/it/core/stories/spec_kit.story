@@ -141,7 +141,7 @@ implement#1 waits for agent: the work is not finished
 - [x] T002 [US1] Export in src/export.rs (depends on T001)
 //- settle
 implement -> done (work-finished) on tasks
-done#1 done: the task is in `done`, which is terminal; changed since: tasks, checklists
+done#1 done: the task is in `done`, which is terminal; changed since: checklists
   option orch reopen t-1 --reason WHY
 
 ## a specification that changes makes the plan stale
