@@ -219,6 +219,7 @@ fn planned<'a>(
         fields.filter(|name| texts.iter().any(|text| mentions(text, name))).collect()
     };
     let named = mentioned(action.effects.iter().map(String::as_str).collect());
+    faults.extend(idle_effects(action, skill));
     let read = mentioned(action.preconditions.iter().map(|condition| condition.text.as_str()).collect());
     // An action may repeat only if the state can stop it: by any change, or by its own.
     let again = reads_state
@@ -247,9 +248,45 @@ fn planned<'a>(
         phase,
         when: if action.name == ABORT { String::new() } else { parts.join(" && ") },
         once,
-        writes: if named.is_empty() { all() } else { named },
+        writes: if action.effects.is_empty() { all() } else { named },
         shows,
     }
+}
+
+/// A fault for each effect that names no field of the state and therefore allows no change: an error if it begins
+/// like an assignment to a misspelled field, otherwise a warning, because effects may be prose.
+fn idle_effects(action: &SkillAction, skill: &Skill) -> Vec<SkillFault> {
+    let known = || skill.fields.iter().map(Field::name).chain(KEPT);
+    let fault = |(nth, effect): (usize, &String)| {
+        if known().any(|name| mentions(effect, name)) {
+            return None;
+        }
+        let at = format!("{}/effects/{nth}", action.pointer);
+        let subject = subject(effect);
+        if let Some((name, near)) = subject.and_then(|name| Some((name, nearest(name, known())?))) {
+            let fault = SkillFault::error(at, Code::SkillEffect, format!("there is no field `{name}`"));
+            return Some(fault.hint(format!("did you mean `{near}`?")));
+        }
+        let fields: Vec<String> = skill.fields.iter().map(|field| format!("`{}`", field.name())).collect();
+        let hint = match fields.as_slice() {
+            [] => "declare the field that it changes under `state_schema.fields`".to_owned(),
+            fields => format!("name the fields that it changes; the fields are {}", fields.join(", ")),
+        };
+        let message = "the effect names no field of the state, so it allows no change";
+        Some(SkillFault::warning(at, Code::SkillEffect, message).hint(hint))
+    };
+    action.effects.iter().enumerate().filter_map(fault).collect()
+}
+
+/// The name with which an effect begins, if it can only be that of a field: it is the whole effect, an operator
+/// follows it, or it contains an underscore. `None` for prose.
+fn subject(effect: &str) -> Option<&str> {
+    let text = effect.trim();
+    let text = text.strip_prefix("state.").unwrap_or(text);
+    let end = text.find(|c: char| !(c.is_alphanumeric() || matches!(c, '_' | '-'))).unwrap_or(text.len());
+    let (name, rest) = text.split_at(end);
+    let is_alone = rest.trim().is_empty() || rest.trim_start().starts_with(['=', '.', '[', '+', '-', ':']);
+    (!name.is_empty() && (is_alone || name.contains('_'))).then_some(name)
 }
 
 /// Whether a text contains a name as a whole word.

@@ -81,7 +81,7 @@ pub struct SkillAction {
     pub description: String,
     /// The conditions for running it.
     pub preconditions: Vec<Condition>,
-    /// What it changes, described for people.
+    /// What it changes: names of fields, or prose that contains them.
     pub effects: Vec<String>,
     /// Actions with higher priority run first.
     pub priority: i64,

@@ -533,6 +533,10 @@ codes! {
         "A part of a skill configuration has no effect in the generated workflow.",
         "orch settles it elsewhere, for example in orch.toml, or not at all.",
         "Settle it where the finding says, or ignore the warning.";
+    SkillEffect = "skill-effect", Finding,
+        "An effect of an action names no field of the state.",
+        "The name is misspelled, which is an error; or the effect is prose, which allows the action no change.",
+        "Use the name that the hint gives, or name the fields that the action changes. Without `effects` it may change all.";
     SkillExpression = "skill-expression", Finding,
         "A condition of a skill configuration is rejected.",
         "It cannot be translated, compares different types, or names an unknown field.",

@@ -358,19 +358,22 @@ fn a_condition_of_its_own_ends_it_as_completed() {
 /// prose, no condition for the end of the work.
 #[test]
 fn an_example_with_undeclared_names_runs_to_its_good_end() {
-    let action = |id: &str, conditions: &[&str]| json!({"id": id, "preconditions": conditions, "effects": ["Show it"]});
+    let action = |id: &str, conditions: &[&str], effect: &str| json!({"id": id, "preconditions": conditions, "effects": [effect]});
     let config = json!({"skill_name": "s", "description": "d", "execution_mode": "autonomous",
         "autonomous_config": {
             "state_schema": {"fields": [{"name": "tasks", "type": "object[]"}]},
-            "actions": [action("action-list", &[]), action("action-create", &[]),
-                action("action-edit", &["task_selected"]), action("action-delete", &["task_selected"])],
+            "actions": [action("action-list", &[], "Show it"),
+                action("action-create", &[], "One task becomes task_selected"),
+                action("action-edit", &["task_selected"], "Change tasks"),
+                action("action-delete", &["task_selected"], "Take it out of tasks")],
             "termination_conditions": ["user_exit", "error_limit"]}});
     let (skill, faults) = read(&config);
     assert_eq!(faults, []);
     let (_, warnings) = scaffold("made", &skill, Strategy::Priority).expect("generated");
     let warned: Vec<String> = warnings.iter().map(|fault| fault.diagnostic.message.clone()).collect();
-    assert_eq!(warned, ["no field `task_selected` is declared, so it is taken for true or false"]);
-    let machine = machine_with(&config, Strategy::Priority, &["skill-type"]);
+    let idle = "the effect names no field of the state, so it allows no change";
+    assert_eq!(warned, ["no field `task_selected` is declared, so it is taken for true or false", idle]);
+    let machine = machine_with(&config, Strategy::Priority, &["skill-type", "skill-effect"]);
     let mut task = machine.task();
     let ended = run(&machine, &mut task, Mode::Auto, |job| {
         (job.action.as_str() == "create").then(|| json!({"stateUpdates": {"task_selected": true}}))
@@ -442,17 +445,18 @@ fn an_end_with_work_left_is_not_completed() {
 #[test]
 fn an_action_that_says_what_it_changes_repeats_only_if_that_can_stop_it() {
     let action = |effects: &[&str]| json!({"id": "process", "preconditions": ["pending_items.length > 0"], "effects": effects});
-    for (effects, times) in
-        [(&["pending_items loses its first"][..], 3), (&["results"], 1), (&["a report"], 1)]
-    {
+    for (effects, keys, warnings, times) in [
+        (&["pending_items loses its first"][..], &["pending_items"][..], &[][..], 3),
+        (&["results"], &["results"], &[], 1),
+        (&["a report"], &[], &["skill-effect"], 1),
+    ] {
         let config = json!({"skill_name": "s", "description": "d", "autonomous_config": {
             "state_schema": {"pending_items": "string[]", "needs_review": "boolean", "results": "object"},
             "actions": [{"id": "init", "preconditions": ["status === 'pending'"]}, action(effects)]}});
-        let machine = machine_of(&config, Strategy::Priority);
+        let machine = machine_with(&config, Strategy::Priority, warnings);
         let mut task = machine.task();
         let ended = run(&machine, &mut task, Mode::Auto, |job| {
             let result = honest(job);
-            let keys: &[&str] = if times == 3 { &["pending_items"] } else { &["results"] };
             let mut updates = result["stateUpdates"].clone();
             updates.as_object_mut()?.retain(|key, _| keys.contains(&key.as_str()));
             (job.action.as_str() == "process").then(|| json!({"stateUpdates": updates}))
@@ -460,6 +464,47 @@ fn an_action_that_says_what_it_changes_repeats_only_if_that_can_stop_it() {
         assert_eq!(ended.ending, Ending::Completed, "{effects:?}: {}", ended.reason);
         let count = task.trace.iter().filter(|action| *action == "process").count();
         assert_eq!(count, times, "{effects:?}");
+    }
+}
+
+/// What an action may change: what its effects name, everything if it has none, and never more because a name is wrong.
+#[test]
+fn an_effect_that_names_no_field_allows_no_change() {
+    let made = |effects: &Value| {
+        let config = json!({"skill_name": "s", "description": "d", "autonomous_config": {
+            "state_schema": {"items": "string[]", "approved": "boolean"},
+            "actions": [{"id": "w", "effects": effects}]}});
+        scaffold("made", &read(&config).0, Strategy::Priority)
+    };
+    let both = "writes = [\"/items\", \"/approved\"]";
+    for (effects, writes, warnings) in [
+        (json!([]), Some(both), 0),
+        (json!(null), Some(both), 0),
+        (json!(["approved", "state.items = []"]), Some(both), 0),
+        (json!(["approved: yes"]), Some("writes = [\"/approved\"]"), 0),
+        (json!(["the list of items grows", "a report is written"]), Some("writes = [\"/items\"]"), 1),
+        (json!(["status = 'running'"]), None, 0),
+        (json!(["results"]), None, 1),
+        (json!(["An item is shown"]), None, 1),
+    ] {
+        let (files, faults) = made(&effects).unwrap_or_else(|faults| panic!("{effects}: {faults:#?}"));
+        let (_, text) = files.iter().find(|(path, _)| path == "workflows/made.md").expect("a document");
+        let found = text.lines().find(|line| line.starts_with("writes") && line.contains("/"));
+        assert_eq!(found, writes, "{effects}");
+        let codes: Vec<&str> = faults.iter().map(|fault| fault.diagnostic.code.as_str()).collect();
+        assert_eq!(codes, vec!["skill-effect"; warnings], "{effects}");
+    }
+    for (effects, nth, name, near) in [
+        (json!(["itmes"]), 0, "itmes", "items"),
+        (json!(["items", "aproved"]), 1, "aproved", "approved"),
+        (json!(["state.itmes.length + 1"]), 0, "itmes", "items"),
+        (json!(["aproved = true"]), 0, "aproved", "approved"),
+    ] {
+        let faults = made(&effects).expect_err("refused");
+        let [fault] = faults.as_slice() else { panic!("{effects}: {faults:#?}") };
+        assert_eq!(fault.pointer, format!("/autonomous_config/actions/0/effects/{nth}"));
+        assert_eq!(fault.diagnostic.message, format!("there is no field `{name}`"));
+        assert_eq!(fault.diagnostic.hint, Some(format!("did you mean `{near}`?")));
     }
 }
 
