@@ -148,6 +148,7 @@ pub fn conclude(
     }
     if let (false, Recorded::Known(state)) = (circumstances.past, recorded) {
         note_failures(workflow, state, facts, &mut decision);
+        note_question(state, facts, &mut decision);
     }
     Judgement { decision, runner }
 }
@@ -177,6 +178,19 @@ fn note_failures(workflow: &Workflow, state: &State, facts: &Facts, decision: &m
         let hint = command(&["orch", "run", facts.task.as_str()]);
         let message = format!("the last run failed: {why}");
         decision.diagnostics.push(Diagnostic::warning(Code::RunFailed, message).hint(hint));
+    }
+}
+
+/// Notes what the last run waits for, if the rules would run an action: an executor asked, or gave an order that needs
+/// a person.
+fn note_question(state: &State, facts: &Facts, decision: &mut Decision) {
+    let last = state.history.last().filter(|last| last.kind == Kind::End);
+    if let (Some((Ending::Waiting, why)), Verdict::Run(_)) =
+        (last.and_then(|last| Ending::of_reason(&last.reason)), &decision.verdict)
+    {
+        let hint = command(&["orch", "run", facts.task.as_str()]);
+        let message = format!("the last run waits for a person: {why}");
+        decision.diagnostics.push(Diagnostic::warning(Code::RunWaits, message).hint(hint));
     }
 }
 

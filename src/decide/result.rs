@@ -19,6 +19,8 @@ pub struct ActionResult {
     pub goes_on: bool,
     /// Whether the result itself reports a failure.
     pub failed: bool,
+    /// The question that it puts to a person; if there is one, the action is not done.
+    pub question: Option<String>,
     /// Whether another try could succeed, if it reports a failure.
     pub recoverable: bool,
     /// The reported cost.
@@ -105,22 +107,29 @@ impl ActionResult {
                 .filter(|cost| cost.is_finite() && *cost >= 0.0)
                 .ok_or("`cost` of the result is not a number of at least 0")?,
         };
-        let failed = match text("status")?.as_deref() {
-            None | Some("success" | "completed" | "done" | "needs_input") => false,
-            Some("failed" | "failure" | "error" | "blocked") => true,
+        let (failed, asks) = match text("status")?.as_deref() {
+            None | Some("success" | "completed" | "done") => (false, false),
+            Some("failed" | "failure" | "error" | "blocked") => (true, false),
+            Some("needs_input") => (false, true),
             Some(other) => {
-                let message = format!("`status` of the result is `{other}`; it must be success or failed");
+                let message =
+                    format!("`status` of the result is `{other}`; it must be success, failed or needs_input");
                 // What was skipped is part of the state, where the workflow has a place for it.
                 let place = "; what was skipped is reported in `stateUpdates`, where the prompt says";
                 let place = if other == "skipped" { place } else { "" };
                 return Err(format!("{message}{place}").into());
             }
         };
+        let (summary, message) = (text("summary")?, text("message")?);
+        let said =
+            message.as_ref().or(summary.as_ref()).map(|said| said.trim()).filter(|said| !said.is_empty());
+        let question = said.unwrap_or("its result needs input and does not say which").to_owned();
         Ok(Self {
             patch: wanted,
             output_files,
-            summary: text("summary")?,
-            message: text("message")?,
+            question: asks.then_some(question),
+            summary,
+            message,
             goes_on: flag("continue")?,
             recoverable: flag("recoverable")?,
             failed,
@@ -253,6 +262,26 @@ mod tests {
     }
 
     #[test]
+    fn a_result_that_needs_input_is_a_question_and_no_success() {
+        let read = |text: &str| ActionResult::read(&ActionResult::find(text).expect("a result"));
+        for (text, question) in [
+            ("ACTION_RESULT:\n- status: needs_input\n- message: which?\n", "which?"),
+            (r#"{"status": "needs_input", "message": "which?", "summary": "s"}"#, "which?"),
+            (r#"{"status": "needs_input", "summary": "which?"}"#, "which?"),
+            (r#"{"status": "needs_input"}"#, "its result needs input and does not say which"),
+        ] {
+            let result = read(text).expect("a result");
+            assert_eq!((result.question.as_deref(), result.failed), (Some(question), false), "{text}");
+        }
+        let done = read(r#"{"status": "success", "message": "which?"}"#).expect("a result");
+        assert_eq!(done.question, None);
+        for word in ["needs-input", "waiting", "SUCCESS", "ok?"] {
+            let told = read(&format!("ACTION_RESULT:\n- status: {word}\n")).expect_err("an unknown word");
+            assert!(told.as_str().contains("it must be success, failed or needs_input"), "{told}");
+        }
+    }
+
+    #[test]
     fn a_result_is_read_strictly() {
         let good = json!({"stateUpdates": {"a.b": 1}, "summary": null, "continue": false, "cost": 0.5});
         let read = ActionResult::read(&good).expect("a result");
@@ -273,7 +302,7 @@ mod tests {
             (json!({"continue": "yes"}), "neither"),
             (json!({"status": "failed", "recoverable": "no"}), "`recoverable` of the result is neither"),
             (json!({"cost": -1}), "not a number"),
-            (json!({"status": "maybe"}), "must be success or failed"),
+            (json!({"status": "maybe"}), "must be success, failed or needs_input"),
             (json!({"status": "skipped"}), "what was skipped is reported in `stateUpdates`"),
             (json!({"summary": 1}), "not a string"),
             (

@@ -501,6 +501,10 @@ codes! {
         "The start of an executor could not be recorded.",
         "`run.json` in `.orch` of the task cannot be written.",
         "Check the disk and the permissions of the directory.";
+    RunWaits = "run-waits", Finding,
+        "The last run of the task waits for a person.",
+        "An executor reported `needs_input`, or gave an order that needs a person. The message says which.",
+        "Put the answer where the executor reads it, or give the order yourself; then `orch run TASK`.";
     SchemaCycle = "schema-cycle", Finding,
         "A part of a schema refers only to itself.",
         "Following `$ref` leads back to the same place, so no value could ever be validated.",

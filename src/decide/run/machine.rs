@@ -37,8 +37,8 @@ pub struct RunMachine {
     blind: bool,
     /// The strongest control request that the run has followed.
     pub(super) followed: Option<ControlRequest>,
-    /// The message of an action that asked the run to stop.
-    rest: Option<String>,
+    /// How the run ends before its next work, and why: an executor asked a person, or asked the run to stop.
+    rest: Option<(Ending, String)>,
     /// The goal of the agent at work: a digest of what the decision asks for.
     goal: Option<Digest>,
     /// The files of phases that a person owns, as they were when the executor started.
@@ -150,10 +150,16 @@ impl RunMachine {
             return self.end_on_request(request);
         }
         let following = next(case, &self.usage, &self.budget, self.mode);
-        if !matches!(following, NextStep::Apply | NextStep::End(..))
-            && let Some(why) = self.rest.take()
-        {
-            return self.end(Ending::Paused, why);
+        let is_at_rest = match &following {
+            NextStep::Apply => false,
+            // A question is not lost because it used up the budget.
+            NextStep::End(ending, _) => {
+                *ending == Ending::Exhausted && matches!(self.rest, Some((Ending::Waiting, _)))
+            }
+            _ => true,
+        };
+        if is_at_rest && let Some((ending, why)) = self.rest.take() {
+            return self.end(ending, why);
         }
         match following {
             NextStep::End(ending, reason) => self.end(ending, reason),
@@ -266,6 +272,7 @@ impl RunMachine {
                 }
                 // The files of an agent count, not its result, so a missing result is not a failure.
                 (_, result) => match result.and_then(Result::ok) {
+                    Some(ActionResult { question: Some(question), .. }) => self.ask(now, &question, cost),
                     Some(result) if result.failed => self.fail_as_told(now, &result, cost),
                     result => {
                         self.succeed(cost, result);
@@ -280,6 +287,9 @@ impl RunMachine {
     fn take_in(&mut self, now: &Tick, result: ActionResult) -> RunEffect {
         if result.failed {
             return self.fail_as_told(now, &result, result.cost);
+        }
+        if let Some(question) = &result.question {
+            return self.ask(now, question, result.cost);
         }
         match self.doing.clone() {
             Some(Work { job: Job::Action { action, rule }, precondition, .. }) => {
@@ -403,9 +413,20 @@ impl RunMachine {
         self.rest = result
             .as_ref()
             .filter(|result| !result.goes_on)
-            .map(|_| format!("`{}` asked to stop here", work.name()));
+            .map(|_| (Ending::Paused, format!("`{}` asked to stop here", work.name())));
         let message = result.and_then(|result| result.message);
         self.news.push(News::Done { work, message });
+    }
+
+    /// Settles a try whose executor asks a person: the work is neither done nor failed, and the run ends before it
+    /// would start again.
+    fn ask(&mut self, now: &Tick, question: &str, cost: f64) -> RunEffect {
+        if let Some(work) = &self.doing {
+            self.rest = Some((Ending::Waiting, format!("`{}` asks: {question}", work.name())));
+        }
+        self.goal = None;
+        self.acted = true;
+        self.drop_work(now, cost)
     }
 
     /// Settles a try whose result reports a failure.

@@ -263,6 +263,34 @@ fn an_action_may_ask_to_stop_after_it() {
     assert_eq!(play.state.extra["found"], 1);
 }
 
+/// The executor of an action that asks is started once per run; the action is neither done nor failed.
+#[test]
+fn an_executor_that_needs_input_makes_the_run_wait() {
+    let workflow = workflow(LOOP);
+    for turns in [30, 2] {
+        let mut play = Play::new(&workflow, Mode::Auto);
+        play.machine.budget.turns = turns;
+        play.perform = Box::new(|_, _| {
+            well(
+                json!({"status": "needs_input", "message": "which?", "stateUpdates": {"found": 1}, "cost": 0.5}),
+            )
+        });
+        assert_eq!(play.run(), (Ending::Waiting, "`find` asks: which?".to_owned()));
+        let find = ActionName::new("find").expect("a name");
+        assert_eq!((play.state.tally(&find).done, play.state.extra["found"].clone()), (0, json!(0)));
+        let usage = &play.machine.usage;
+        let failures = usage.failures_of(&Worker::Action("find".to_owned()));
+        assert_eq!((usage.turns, usage.cost, failures), (2, 0.5, 0), "one answer by default, one try");
+        // Once the person has answered, the action is tried again with the rest of the budget.
+        if turns > 2 {
+            let usage = usage.clone();
+            play.machine = RunMachine::new(Mode::Auto, play.machine.budget, usage, None);
+            play.perform = Box::new(good);
+            assert_eq!(play.run().0, Ending::Completed);
+        }
+    }
+}
+
 #[test]
 fn the_sum_of_costs_stays_a_number() {
     let workflow = workflow(LOOP);

@@ -718,7 +718,9 @@ fn whatever_executors_do_what_is_made_comes_to_an_end() {
             let is_known = match outcome.ending {
                 "completed" | "failed" => outcome.phase == outcome.ending,
                 "stalled" => outcome.phase == "running",
-                "waiting" => ["spec_review", "running"].contains(&outcome.phase.as_str()),
+                "waiting" => {
+                    ["spec_review", "pending", "running", "aborting"].contains(&outcome.phase.as_str())
+                }
                 _ => false,
             };
             assert!(is_known, "{fixture} {strategy:?}: {outcome:?}");

@@ -36,6 +36,11 @@ pub fn play(machine: &Machine, plan: &Plan, mode: Mode, chance: &mut Chance) -> 
             perform(machine, behaviour, job, &mut memory)
         });
         let goes_on = match ended.ending {
+            // An executor that asks would ask again.
+            Ending::Waiting if matches!(task.decide().verdict, Verdict::Run(_)) => {
+                assert!(ended.reason.contains("` asks: "), "{plan:?}: {}", ended.reason);
+                false
+            }
             Ending::Waiting => {
                 is_ended_by_a_command(&task, plan);
                 task.ask_person(chance)

@@ -77,11 +77,7 @@ fn asking(job: &Job<'_>) -> Value {
         }
         "gemini_analysis" => json!({"stateUpdates": {"gemini_analysis": {
             "status": "running", "type": "architecture", "task_id": "g-1"}}}),
-        _ => {
-            let mut result = honest(job);
-            result["status"] = json!("needs_input");
-            result
-        }
+        _ => honest(job),
     }
 }
 

@@ -101,6 +101,20 @@ fn what_keeps_failing_is_given_up_and_the_rules_say_what_then() {
 }
 
 #[test]
+fn what_an_executor_asks_is_told_until_the_next_run() {
+    let task = Loop::new("printf 'ACTION_RESULT:\\n- status: needs_input\\n- message: which?\\n'\n");
+    task.run().ends(3).says("`improve` asks: which?");
+    assert_eq!(task.story(), ["create", "start", "answer", "end"]);
+    for face in ["suggest", "explain"] {
+        task.world.orch(&[face, "t"]).says("`improve` asks: which?");
+    }
+    let told = task.world.orch_json(&["suggest", "t"])["suggestions"][0]["diagnostics"][0].clone();
+    assert_eq!((&told["code"], &told["hint"]), (&"run-waits".into(), &"orch run t".into()), "{told:#}");
+    task.world.orch(&["audit"]).succeeds();
+    task.is_clean();
+}
+
+#[test]
 fn no_progress_ends_it() {
     // After the first time the result changes nothing but what the rules themselves count.
     let task = Loop::new("echo x > tasks/t/report.md; echo '{\"summary\": \"done, I think\"}'\n");
