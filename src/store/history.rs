@@ -77,10 +77,16 @@ impl Store {
     /// The commits among `from` and its ancestors that changed a path, newest first. Returns an error if git
     /// cannot read the history.
     pub fn changes_of(&self, from: Digest, path: &RepoPath) -> Result<Vec<Digest>, Error> {
-        let paths = std::slice::from_ref(path);
         let mut found = Vec::new();
         self.walk_between(from, None, |commit| {
-            if self.changed_by(&commit, paths)?.contains(path) {
+            let own = blob_of(&commit, path)?;
+            // At the end of a shallow clone, parents are missing.
+            let mut before =
+                commit.parents().map(|parent| blob_of(&parent, path)).collect::<Result<Vec<_>, _>>()?;
+            if commit.parent_count() == 0 {
+                before.push(None);
+            }
+            if !before.contains(&own) {
                 found.push(digest(commit.id()));
             }
             Ok(true)

@@ -165,6 +165,32 @@ fn signatures_are_told_as_git_tells_them() {
     assert_eq!(store(&world).signatures(&[good]).expect("told"), [Signature::Unknown]);
 }
 
+/// Where people must sign, nobody acknowledges a forgery without signing, whatever he sets at the same time.
+#[test]
+fn an_acknowledgement_is_signed_where_orders_are() {
+    let Some(world) = ssh() else { return };
+    world.write("orch.toml", "[people]\norders = \"signed\"\n");
+    world.commit("settings");
+    world.orch(&["new", "t"]).succeeds();
+    let state = world.read("tasks/t/state.json").replace("\"phase\": \"planning\"", "\"phase\": \"done\"");
+    world.write("tasks/t/state.json", state);
+    world.commit("forged");
+    let forged = world.git(&["rev-parse", "HEAD"]);
+    world.git(&["revert", "--no-edit", "HEAD"]);
+    let entry =
+        format!("\n[[acknowledged]]\nforged = \"{}\"\ntask = \"t\"\nreason = \"I know.\"\n", forged.trim());
+    for orders in ["signed", "anyone"] {
+        world.write("orch.toml", format!("[people]\norders = \"{orders}\"\n{entry}"));
+        world.git(&["add", "-A"]);
+        world.git(&["-c", "commit.gpgSign=false", "commit", "-q", "-m", "acknowledged"]);
+        world.orch(&["audit"]).ends(1);
+        world.git(&["reset", "-q", "--hard", "HEAD~1"]);
+    }
+    world.write("orch.toml", format!("[people]\norders = \"signed\"\n{entry}"));
+    world.commit("acknowledged");
+    world.orch(&["audit"]).succeeds().says("I know.");
+}
+
 #[test]
 fn an_openpgp_key_signs_too() {
     let world = World::ready();
