@@ -110,11 +110,6 @@ impl Ui {
         }
     }
 
-    /// All of stdin. Returns an error if it cannot be read, or is not UTF-8.
-    pub fn input(&self) -> io::Result<String> {
-        io::read_to_string(io::stdin().lock())
-    }
-
     /// Prompts for a line and returns it trimmed; `None` at the end of input.
     #[must_use]
     pub fn ask(&self, prompt: &str) -> Option<String> {

@@ -36,6 +36,33 @@ fn only_a_regular_file_is_read() {
 }
 
 #[test]
+fn init_refuses_a_pipe_in_the_place_of_a_file_that_it_extends() {
+    for name in ["AGENTS.md", "tasks/.gitattributes"] {
+        let world = World::new();
+        std::fs::create_dir_all(world.path("tasks")).expect("a directory");
+        pipe(&world, name);
+        world.orch(&["init"]).ends(70).reports(&format!("cannot write {name}: it is not a regular file"));
+    }
+}
+
+#[test]
+fn a_brief_is_read_up_to_the_limit() {
+    let world = World::ready();
+    world.write("orch.toml", "limit_bytes = 10000\n");
+    world.write("brief", "x".repeat(10_001));
+    let brief = |path: &str| world.orch(&["new", "t", "--brief", path]);
+    brief("brief").ends(2).reports("the brief in brief is too large: 10001 bytes, more than the 10000");
+    brief("/dev/zero").ends(2).reports("the brief in /dev/zero is too large: more than the 10000");
+    assert!(!world.path("tasks/t").exists());
+    let fifo = world.path("../fifo");
+    pipe(&world, "../fifo");
+    let writer = std::thread::spawn(move || std::fs::write(fifo, "x".repeat(9_000)));
+    brief("../fifo").succeeds();
+    writer.join().expect("no panic").expect("written");
+    assert_eq!(world.read("tasks/t/brief.md").trim_end().len(), 9_000);
+}
+
+#[test]
 fn a_pipe_in_the_place_of_a_file_holds_nobody_up() {
     let world = World::ready();
     world.orch(&["new", "t1"]).succeeds();

@@ -4,7 +4,7 @@ use super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use crate::apply::DRIVER;
 use crate::base::{Code, Diagnostic, WorkflowName, shell_word};
 use crate::config;
-use crate::scan::Directory;
+use crate::scan::{Directory, open_linked};
 use crate::store::durable::{parent, write_atomic};
 use crate::survey::Workspace;
 use crate::view::InitAnswer;
@@ -145,8 +145,11 @@ impl Made {
     /// Puts a block between two markers into a file, or updates the existing block. Returns an error if the
     /// file cannot be read or written.
     fn block(&mut self, path: &str, block: &str, start: &str, end: &str) -> Result<(), Failure> {
-        let before = match std::fs::read_to_string(self.root.join(path)) {
-            Ok(text) => text,
+        let before = match open_linked(&self.root.join(path)) {
+            Ok(Some(file)) => {
+                std::io::read_to_string(file).map_err(|error| cannot_write(path, &error.to_string()))?
+            }
+            Ok(None) => return Err(cannot_write(path, "it is not a regular file")),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
             Err(error) => return Err(cannot_write(path, &error.to_string())),
         };

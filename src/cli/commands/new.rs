@@ -7,6 +7,8 @@ use crate::base::{Code, command};
 use crate::run::edit;
 use crate::store::{Store, durable};
 use crate::survey::Workspace;
+use std::fs::{File, Metadata};
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 /// The file that a person edits.
@@ -54,7 +56,7 @@ pub struct NewArgs {
 pub fn run(args: &NewArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
     let workspace = context.workspace(ui)?;
     let brief = match &args.brief {
-        Some(path) => Some(read(path, context, ui)?),
+        Some(path) => Some(read(path, workspace.config().limit_bytes, context)?),
         None if args.edit => Some(write_in_editor(args, &workspace, context, ui)?),
         None => None,
     };
@@ -79,14 +81,29 @@ pub fn run(args: &NewArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failu
     Ok(ExitCode::Fine)
 }
 
-/// The text of the file, or of stdin. Returns an error if it cannot be read, or is blank.
-fn read(path: &Path, context: &Context, ui: &Ui) -> Result<String, Failure> {
+/// The text of the file, which may be a pipe, or of stdin. Returns an error if it cannot be read, is larger than the
+/// limit, or is blank.
+fn read(path: &Path, limit: u64, context: &Context) -> Result<String, Failure> {
     let is_stdin = path == Path::new("-");
-    let place = if is_stdin { PathBuf::from("stdin") } else { context.start.join(path) };
-    let text = if is_stdin { ui.input() } else { std::fs::read_to_string(&place) };
-    let text = text.map_err(|error| {
-        Failure::new(Code::BadPath, format!("cannot read the brief from {}: {error}", place.display()))
-    })?;
+    let shown = if is_stdin { "stdin".to_owned() } else { path.display().to_string() };
+    let failed = |error: io::Error| {
+        Failure::new(Code::BadPath, format!("cannot read the brief from {shown}: {error}"))
+    };
+    let file = if is_stdin { None } else { Some(File::open(context.start.join(path)).map_err(failed)?) };
+    // Of a pipe or a device the size is not known before the end.
+    let size = file.as_ref().and_then(|file| file.metadata().ok()).filter(Metadata::is_file);
+    let input: Box<dyn Read> = file.map_or_else(|| Box::new(io::stdin()) as _, |file| Box::new(file) as _);
+    let mut bytes = Vec::new();
+    input.take(limit.saturating_add(1)).read_to_end(&mut bytes).map_err(failed)?;
+    if u64::try_from(bytes.len()).unwrap_or(u64::MAX) > limit {
+        let size = size.map_or_else(String::new, |metadata| format!("{} bytes, ", metadata.len()));
+        let message =
+            format!("the brief in {shown} is too large: {size}more than the {limit} that are allowed");
+        let hint = "shorten it, or raise `limit_bytes` in orch.toml";
+        return Err(Failure::new(Code::BadPath, message).hint(hint));
+    }
+    let text = String::from_utf8(bytes)
+        .map_err(|error| failed(io::Error::new(io::ErrorKind::InvalidData, error.utf8_error())))?;
     not_blank(text)
 }
 
