@@ -3,6 +3,7 @@
 use crate::base::{Digest, RepoPath};
 use crate::decide::HistoryEntry;
 use crate::record::{EventLog, LogPeek};
+use crate::scan::io_error;
 use crate::store::durable;
 use crate::survey::{Error, TaskRef, Workspace};
 use std::collections::{BTreeMap, HashMap};
@@ -17,9 +18,10 @@ pub type Story = Vec<(HistoryEntry, Option<Digest>)>;
 ///
 /// # Errors
 ///
-/// git cannot read the history.
+/// git cannot read the history, or the machine fails to read a log.
 pub fn stories(workspace: &Workspace, tasks: &[TaskRef]) -> Result<Vec<Story>, Error> {
-    let logs: Vec<EventLog> = tasks.iter().map(|task| log_of(workspace, task)).collect();
+    let logs: Vec<EventLog> =
+        tasks.iter().map(|task| log_of(workspace, task)).collect::<Result<_, Error>>()?;
     let paths: Vec<Vec<RepoPath>> =
         tasks.iter().zip(&logs).map(|(task, log)| places_of(workspace, task, log)).collect();
     let history = match &workspace.store {
@@ -29,9 +31,10 @@ pub fn stories(workspace: &Workspace, tasks: &[TaskRef]) -> Result<Vec<Story>, E
     logs.iter().zip(&paths).map(|(log, paths)| story(workspace, log, paths, &history)).collect()
 }
 
-fn log_of(workspace: &Workspace, task: &TaskRef) -> EventLog {
+fn log_of(workspace: &Workspace, task: &TaskRef) -> Result<EventLog, Error> {
     let path = task.transcript_path().under(&workspace.root);
-    EventLog::parse(&durable::read_regular(&path).unwrap_or_default()).0
+    let bytes = durable::read_if_regular(&path).map_err(|source| io_error(&path, source))?;
+    Ok(EventLog::parse(&bytes.unwrap_or_default()).0)
 }
 
 /// The paths of the log, now and under former ids of the task.
