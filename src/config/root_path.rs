@@ -74,6 +74,12 @@ pub struct InvalidRoot {
 }
 
 impl RootPath {
+    /// Whether the names of the tasks, which are files, contain a title.
+    #[must_use]
+    pub fn has_title(&self) -> bool {
+        self.file.as_ref().is_some_and(|file| file.title.is_some())
+    }
+
     /// Parses a path such as `tasks/*`, `work/**`, `teams/*/task-*` or `docs/adr/*.md`. Returns
     /// [`InvalidRoot`] if the text has no wildcard, is ambiguous, or is not a path inside the repository.
     pub fn new(text: &str) -> Result<Self, InvalidRoot> {

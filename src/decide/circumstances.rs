@@ -165,29 +165,28 @@ fn note_failures(workflow: &Workflow, state: &State, facts: &Facts, decision: &m
     if let Some(message) = error.and_then(|error| error["message"].as_str()) {
         let is_final = error.is_some_and(|error| error["recoverable"] == false);
         let message = format!("{message}{}", if is_final { "; this is not recoverable" } else { "" });
-        let mut place =
-            facts.place.directory().join("state.json").map(|path| Place::file(&path)).unwrap_or_default();
+        let mut place = facts.place.path("state.json").map(|path| Place::file(&path)).unwrap_or_default();
         place.pointer = Some(format!("/errors/{}", state.errors.len() - 1));
         decision.diagnostics.push(Diagnostic::warning(Code::ActionGivenUp, message).at(place));
     }
-    let last = state
-        .history
-        .last()
-        .filter(|last| last.kind == Kind::End && !phase.is_some_and(|phase| phase.terminal));
-    if let Some((Ending::Failed, why)) = last.and_then(|last| Ending::of_reason(&last.reason)) {
+    let is_over = phase.is_some_and(|phase| phase.terminal);
+    if let Some((Ending::Failed, why)) = last_end(state).filter(|_| !is_over) {
         let hint = command(&["orch", "run", facts.task.as_str()]);
         let message = format!("the last run failed: {why}");
         decision.diagnostics.push(Diagnostic::warning(Code::RunFailed, message).hint(hint));
     }
 }
 
+/// How and why the last run ended, if nothing was recorded since.
+fn last_end(state: &State) -> Option<(Ending, &str)> {
+    let last = state.history.last().filter(|last| last.kind == Kind::End)?;
+    Ending::of_reason(&last.reason)
+}
+
 /// Notes what the last run waits for, if the rules would run an action: an executor asked, or gave an order that needs
 /// a person.
 fn note_question(state: &State, facts: &Facts, decision: &mut Decision) {
-    let last = state.history.last().filter(|last| last.kind == Kind::End);
-    if let (Some((Ending::Waiting, why)), Verdict::Run(_)) =
-        (last.and_then(|last| Ending::of_reason(&last.reason)), &decision.verdict)
-    {
+    if let (Some((Ending::Waiting, why)), Verdict::Run(_)) = (last_end(state), &decision.verdict) {
         let hint = command(&["orch", "run", facts.task.as_str()]);
         let message = format!("the last run waits for a person: {why}");
         decision.diagnostics.push(Diagnostic::warning(Code::RunWaits, message).hint(hint));

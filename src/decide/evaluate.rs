@@ -99,7 +99,7 @@ pub fn other_format(facts: &Facts, format: ObjectFormat) -> Diagnostic {
         "if no commit has the record: {adopt}; otherwise start a new task with its other files: orch new ID, then \
          move everything there but state.json and transcript.jsonl"
     );
-    let place = facts.place.directory().join("state.json");
+    let place = facts.place.path("state.json");
     let place = place.map_or_else(|_| Place::default(), |path| Place::file(&path));
     Diagnostic::error(Code::OtherObjectFormat, message).at(place).hint(hint)
 }

@@ -38,20 +38,18 @@ impl<'a> Acknowledgements<'a> {
         if entries.is_empty() {
             return Ok(none);
         }
+        let mut to_be_signed = Vec::new();
         for changed in store.changes_of(tip, &file)? {
             for parent in store.visit(changed)?.parents {
                 let before = archive.setting(&store.tree_source(parent))?;
-                let must_be_signed = before.config.people.orders == OrdersBy::Signed;
-                let is_signed = || -> Result<bool, Error> {
-                    let signatures = store.signatures(&[changed])?;
-                    Ok(matches!(signatures.first(), Some(Signature::Good { .. })))
-                };
-                if must_be_signed && !is_signed()? {
-                    return Ok(none);
+                if before.config.people.orders == OrdersBy::Signed {
+                    to_be_signed.push(changed);
                 }
             }
         }
-        Ok(Self { entries: entries.clone(), ..none })
+        let signatures = store.signatures(&to_be_signed)?;
+        let are_signed = signatures.iter().all(|signature| matches!(signature, Signature::Good { .. }));
+        Ok(if are_signed { Self { entries: entries.clone(), ..none } } else { none })
     }
 
     /// Why a wrong change of a task's record in a commit is acceptable, if the settings say so. An entry accepts a

@@ -186,6 +186,7 @@ impl<'a> PassingRules<'a> {
         name: &str,
     ) -> Result<bool, Error> {
         let (pool, source) = (self.archive.logs(), self.store.tree_source(commit.id));
+        // Reading the log makes its events known to the pool.
         TaskRecord::of(task, &source)?.read(pool, None);
         let Some(event) = step.event.and_then(|id| Some(pool.event(&id)?.clone())) else { return Ok(false) };
         let Ok(loaded) = rules.workflow(name) else { return Ok(false) };

@@ -424,7 +424,6 @@ impl Source for WorkDir<'_> {
         }
         let mut bytes = Vec::with_capacity(usize::try_from(length - skipped).unwrap_or(0) + 1);
         file.seek(SeekFrom::Start(skipped)).map_err(fail)?;
-        // It may grow while it is read.
         Ok(match file.take(MAX_LOG).read_to_end(&mut bytes).map_err(fail)? {
             _ if skipped == 0 => ObservedLog::Whole(bytes),
             // It may have grown since its length was read.

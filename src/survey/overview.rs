@@ -209,7 +209,8 @@ fn detached(head: &Head) -> String {
     head.commit.map_or_else(|| "(no commit)".to_owned(), |commit| commit.short())
 }
 
-/// The finding about something that cannot be read. A failure of the machine keeps its code.
+/// The finding about something that cannot be read. A failure of the machine keeps its code, which
+/// decides the exit code.
 pub(crate) fn unread(what: &str, error: &Error) -> Diagnostic {
     let code = if error.class() == Class::Fault { error.code() } else { Code::Unjudged };
     let mut problem = Diagnostic::error(code, format!("{what}: {error}"));

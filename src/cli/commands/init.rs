@@ -88,8 +88,8 @@ pub fn run(args: &InitArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fail
         let bases = bases.iter().map(|base| shell_word(base)).collect::<Vec<_>>().join(" ");
         ui.status(&format!("next: git add orch.toml {bases}{paths}{agents} && git commit -m 'Set up orch'"));
         // The name of a file can need a title.
-        let has_title = args.workflow.is_some()
-            && workspace.config().roots.iter().any(|root| root.path.to_string().contains("{title}"));
+        let has_title =
+            args.workflow.is_some() && workspace.config().roots.iter().any(|root| root.path.has_title());
         let title = if has_title { " --title 'My first task'" } else { "" };
         ui.status(&format!("then: orch new my-first-task{title}"));
     }

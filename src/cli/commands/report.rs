@@ -5,7 +5,7 @@ use crate::apply::{Applied, Order};
 use crate::base::{Class, Code, Diagnostic};
 use crate::decide::{ActorKind, Choice, Decision, is_order};
 use crate::drive::Controlled;
-use crate::survey::{NamedBy, Sight, TaskRef, Workspace};
+use crate::survey::{NamedBy, Sight, TaskRef, Workspace, unread};
 use crate::view::{
     AppliedView, ControlReport, DutyView, NothingDue, Subject, TextAnswer, TransitionLine, Transitions,
 };
@@ -100,13 +100,7 @@ pub(super) fn judge_all(workspace: &Workspace, tasks: &[TaskRef]) -> (Vec<Sight>
     for task in tasks {
         match workspace.look(task) {
             Ok(one) => judged.push(one),
-            Err(error) => {
-                // A failure of the machine keeps its code, which decides the exit code.
-                let code = if error.class() == Class::Fault { error.code() } else { Code::Unjudged };
-                let mut problem = Diagnostic::error(code, format!("task `{}`: {error}", task.id));
-                problem.hint = error.hint();
-                problems.push(problem);
-            }
+            Err(error) => problems.push(unread(&format!("task `{}`", task.id), &error)),
         }
     }
     problems.extend(duplicates(tasks));

@@ -260,10 +260,15 @@ impl Schemas {
             Err(problems) => return problems.clone(),
         };
         let text = String::from_utf8_lossy(bytes);
+        let command = format!("orch schema {}", shell_word(&schema.name));
+        let usual_hint = match compiled.value.get("examples") {
+            Some(_) => format!("{command} --example prints a valid example"),
+            None => format!("{command} prints the schema"),
+        };
         compiled
             .validate(data)
             .into_iter()
-            .map(|problem| diagnostic(problem, schema, path, format, &text))
+            .map(|problem| diagnostic(problem, &usual_hint, path, format, &text))
             .collect()
     }
 
@@ -292,23 +297,10 @@ fn relative(problem: &Problem, here: &str) -> String {
     }
 }
 
-fn diagnostic(
-    problem: Problem,
-    schema: &SchemaText,
-    path: &RepoPath,
-    format: Format,
-    text: &str,
-) -> Diagnostic {
+fn diagnostic(problem: Problem, usual_hint: &str, path: &RepoPath, format: Format, text: &str) -> Diagnostic {
     let place = locate(format, path, text, &problem.pointer, problem.key.as_deref());
     let place = Place { pointer: Some(problem.pointer), ..place };
-    let hint = problem.hint.unwrap_or_else(|| {
-        let command = format!("orch schema {}", shell_word(&schema.name));
-        match serde_json::from_str::<Value>(&schema.text).is_ok_and(|schema| schema.get("examples").is_some())
-        {
-            true => format!("{command} --example prints a valid example"),
-            false => format!("{command} prints the schema"),
-        }
-    });
+    let hint = problem.hint.unwrap_or_else(|| usual_hint.to_owned());
     Diagnostic::error(Code::SchemaMismatch, problem.message).at(place).hint(hint)
 }
 

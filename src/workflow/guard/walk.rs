@@ -33,12 +33,11 @@ fn meter_at(expression: &mut IdedExpr, in_body: bool) {
         return;
     }
     if in_body {
-        if let Expr::Call(CallExpr { func_name, args, .. }) = &mut expression.expr
-            && let (operators::IN, [_, searched]) = (func_name.as_str(), args.as_mut_slice())
-        {
-            wrap(searched, SEARCHED);
-        }
-        gone_through(expression).into_iter().for_each(|operand| wrap(operand, CHARGED));
+        let function = match &expression.expr {
+            Expr::Call(call) if call.func_name == operators::IN => SEARCHED,
+            _ => CHARGED,
+        };
+        gone_through(expression).into_iter().for_each(|operand| wrap(operand, function));
     }
     children_mut(expression).into_iter().for_each(|child| meter_at(child, in_body));
 }
@@ -57,9 +56,8 @@ fn wrap(expression: &mut IdedExpr, function: &str) {
 
 /// What an expression goes through, or copies, as a whole, unless a literal limits how far it goes.
 fn gone_through(expression: &mut IdedExpr) -> Vec<&mut IdedExpr> {
-    let is_long = |operand: &&mut IdedExpr| !matches!(operand.expr, Expr::Literal(_));
     if matches!(expression.expr, Expr::List(_) | Expr::Map(_)) {
-        return children_mut(expression).into_iter().filter(is_long).collect();
+        return long(children_mut(expression));
     }
     let Expr::Call(call) = &mut expression.expr else { return Vec::new() };
     match (call.func_name.as_str(), call.args.as_mut_slice()) {
@@ -72,18 +70,19 @@ fn gone_through(expression: &mut IdedExpr) -> Vec<&mut IdedExpr> {
             | operators::GREATER_EQUALS,
             [left, right],
         ) => {
-            if is_long(&right) {
-                vec![left].into_iter().filter(is_long).collect()
+            if is_long(right) {
+                long(vec![left])
             } else {
                 Vec::new()
             }
         }
+        (operators::IN, [_, list]) => vec![list],
         // What a macro appends to its result, it has made itself.
         (operators::ADD, [IdedExpr { expr: Expr::Ident(name), .. }, _]) if name.starts_with('@') => {
             Vec::new()
         }
-        (operators::ADD, [left, right]) => vec![left, right].into_iter().filter(is_long).collect(),
-        ("startsWith" | "endsWith", [part]) => vec![part].into_iter().filter(is_long).collect(),
+        (operators::ADD, [left, right]) => long(vec![left, right]),
+        ("startsWith" | "endsWith", [part]) => long(vec![part]),
         (
             "contains" | "matches" | "split" | "sum" | "min" | "max" | "string" | "bytes" | "math.@max"
             | "math.@min",
@@ -91,6 +90,15 @@ fn gone_through(expression: &mut IdedExpr) -> Vec<&mut IdedExpr> {
         ) => call.target.as_deref_mut().or_else(|| args.first_mut()).into_iter().collect(),
         _ => Vec::new(),
     }
+}
+
+/// The operands whose length no literal limits.
+fn long(operands: Vec<&mut IdedExpr>) -> Vec<&mut IdedExpr> {
+    operands.into_iter().filter(|operand| is_long(operand)).collect()
+}
+
+fn is_long(operand: &IdedExpr) -> bool {
+    !matches!(operand.expr, Expr::Literal(_))
 }
 
 /// Turns `math.abs(x)` into a call of the function `math.abs`. To the parser it is the method `abs` of a value
