@@ -60,7 +60,9 @@ impl Writer<'_> {
         let brief = new.brief.map(|text| Ok::<_, Error>((self.brief_path(&task)?, text))).transpose()?;
         let mut renewed = None;
         if adopted {
-            refuse_existing(&self.workspace.look(&task)?)?;
+            let judged = self.workspace.look(&task)?;
+            refuse_existing(&judged)?;
+            refuse_misplaced(&judged)?;
             renewed = self.renew_log_ids(&task)?;
         }
         let file = if adopted { None } else { self.new_file(&task, new.title)? };
@@ -188,7 +190,7 @@ impl Writer<'_> {
             Recorded::Known(foreign) => (**foreign).clone(),
             Recorded::New => initial_state(workflow),
             Recorded::Broken(faults)
-                if let Some(fault) = faults.iter().find(|fault| is_of_original(fault)) =>
+                if let Some(fault) = faults.iter().find(|fault| is_irrecoverable(fault)) =>
             {
                 return Err(fault.clone().into());
             }
@@ -224,9 +226,10 @@ fn imported(judged: &Sight) -> Option<Diagnostic> {
     Some(note.hint(hint))
 }
 
-/// Whether a fault is one of a file that is to be imported, so there is nothing to recover.
-fn is_of_original(fault: &Diagnostic) -> bool {
-    matches!(fault.code, Code::ImportInvalid | Code::UnknownPhase)
+/// Whether a fault is one of a file that is to be imported, or of the record of another task, so there is nothing to
+/// recover.
+fn is_irrecoverable(fault: &Diagnostic) -> bool {
+    matches!(fault.code, Code::ImportInvalid | Code::UnknownPhase | Code::RecordElsewhere)
 }
 
 /// Returns an error if the task has a record on this branch.
@@ -237,6 +240,18 @@ fn refuse_existing(judged: &Sight) -> Result<(), Error> {
     let message = format!("task `{}` already exists", judged.task.id);
     let hint = format!("orch status, or: orch suggest {}", shell_word(judged.task.id.as_str()));
     Err(Diagnostic::error(Code::TaskExists, message).hint(hint).into())
+}
+
+/// Returns an error if the directory holds the record of another task.
+pub(super) fn refuse_misplaced(judged: &Sight) -> Result<(), Error> {
+    match &judged.recorded {
+        Recorded::Broken(faults)
+            if let Some(fault) = faults.iter().find(|fault| fault.code == Code::RecordElsewhere) =>
+        {
+            Err(fault.clone().into())
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Adopting a task never moves it, so a foreign state must name a phase of the workflow.

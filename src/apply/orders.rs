@@ -225,10 +225,7 @@ fn taken_back(taken: &TakenBack) -> Diagnostic {
 /// record cannot be used.
 pub(super) fn usable_state(judged: &Sight) -> Result<Cow<'_, State>, Error> {
     let task = judged.task.id.as_str();
-    if judged.untracked {
-        let message = format!("task `{task}` is untracked: its record is not on this branch");
-        return Err(Diagnostic::error(Code::Untracked, message).hint(command(&["orch", "new", task])).into());
-    }
+    judged.require_tracked()?;
     match &judged.recorded {
         Recorded::Known(state) => {
             // A finished task is done in any format, but no step can follow.

@@ -1,6 +1,7 @@
 //! Recovers a record: the log from git history and from what is left of it, or else the state from the files.
 
 use super::Writer;
+use super::create::refuse_misplaced;
 use super::record_files::RecordFiles;
 use crate::base::{Code, Digest, RepoPath, command, shell_word};
 use crate::decide::rebuild_from_files;
@@ -27,6 +28,7 @@ impl Writer<'_> {
     /// record is conflicted, nothing is left to recover from, or a file cannot be written.
     pub fn recover(&self, task: &TaskRef) -> Result<Recovered, Error> {
         let judged = self.workspace.look_at_all(task)?;
+        refuse_misplaced(&judged)?;
         if judged.state().is_some() && !judged.is_state_stale() {
             return Ok(Recovered::NotNeeded);
         }

@@ -10,7 +10,7 @@ use super::people::OrderedStep;
 use crate::base::{Code, Digest, RepoPath, SingleFile, TaskId, command};
 use crate::decide::{self, Facts, Kind, Stamp, Step};
 use crate::run::RunFiles;
-use crate::scan::{Entry, Source as _};
+use crate::scan::Source as _;
 use crate::store::{MovedPath, PlannedCommit, Store, durable};
 use crate::survey::{Error, Sight, TaskRef};
 
@@ -162,7 +162,7 @@ impl Writer<'_> {
         let step = self.relocation(&judged, place, to, stamp)?;
         let steps = [step];
         let Some(record) = self.record_files(&judged, &steps)?.pop() else { return Err(Error::moved()) };
-        let moves = moves(task, place, &committed_files(store, &judged, &self.files_here(task)?)?)?;
+        let moves = task.moves_to(place, &committed_files(store, &judged, &self.files_here(task)?)?)?;
         let [step] = steps;
         let sign_off = self.sign_off(store)?;
         let planned = PlannedCommit {
@@ -191,7 +191,7 @@ impl Writer<'_> {
         if let Some(record) = self.record_files(&judged, &steps)?.pop() {
             self.write_record(task, &record)?;
         }
-        for MovedPath { from, to } in moves(task, place, &self.files_here(task)?)? {
+        for MovedPath { from, to } in task.moves_to(place, &self.files_here(task)?)? {
             let [from, to] = [from, to].map(|path| path.under(&self.workspace.root));
             durable::move_path(&self.workspace.root, &from, &to)?;
         }
@@ -202,7 +202,7 @@ impl Writer<'_> {
     /// The names of the files that are the task, in the work tree.
     fn files_here(&self, task: &TaskRef) -> Result<Vec<String>, Error> {
         let entries = self.workspace.snapshot(|snapshot| snapshot.source.list_task(&task.place))?;
-        Ok(own_files(task, &entries))
+        Ok(task.own_files(&entries))
     }
 
     /// What was applied, with a look at the task where it is now.
@@ -212,18 +212,11 @@ impl Writer<'_> {
     }
 }
 
-/// The names of the files that are the task, of these entries.
-fn own_files(task: &TaskRef, entries: &[Entry]) -> Vec<String> {
-    let paths = entries.iter().filter_map(|entry| RepoPath::new(&entry.path).ok());
-    let names = paths.filter_map(|path| task.place.name(&path).map(str::to_owned));
-    names.filter(|name| task.place.is_own_file(name)).collect()
-}
-
 /// The names of the files that are the task in HEAD. Returns an error if one that is here is not among them: it
 /// would be left behind.
 fn committed_files(store: &Store, judged: &Sight, here: &[String]) -> Result<Vec<String>, Error> {
     let task = &judged.task;
-    let committed = own_files(task, &store.source_at(judged.head_commit()).list_task(&task.place)?);
+    let committed = task.own_files(&store.source_at(judged.head_commit()).list_task(&task.place)?);
     match here.iter().find(|name| !committed.contains(name)) {
         None => Ok(committed),
         Some(name) => {
@@ -233,19 +226,6 @@ fn committed_files(store: &Store, judged: &Sight, here: &[String]) -> Result<Vec
             Err(Error::new(Code::Untracked, message).with_hint(format!("{hint}, and commit it")))
         }
     }
-}
-
-/// The moves that give a task another place: of its directory, and of these files that are the task, which
-/// keep their titles. Returns an error if a path would not be valid.
-fn moves(task: &TaskRef, place: &TaskRef, files: &[String]) -> Result<Vec<MovedPath>, Error> {
-    let mut moves = vec![MovedPath { from: task.directory().clone(), to: place.directory().clone() }];
-    if let (Some(own), Some(other)) = (task.place.file(), place.place.file()) {
-        for name in files {
-            let title = own.title(name).unwrap_or_default();
-            moves.push(MovedPath { from: task.file(name)?, to: place.file(&other.named(title))? });
-        }
-    }
-    Ok(moves)
 }
 
 /// Refuses a task of which something is staged, not checked out, or not committed at all: its index entries

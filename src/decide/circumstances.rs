@@ -88,9 +88,10 @@ pub fn judge(
     conclude(workflow, recorded, facts, decision, circumstances)
 }
 
-/// Whether `orch new` can record an untracked task: its state, if it has one, names a phase of the workflow.
+/// Whether `orch new` can record an untracked task: its state, if it has one, is its own and names a phase of the
+/// workflow.
 fn may_be_adopted(decision: &Decision) -> bool {
-    !matches!(decision.verdict, Verdict::Error { code: Code::UnknownPhase })
+    !matches!(decision.verdict, Verdict::Error { code: Code::UnknownPhase | Code::RecordElsewhere })
 }
 
 /// The livelock that a due transition begins; `None` if it leads somewhere.

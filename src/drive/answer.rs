@@ -1,6 +1,6 @@
 //! Questions to a person, and their answers.
 
-use super::{refuse_untracked, state_of};
+use super::state_of;
 use crate::apply::{Applied, Writer, first_applied};
 use crate::base::{ActionName, Code, Reason, command};
 use crate::decide::{self, Question, Settled, Step, Transition, Verdict, data_of, patch};
@@ -54,7 +54,7 @@ pub fn answer(
     dry_run: bool,
 ) -> Result<Applied, Error> {
     let judged = writer.workspace.look(task)?;
-    refuse_untracked(&judged)?;
+    judged.require_tracked()?;
     state_of(&judged)?;
     if standstill(&judged).is_none() {
         let message = format!("there is no question about `{}` now: {}", task.id, judged.decision.reason);

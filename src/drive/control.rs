@@ -2,7 +2,7 @@
 
 use super::answer::own_step;
 use super::driver::take_up;
-use super::{Happened, RunOptions, StopFlag, refuse_untracked, state_of};
+use super::{Happened, RunOptions, StopFlag, state_of};
 use crate::apply::{Applied, Writer, first_applied};
 use crate::base::Diagnostic;
 use crate::decide;
@@ -56,7 +56,7 @@ fn end_run(
     by: &str,
 ) -> Result<Option<Controlled>, Error> {
     let judged = writer.workspace.look(task)?;
-    refuse_untracked(&judged)?;
+    judged.require_tracked()?;
     let (mut steps, mut notes) = (Vec::new(), Vec::<Diagnostic>::new());
     let (options, stop) = (RunOptions::default(), StopFlag::default());
     let preset = Some(super::driver::requested_by(request, by));
@@ -94,7 +94,7 @@ pub fn resume(writer: &Writer<'_>, task: &TaskRef) -> Result<Controlled, Error> 
 /// Applies the rule for a signal, if there is one.
 fn answer_signal(writer: &Writer<'_>, task: &TaskRef, signal: Signal) -> Result<Option<Applied>, Error> {
     let judged = writer.workspace.look(task)?;
-    refuse_untracked(&judged)?;
+    judged.require_tracked()?;
     let workflow = judged.workflow();
     let facts = &judged.observed.facts;
     if decide::signalled(workflow, state_of(&judged)?, facts, signal).is_none() {

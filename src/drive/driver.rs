@@ -1,8 +1,8 @@
 //! Drives a run: executes the effects of the run machine and feeds it their outcomes.
 
 use super::{
-    Happened, RunEnd, RunOptions, StopFlag, Tell, budget, command_for, continued, look_ahead, not_here,
-    refuse_idle, refuse_untracked, state_of,
+    Happened, RunEnd, RunOptions, StopFlag, Tell, budget, command_for, continued, look_ahead, refuse_idle,
+    state_of,
 };
 use crate::apply::Writer;
 use crate::base::{Class, Code, Period, Timestamp};
@@ -66,7 +66,7 @@ pub fn run(
 ) -> Result<RunEnd, Error> {
     let options = &continued(writer, task, options)?;
     let judged = writer.workspace.look(task)?;
-    refuse_untracked(&judged)?;
+    judged.require_tracked()?;
     state_of(&judged)?;
     refuse_idle(writer, &judged, &look_ahead(writer, &judged, options)?, options)?;
     if let (true, Some(store)) = (writer.workspace.commits(), &writer.workspace.store) {
@@ -382,8 +382,8 @@ pub(super) fn case<'a>(
     has_executor: &'a dyn Fn(&str) -> bool,
 ) -> Result<JudgedTask<'a>, Blocker> {
     let never = |ending, why: String| Blocker { retry: RetryPolicy::Never(ending), why };
-    if judged.untracked {
-        return Err(never(Ending::Waiting, not_here(&judged.task.id)));
+    if let Err(error) = judged.require_tracked() {
+        return Err(never(Ending::Waiting, error.to_string()));
     }
     match &judged.recorded {
         Recorded::Known(state) => Ok(JudgedTask {

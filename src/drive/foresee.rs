@@ -1,7 +1,7 @@
 //! What a run would do, as far as that follows from the task alone: `orch run --dry-run`.
 
 use super::recording::steps_for;
-use super::{RunEnd, RunOptions, budget, continued, first_step, refuse_idle, refuse_untracked, state_of};
+use super::{RunEnd, RunOptions, budget, continued, first_step, refuse_idle, state_of};
 use crate::apply::Writer;
 use crate::decide::{Ending, Mode, NextStep, Recorded, RunCommand, Transition, Usage, Worker};
 use crate::run::RunFiles;
@@ -16,7 +16,7 @@ const STEPS: usize = 100;
 pub fn foresee_run(writer: &Writer<'_>, task: &TaskRef, options: &RunOptions) -> Result<RunEnd, Error> {
     let options = &continued(writer, task, options)?;
     let judged = writer.workspace.look(task)?;
-    refuse_untracked(&judged)?;
+    judged.require_tracked()?;
     let ahead = look_ahead(writer, &judged, options)?;
     refuse_idle(writer, &judged, &ahead, options)?;
     let budget = budget(judged.workflow(), options);

@@ -25,7 +25,7 @@ pub use watch_loop::{Waited, WatchHandle, WatchLoop, follow, wait_for};
 pub use watching::{OrderRequest, WatchEffect, WatchEvent, Watching};
 
 use crate::apply::{Applied, Writer};
-use crate::base::{Code, Diagnostic, Period, TaskId, command};
+use crate::base::{Code, Diagnostic, Period, command};
 use crate::config::ExecutorConfig;
 use crate::decide::{Budget, Ending, Mode, NextStep, State, Transition, Usage, Work, next};
 use crate::run::{RunFiles, RunState, RunningExecutor, unstartable};
@@ -253,18 +253,6 @@ fn state_of(judged: &Sight) -> Result<&State, Error> {
         let hint = Some(command(&["orch", "recover", judged.task.id.as_str()]));
         Error::new(Code::StateUnusable, judged.decision.reason.clone()).with_hint(hint)
     })
-}
-
-fn refuse_untracked(judged: &Sight) -> Result<(), Error> {
-    if judged.untracked {
-        let hint = command(&["orch", "new", judged.task.id.as_str()]);
-        return Err(Diagnostic::error(Code::Untracked, not_here(&judged.task.id)).hint(hint).into());
-    }
-    Ok(())
-}
-
-fn not_here(task: &TaskId) -> String {
-    format!("task `{task}` is untracked: its record is not on this branch")
 }
 
 /// The error for an executor that cannot be started, because of the configuration or the command line.

@@ -11,6 +11,7 @@ pub(crate) mod evidence;
 mod furthest;
 mod glance;
 mod loaded;
+mod misplaced;
 mod named;
 mod overview;
 mod people;

@@ -75,6 +75,22 @@ impl Sight {
         self.state()?.title.as_deref()
     }
 
+    /// Returns an error if the current branch has no record of the task that a step could follow.
+    pub fn require_tracked(&self) -> Result<(), Error> {
+        if !self.untracked {
+            return Ok(());
+        }
+        if let Recorded::Broken(faults) = &self.recorded
+            && let Some(fault) = faults.iter().find(|fault| fault.is_error())
+        {
+            return Err(fault.clone().into());
+        }
+        let id = &self.task.id;
+        let message = format!("task `{id}` is untracked: its record is not on this branch");
+        let hint = command(&["orch", "new", id.as_str()]);
+        Err(Diagnostic::error(Code::Untracked, message).hint(hint).into())
+    }
+
     /// Whether `state.json` is not the fold of the log.
     #[must_use]
     pub fn is_state_stale(&self) -> bool {
@@ -203,6 +219,11 @@ impl Workspace {
             && !matches!(recorded, Recorded::Broken(_) | Recorded::Lost)
         {
             recorded = still_whole(store, task, &observed, held, recorded)?;
+        }
+        if let (Some(store), Some(None)) = (&self.store, in_head) {
+            let commit = head.as_ref().and_then(|head| head.commit);
+            let other = self.record_of_another((task, &recorded), &entries, (store, commit))?;
+            recorded = other.map_or(recorded, |other| Recorded::Broken(vec![other]));
         }
         // Where nothing is committed, HEAD says what was lost, but not which tasks there are.
         let at_head = in_head.filter(|_| self.commits());

@@ -5,7 +5,8 @@ use super::{Error, Workspace};
 use crate::base::{Code, Diagnostic, Digest, InvalidPath, RepoPath, TaskId, TaskPlace, WorkflowName};
 use crate::config::Root;
 use crate::record::{STATE_FILE, SUGGESTION_FILE, TRANSCRIPT_FILE};
-use crate::store::{Head, Store};
+use crate::scan::Entry;
+use crate::store::{Head, MovedPath, Store};
 
 /// A task and its location.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -76,6 +77,26 @@ impl TaskRef {
     /// The path of one of its files. Returns an error if the name is not valid.
     pub(crate) fn file(&self, name: &str) -> Result<RepoPath, Error> {
         self.place.path(name).map_err(|error| Diagnostic::error(Code::BadPath, error.to_string()).into())
+    }
+
+    /// The names of the files that are the task, of these entries.
+    pub(crate) fn own_files(&self, entries: &[Entry]) -> Vec<String> {
+        let paths = entries.iter().filter_map(|entry| RepoPath::new(&entry.path).ok());
+        let names = paths.filter_map(|path| self.place.name(&path).map(str::to_owned));
+        names.filter(|name| self.place.is_own_file(name)).collect()
+    }
+
+    /// The moves that give the task another place: of its directory, and of these files that are the task, which
+    /// keep their titles. Returns an error if a path would not be valid.
+    pub(crate) fn moves_to(&self, place: &Self, files: &[String]) -> Result<Vec<MovedPath>, Error> {
+        let mut moves = vec![MovedPath { from: self.directory().clone(), to: place.directory().clone() }];
+        if let (Some(own), Some(other)) = (self.place.file(), place.place.file()) {
+            for name in files {
+                let title = own.title(name).unwrap_or_default();
+                moves.push(MovedPath { from: self.file(name)?, to: place.file(&other.named(title))? });
+            }
+        }
+        Ok(moves)
     }
 }
 

@@ -453,6 +453,10 @@ codes! {
         "The recorded phase has another name now.",
         "The workflow lists the recorded name among the `aliases` of a phase.",
         "No action is needed; the next transition records the new name.";
+    RecordElsewhere = "record-elsewhere", NotNow,
+        "A directory holds the record of another task.",
+        "The directory of a task was moved or copied by hand. A task gets another id only by `orch rename`, so adopting the record would forge it.",
+        "Run the commands of the hint: a task that was moved goes back and is renamed; a copy begins anew without `state.json` and `transcript.jsonl`.";
     RecordLost = "record-lost", NotNow,
         "The log of the task is gone.",
         "`transcript.jsonl` was deleted or emptied, while `state.json` or HEAD says that there was one.",

@@ -118,14 +118,7 @@ fn decided(
             Ok(ExitCode::Fine)
         }
         Some(TaskOutcome::Nothing(judged)) => {
-            if judged.untracked {
-                let message = format!("task `{}` is untracked: its record is not on this branch", task.id);
-                return Err(Failure::new(Code::Untracked, message).hint(command(&[
-                    "orch",
-                    "new",
-                    task.id.as_str(),
-                ])));
-            }
+            judged.require_tracked()?;
             // Another process, such as a watch, was faster.
             if let Some(wanted) = wanted.filter(|wanted| args.expect.is_some() && is_in(&judged, wanted)) {
                 let text = format!("{} is already in {wanted}", task.id);

@@ -1,0 +1,70 @@
+//! The record of one task in the directory of another: someone moved or copied the directory by hand.
+//!
+//! No step gave the task its new id, so to adopt the record would forge it. A task that was moved goes back and is
+//! renamed; a copy loses the record and begins anew.
+
+use super::{Error, TaskRef, Workspace};
+use crate::base::{Code, Diagnostic, Digest, Place, RepoPath, TaskId, command};
+use crate::decide::Recorded;
+use crate::scan::Entry;
+use crate::store::Store;
+
+impl Workspace {
+    /// The finding about the record in the directory of a task, of which the branch has no log, if that record is of
+    /// another task. `entries` are the files of the task, and `head` is the commit that is checked out. Returns an
+    /// error if git cannot read a commit or the index.
+    pub(super) fn record_of_another(
+        &self,
+        (task, recorded): (&TaskRef, &Recorded),
+        entries: &[Entry],
+        (store, head): (&Store, Option<Digest>),
+    ) -> Result<Option<Diagnostic>, Error> {
+        let Recorded::Known(state) = recorded else { return Ok(None) };
+        let other = state.task.as_deref().filter(|id| !state.heads.is_empty() && *id != task.id.as_str());
+        let Some(other) = other else { return Ok(None) };
+        let message = format!("{} holds the record of task `{other}`", task.directory());
+        let found = Diagnostic::error(Code::RecordElsewhere, message).at(Place::file(&task.state_path()));
+        let home = TaskId::new(other).ok().and_then(|id| self.home_of(task, &id));
+        let moves = match home.filter(|home| !self.is_taken(home)) {
+            Some(home) => Some((task.moves_to(&home, &task.own_files(entries))?, home)),
+            None => None,
+        };
+        let Some((moves, home)) = moves else {
+            let [state, log] = [task.state_path(), task.transcript_path()];
+            let remove = command(&["rm", "-f", state.as_str(), log.as_str()]);
+            return Ok(Some(found.hint(format!("for a copy, begin anew without that record: {remove}"))));
+        };
+        let mut commands = Vec::new();
+        let index = store.index_source()?;
+        if index.file(&task.transcript_path()).is_some() {
+            let paths = moves.iter().flat_map(|one| [one.to.as_str(), one.from.as_str()]);
+            commands
+                .push(command(&["git", "reset", "-q", "--"].into_iter().chain(paths).collect::<Vec<_>>()));
+        }
+        for one in &moves {
+            let above = one.to.parent().unwrap_or_else(RepoPath::root);
+            if !above.under(&self.root).is_dir() {
+                commands.push(command(&["mkdir", "-p", above.as_str()]));
+            }
+            commands.push(command(&["mv", one.from.as_str(), one.to.as_str()]));
+        }
+        if self.commits() && store.source_at(head).blob_at(&home.transcript_path())?.is_none() {
+            commands.push(command(&["orch", "new", other]));
+        }
+        commands.push(command(&["orch", "rename", other, task.id.as_str()]));
+        Ok(Some(found.hint(format!("move `{other}` back, then rename it: {}", commands.join(" && ")))))
+    }
+
+    /// Where a task with this id would be in the root of another task.
+    fn home_of(&self, task: &TaskRef, id: &TaskId) -> Option<TaskRef> {
+        let roots = &self.setting.config.roots;
+        let (root, _) = roots.match_directory(task.directory())?;
+        TaskRef::in_root(roots.get(root)?, id.clone(), &roots.directory_of(root, id)?).ok()
+    }
+
+    /// Whether something is in the place of a task.
+    fn is_taken(&self, task: &TaskRef) -> bool {
+        let paths = [Some(task.directory().clone()), task.place.file().and_then(|file| file.path())];
+        paths.into_iter().flatten().any(|path| path.under(&self.root).symlink_metadata().is_ok())
+    }
+}
