@@ -190,7 +190,7 @@ impl Writer<'_> {
             Recorded::Known(foreign) => (**foreign).clone(),
             Recorded::New => initial_state(workflow),
             Recorded::Broken(faults)
-                if let Some(fault) = faults.iter().find(|fault| is_irrecoverable(fault)) =>
+                if let Some(fault) = faults.iter().find(|fault| has_own_remedy(fault)) =>
             {
                 return Err(fault.clone().into());
             }
@@ -226,10 +226,10 @@ fn imported(judged: &Sight) -> Option<Diagnostic> {
     Some(note.hint(hint))
 }
 
-/// Whether a fault is one of a file that is to be imported, or of the record of another task, so there is nothing to
-/// recover.
-fn is_irrecoverable(fault: &Diagnostic) -> bool {
-    matches!(fault.code, Code::ImportInvalid | Code::UnknownPhase | Code::RecordElsewhere)
+/// Whether the hint of a fault says how to go on, which is not to recover the record.
+fn has_own_remedy(fault: &Diagnostic) -> bool {
+    use Code::{ImportInvalid, RecordElsewhere, RecordLost, UnknownPhase};
+    matches!(fault.code, ImportInvalid | UnknownPhase | RecordElsewhere | RecordLost)
 }
 
 /// Returns an error if the task has a record on this branch.

@@ -89,9 +89,10 @@ pub fn judge(
 }
 
 /// Whether `orch new` can record an untracked task: its state, if it has one, is its own and names a phase of the
-/// workflow.
+/// workflow, and no commit removed its record.
 fn may_be_adopted(decision: &Decision) -> bool {
-    !matches!(decision.verdict, Verdict::Error { code: Code::UnknownPhase | Code::RecordElsewhere })
+    use Code::{RecordElsewhere, RecordLost, UnknownPhase};
+    !matches!(decision.verdict, Verdict::Error { code: UnknownPhase | RecordElsewhere | RecordLost })
 }
 
 /// The livelock that a due transition begins; `None` if it leads somewhere.

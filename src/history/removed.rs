@@ -45,7 +45,7 @@ impl<'a> RemovedRecords<'a> {
     pub(super) fn before(store: &'a Store, archive: &'a Archive<'a>, tip: Digest) -> Result<Self, Error> {
         let pool = archive.logs();
         let mut records = Vec::new();
-        for Removal { commit, path, blob } in store.removals(tip, TRANSCRIPT_FILE)? {
+        for Removal { commit, path, blob } in store.removals(tip, &[RepoPath::root()], TRANSCRIPT_FILE)? {
             let (Some(bytes), Some(task)) = (store.blob(blob)?, path.parent()) else { continue };
             let log = pool.read(LogBytes { blob, bytes: &bytes }, None);
             let events = pool.ids(&log);

@@ -15,17 +15,6 @@ struct KnownChanges {
     changes: BTreeMap<RepoPath, Digest>,
 }
 
-/// A file that a commit removes.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Removal {
-    /// The commit that removes it.
-    pub commit: Digest,
-    /// The path of the file.
-    pub path: RepoPath,
-    /// Its contents in a parent of the commit.
-    pub blob: Digest,
-}
-
 /// The maximum number of commits that are searched for a lost blob.
 const MAX_WALK: usize = 20_000;
 
@@ -132,7 +121,11 @@ impl Store {
     }
 
     /// The files below some directories that differ from those in every parent of a commit.
-    fn changed_by(&self, commit: &GitCommit<'_>, tops: &[RepoPath]) -> Result<BTreeSet<RepoPath>, Error> {
+    pub(super) fn changed_by(
+        &self,
+        commit: &GitCommit<'_>,
+        tops: &[RepoPath],
+    ) -> Result<BTreeSet<RepoPath>, Error> {
         let after = self.tree_source(digest(commit.id()));
         let against = |before: &TreeSource<'_>| -> Result<BTreeSet<RepoPath>, Error> {
             let mut changed = BTreeSet::new();
@@ -238,26 +231,6 @@ impl Store {
         Ok(found.filter(|_| is_only && left > 0))
     }
 
-    /// The files of this name that `from` and its ancestors remove, newest first. Returns an error if git cannot
-    /// read the history.
-    pub fn removals(&self, from: Digest, name: &str) -> Result<Vec<Removal>, Error> {
-        let (mut found, everywhere) = (Vec::new(), [RepoPath::root()]);
-        self.walk_between(from, None, |commit| {
-            for path in self.changed_by(&commit, &everywhere)? {
-                if path.name() != name || blob_of(&commit, &path)?.is_some() {
-                    continue;
-                }
-                for parent in commit.parents() {
-                    if let Some(blob) = blob_of(&parent, &path)?.map(digest) {
-                        found.push(Removal { commit: digest(commit.id()), path: path.clone(), blob });
-                    }
-                }
-            }
-            Ok(true)
-        })?;
-        Ok(found)
-    }
-
     /// The newest commit for which `is_meant` is true, among `from` and its ancestors. Skips commits older
     /// than `since`. Returns an error if git cannot read the history.
     pub fn ancestor<'s>(
@@ -294,7 +267,7 @@ impl Store {
     }
 
     /// Like [`Self::walk`], for commits reachable from `from` and not from `until`.
-    fn walk_between(
+    pub(super) fn walk_between(
         &self,
         from: Digest,
         until: Option<Digest>,

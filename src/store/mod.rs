@@ -28,6 +28,7 @@ mod message;
 mod places;
 mod ref_tables;
 mod references;
+mod removals;
 mod sign;
 mod sources;
 mod sparse;
@@ -48,7 +49,6 @@ pub use commit::{Committed, PlannedCommit, Transaction, Write};
 pub use conflict::{Operation, Unmerged};
 pub use environment::Environment;
 pub use git::git_pager;
-pub use history::Removal;
 pub use hooks::{Hooks, HooksLocation};
 pub use index::resolving;
 pub use journal::MovedPath;
@@ -58,6 +58,7 @@ pub use log_file::LogFile;
 pub use message::trailers;
 pub use places::BranchTip;
 pub(crate) use places::tree_id;
+pub use removals::Removal;
 pub use sign::Signature;
 pub use sources::TreeSource;
 pub use sparse::WorkTree;
@@ -87,6 +88,7 @@ pub struct Store {
     /// Cached results about parts of trees.
     parts: code::Parts,
     recent: RefCell<BlobCache>,
+    removed: RefCell<Option<removals::KnownRemovals>>,
     costs: StoreCosts,
 }
 
@@ -182,6 +184,7 @@ impl Store {
             conversions: RefCell::default(),
             parts: code::Parts::default(),
             recent: RefCell::default(),
+            removed: RefCell::default(),
             costs: StoreCosts::default(),
         };
         store.refuse_old_git()?;

@@ -15,6 +15,7 @@ mod misplaced;
 mod named;
 mod overview;
 mod people;
+mod removed_record;
 pub(crate) mod setting;
 mod setup;
 mod sight;

@@ -222,8 +222,11 @@ impl Workspace {
         }
         if let (Some(store), Some(None)) = (&self.store, in_head) {
             let commit = head.as_ref().and_then(|head| head.commit);
-            let other = self.record_of_another((task, &recorded), &entries, (store, commit))?;
-            recorded = other.map_or(recorded, |other| Recorded::Broken(vec![other]));
+            let mut fault = self.record_of_another((task, &recorded), &entries, (store, commit))?;
+            if let (None, Some(commit)) = (&fault, commit) {
+                fault = self.removed_record(task, &recorded, (store, commit))?;
+            }
+            recorded = fault.map_or(recorded, |fault| Recorded::Broken(vec![fault]));
         }
         // Where nothing is committed, HEAD says what was lost, but not which tasks there are.
         let at_head = in_head.filter(|_| self.commits());

@@ -183,6 +183,14 @@ impl World {
         }
     }
 
+    /// Runs a line of commands in a shell, with `orch` as the tested program.
+    #[track_caller]
+    pub fn shell(&self, line: &str) {
+        let line = line.replace("orch ", &format!("'{}' ", env!("CARGO_BIN_EXE_orch")));
+        let ended = self.command("sh").args(["-ec", &line]).output().expect("sh runs");
+        self.end(ended).succeeds();
+    }
+
     /// Commits everything in the work tree, as a user would.
     pub fn commit(&self, message: &str) {
         self.git(&["add", "-A"]);

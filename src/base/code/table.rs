@@ -459,7 +459,7 @@ codes! {
         "Run the commands of the hint: a task that was moved goes back and is renamed; a copy begins anew without `state.json` and `transcript.jsonl`.";
     RecordLost = "record-lost", NotNow,
         "The log of the task is gone.",
-        "`transcript.jsonl` was deleted or emptied, while `state.json` or HEAD says that there was one.",
+        "`transcript.jsonl` was deleted or emptied, while `state.json` or HEAD says that there was one; or a commit removed it and left the other files of the task.",
         "Restore it: `git restore -- PATH`, or `orch recover TASK`.";
     RefsUnreadable = "refs-unreadable", Usage,
         "The list of refs cannot be read.",

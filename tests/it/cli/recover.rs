@@ -1,6 +1,6 @@
 //! A record that is lost or broken: named, never reset, brought back on order.
 
-use crate::harness::{World, started};
+use crate::harness::{Ended, World, started};
 
 fn walked() -> World {
     let world = World::ready();
@@ -253,4 +253,67 @@ fn a_task_whose_whole_record_is_gone_is_found_in_head() {
     }
     world.git(&[&["restore", "--"][..], &record[..]].concat());
     world.orch(&["status", "loop"]).succeeds();
+}
+
+/// The hint of an answer.
+fn hint_of(ended: &Ended) -> String {
+    let hint = ended.stderr.lines().find_map(|line| line.strip_prefix("hint: "));
+    hint.expect("a hint").to_owned()
+}
+
+#[test]
+fn a_record_that_a_commit_removed_is_lost_in_every_answer_until_it_is_back() {
+    for removed in [["rm", "-q"].as_slice(), &["rm", "-q", "--cached"]] {
+        let world = started("plan_review");
+        world.plan_review("t", false, 1);
+        world.orch(&["next", "t"]).succeeds().says("-> planning");
+        world.git(&[removed, &["--", "tasks/t/state.json", "tasks/t/transcript.jsonl"]].concat());
+        world.git(&["commit", "-q", "-m", "without the record"]);
+        let told = "removed the record of `t` and left its other files";
+        world.orch(&["status"]).succeeds().says("error: repair");
+        world.orch(&["check"]).ends(1).says(told);
+        let suggested = &world.orch_json(&["suggest", "t"])["suggestions"][0];
+        assert_eq!(
+            (&suggested["kind"], &suggested["attempt"]),
+            (&"error".into(), &0.into()),
+            "{suggested:#}"
+        );
+        world.orch(&["next", "t"]).ends(5).reports(told);
+        let refused = world.orch(&["new", "t"]).ends(5).reports(told);
+        world.shell(&hint_of(&refused));
+        world.orch(&["check"]).succeeds();
+        world.orch(&["status"]).succeeds().says("planning #2");
+        world.plan("t", 2);
+        world.orch(&["next", "t"]).succeeds().says("-> plan_review");
+    }
+}
+
+#[test]
+fn a_task_whose_record_was_removed_with_its_files_or_with_its_adoption_is_no_error() {
+    let world = World::ready();
+    world.plan("t", 1);
+    world.commit("a plan");
+    world.orch(&["new", "t"]).succeeds();
+    world.git(&["revert", "--no-edit", "HEAD"]);
+    world.orch(&["check"]).succeeds();
+    world.orch(&["new", "t"]).succeeds();
+    world.git(&["rm", "-rq", "tasks/t"]);
+    world.git(&["commit", "-q", "-m", "removed"]);
+    world.plan("t", 2);
+    world.commit("another plan");
+    world.orch(&["check"]).succeeds();
+    world.orch(&["new", "t"]).succeeds();
+    // What people acknowledged is no error either.
+    world.orch(&["next", "t"]).succeeds();
+    world.plan_review("t", true, 1);
+    world.orch(&["next", "t"]).succeeds();
+    world.git(&["rm", "-q", "--", "tasks/t/state.json", "tasks/t/transcript.jsonl"]);
+    world.git(&["commit", "-q", "-m", "by mistake"]);
+    world.orch(&["check"]).ends(1);
+    let commit = world.git(&["rev-parse", "HEAD"]);
+    let entry =
+        format!("[[acknowledged]]\nforged = \"{}\"\ntask = \"t\"\nreason = \"I know.\"\n", commit.trim());
+    world.write("orch.toml", format!("{}\n{entry}", world.read("orch.toml")));
+    world.orch(&["check"]).succeeds();
+    world.orch(&["new", "t"]).succeeds();
 }

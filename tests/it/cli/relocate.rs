@@ -177,13 +177,6 @@ fn a_finished_task_is_archived_in_a_root_of_one_level_too() {
     assert!(!audited(&world).contains(&"unverifiable".to_owned()));
 }
 
-/// Runs a line of commands in a shell, with `orch` as the tested program.
-fn shell(world: &World, line: &str) {
-    let line = line.replace("orch ", &format!("'{}' ", env!("CARGO_BIN_EXE_orch")));
-    let ended = world.command("sh").args(["-ec", &line]).output().expect("sh runs");
-    world.end(ended).succeeds();
-}
-
 #[test]
 fn the_record_of_another_task_is_never_adopted_and_the_hint_puts_it_right() {
     // What happens to task `k`, the task that has its record then, and the tasks after the hint.
@@ -195,7 +188,7 @@ fn the_record_of_another_task_is_never_adopted_and_the_hint_puts_it_right() {
         world.orch(&["new", "k"]).succeeds();
         world.plan("k", 1);
         world.orch(&["next", "k"]).succeeds();
-        shell(&world, happens);
+        world.shell(happens);
         let told = "holds the record of task `k`";
         if happens == "cp -r tasks/k tasks/k2" {
             for command in [["next", id].as_slice(), &["rollback", id, "--reason", "r"], &["recover", id]] {
@@ -209,7 +202,7 @@ fn the_record_of_another_task_is_never_adopted_and_the_hint_puts_it_right() {
         }
         let refused = world.orch(&["new", id]).ends(5).reports(told);
         let hint = refused.stderr.lines().find_map(|line| line.strip_prefix("hint: ")).expect("a hint");
-        shell(&world, hint.split_once(": ").expect("commands").1);
+        world.shell(hint.split_once(": ").expect("commands").1);
         if tasks.contains(&"k") {
             world.orch(&["new", id]).succeeds();
         }
@@ -226,10 +219,10 @@ fn a_file_with_the_record_of_another_task_goes_back_with_that_record() {
     world.write("docs/adr/a.md", "---\nid: a\ntitle: A\nstatus: To Do\n---\n");
     world.commit("a");
     world.orch(&["new", "a"]).succeeds();
-    shell(&world, "mv docs/adr/a.md docs/adr/b.md; mv docs/adr/.tasks/a docs/adr/.tasks/b");
+    world.shell("mv docs/adr/a.md docs/adr/b.md; mv docs/adr/.tasks/a docs/adr/.tasks/b");
     let refused = world.orch(&["new", "b"]).ends(5).reports("holds the record of task `a`");
     let hint = refused.stderr.lines().find_map(|line| line.strip_prefix("hint: ")).expect("a hint");
-    shell(&world, hint.split_once(": ").expect("commands").1);
+    world.shell(hint.split_once(": ").expect("commands").1);
     assert_eq!(ids(&world, &["status", "--all"]), ["b"]);
     audited(&world);
 }

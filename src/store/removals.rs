@@ -1,0 +1,139 @@
+//! The files that commits remove. The cost depends on the commits walked and on the directories asked about.
+
+use super::tree::entry_at;
+use super::{Error, Store, digest};
+use crate::base::{Digest, RepoPath};
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+use std::sync::Arc;
+
+/// The file that caches the newest removals.
+const KNOWN: &str = "removals";
+
+/// The maximum number of commits that are searched for the newest removals.
+const MAX_WALK: usize = 20_000;
+
+/// A file that a commit removes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Removal {
+    /// The commit that removes it.
+    pub commit: Digest,
+    /// The path of the file.
+    pub path: RepoPath,
+    /// Its contents in a parent of the commit.
+    pub blob: Digest,
+}
+
+/// The newest removals of some files, as seen from a HEAD.
+#[derive(Debug)]
+pub(super) struct KnownRemovals {
+    head: Digest,
+    /// What was asked, as a digest.
+    question: Digest,
+    commits: Arc<BTreeMap<RepoPath, Digest>>,
+}
+
+impl Store {
+    /// The files of this name below some directories that `from` and its ancestors remove, newest first. Returns an
+    /// error if git cannot read the history.
+    pub fn removals(&self, from: Digest, below: &[RepoPath], name: &str) -> Result<Vec<Removal>, Error> {
+        self.removals_between(from, None, (below, name), usize::MAX)
+    }
+
+    /// For each file of this name below some directories whose newest removal before `head` counts, the commit that
+    /// removes it. `question` says what else `counts` depends on. Returns an error if git cannot read the history.
+    ///
+    /// The result for an earlier HEAD is cached in the git directory, so that only newer commits are walked, and of a
+    /// long history only the newest ones.
+    pub fn newest_removals(
+        &self,
+        head: Digest,
+        (below, name): (&[RepoPath], &str),
+        question: &str,
+        counts: impl Fn(&Removal) -> Result<bool, Error>,
+    ) -> Result<Arc<BTreeMap<RepoPath, Digest>>, Error> {
+        let question = Digest::of_blob(format!("{name} {below:?} {question}").as_bytes());
+        let is_known = |known: &KnownRemovals| known.head == head && known.question == question;
+        if let Some(known) = self.removed.borrow().as_ref().filter(|known| is_known(known)) {
+            return Ok(Arc::clone(&known.commits));
+        }
+        let older = self.kept_removals().filter(|known| known.question == question);
+        let older = older
+            .filter(|known| known.head == head || self.is_ancestor(known.head, head).unwrap_or_default());
+        let (until, older) = older.map(|known| (known.head, known.commits)).unzip();
+        let mut newest = BTreeMap::new();
+        let newer = if until == Some(head) {
+            Vec::new()
+        } else {
+            self.removals_between(head, until, (below, name), MAX_WALK)?
+        };
+        for removal in newer {
+            if let Entry::Vacant(entry) = newest.entry(removal.path.clone()) {
+                entry.insert(counts(&removal)?.then_some(removal.commit));
+            }
+        }
+        for (path, commit) in older.iter().flat_map(|older| older.iter()) {
+            newest.entry(path.clone()).or_insert(Some(*commit));
+        }
+        let commits: BTreeMap<_, _> =
+            newest.into_iter().filter_map(|(path, commit)| Some((path, commit?))).collect();
+        let known = KnownRemovals { head, question, commits: Arc::new(commits) };
+        let commits = Arc::clone(&known.commits);
+        if until != Some(head) {
+            self.keep_removals(&known);
+        }
+        self.removed.replace(Some(known));
+        Ok(commits)
+    }
+
+    /// The same as [`Store::removals`], without the history of `until`, and of at most so many commits.
+    fn removals_between(
+        &self,
+        from: Digest,
+        until: Option<Digest>,
+        (below, name): (&[RepoPath], &str),
+        mut left: usize,
+    ) -> Result<Vec<Removal>, Error> {
+        let mut found = Vec::new();
+        self.walk_between(from, until, |commit| {
+            left -= 1;
+            let blob_of = |commit: &git2::Commit<'_>, path: &RepoPath| -> Result<Option<Digest>, Error> {
+                Ok(entry_at(&commit.tree()?, path)?.map(|entry| digest(entry.id())))
+            };
+            for path in self.changed_by(&commit, below)? {
+                if path.name() != name || blob_of(&commit, &path)?.is_some() {
+                    continue;
+                }
+                for parent in commit.parents() {
+                    if let Some(blob) = blob_of(&parent, &path)? {
+                        found.push(Removal { commit: digest(commit.id()), path: path.clone(), blob });
+                    }
+                }
+            }
+            Ok(left > 0)
+        })?;
+        Ok(found)
+    }
+
+    fn kept_removals(&self) -> Option<KnownRemovals> {
+        let text = super::durable::text_of(&self.own(KNOWN)).unwrap_or_default();
+        let mut lines = text.lines();
+        let (head, question) = lines.next()?.split_once(' ')?;
+        let rows = lines.filter_map(|line| {
+            let (commit, path) = line.split_once(' ')?;
+            Some((RepoPath::new(path).ok()?, Digest::parse(commit)?))
+        });
+        let (head, question) = (Digest::parse(head)?, Digest::parse(question)?);
+        Some(KnownRemovals { head, question, commits: Arc::new(rows.collect()) })
+    }
+
+    /// Writes the cache. A failure is ignored: the removals are found again next time.
+    fn keep_removals(&self, known: &KnownRemovals) {
+        let rows = known.commits.iter().filter(|(path, _)| !path.as_str().contains('\n'));
+        let rows: String = rows.map(|(path, commit)| format!("{commit} {path}\n")).collect();
+        if self.own_directory().is_ok() {
+            let text = format!("{} {}\n{rows}", known.head, known.question);
+            let _ = super::durable::write_derived(self.repo.path(), &self.own(KNOWN), text.as_bytes());
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! The record of a task that a commit removed, although it left the other files of the task.
+//!
+//! Whoever began anew there would have a record in which nothing is used up, so nothing is recorded before the record
+//! is back or people acknowledged its removal.
+
+use super::{Error, TaskRef, Workspace};
+use crate::base::{Code, Diagnostic, Digest, Place, RepoPath, command};
+use crate::config::Acknowledged;
+use crate::decide::Recorded;
+use crate::record::TRANSCRIPT_FILE;
+use crate::scan::Source as _;
+use crate::store::{Removal, Store};
+
+impl Workspace {
+    /// The finding about a task without a log in the commit that is checked out, if an earlier commit removed that
+    /// log and left other files of the task. Returns an error if git cannot read the history.
+    pub(super) fn removed_record(
+        &self,
+        task: &TaskRef,
+        recorded: &Recorded,
+        (store, head): (&Store, Digest),
+    ) -> Result<Option<Diagnostic>, Error> {
+        let is_here = match recorded {
+            Recorded::New => false,
+            Recorded::Known(state) if !state.heads.is_empty() => true,
+            _ => return Ok(None),
+        };
+        if !self.commits() || self.committed_files(store, head, task)?.is_empty() {
+            return Ok(None);
+        }
+        let config = &self.setting.config;
+        let bases: Vec<RepoPath> = config.roots.bases().cloned().collect();
+        let question = format!("{:?}", config.roots);
+        let commits = store.newest_removals(head, (&bases, TRANSCRIPT_FILE), &question, |one| {
+            self.leaves_task(store, one)
+        })?;
+        let Some(commit) = commits.get(&task.transcript_path()).copied() else { return Ok(None) };
+        let is_it = |known: &Acknowledged| known.commit == commit && known.task == task.id;
+        if config.acknowledged.iter().any(is_it) {
+            return Ok(None);
+        }
+        let short = commit.short();
+        let message = format!("commit {short} removed the record of `{}` and left its other files", task.id);
+        let found = Diagnostic::error(Code::RecordLost, message).at(Place::file(&task.transcript_path()));
+        let [state, log] = [task.state_path(), task.transcript_path()];
+        let files = [state.as_str(), log.as_str()];
+        let restore = match is_here {
+            true => command(&[&["git", "add", "--"], files.as_slice()].concat()),
+            false => {
+                let source = format!("--source={short}^");
+                command(
+                    &[&["git", "restore", &source, "--staged", "--worktree", "--"], files.as_slice()]
+                        .concat(),
+                )
+            }
+        };
+        let commit = command(&["git", "commit", "-m", &format!("put back the record of {}", task.id)]);
+        Ok(Some(found.hint(format!("{restore} && {commit}"))))
+    }
+
+    /// Whether a commit that removes a log leaves other files of its task, unless it takes the task back to what it
+    /// was before it had a log.
+    fn leaves_task(&self, store: &Store, removal: &Removal) -> Result<bool, Error> {
+        let roots = &self.setting.config.roots;
+        let task = removal.path.parent().and_then(|directory| {
+            let (root, id) = roots.match_directory(&directory)?;
+            TaskRef::in_root(roots.get(root)?, id, &directory).ok()
+        });
+        let Some(task) = task else { return Ok(false) };
+        let left = self.committed_files(store, removal.commit, &task)?;
+        if left.is_empty() {
+            return Ok(false);
+        }
+        let parents = store.visit(removal.commit)?.parents;
+        let is_as_before = |commit| Ok(self.committed_files(store, commit, &task)? == left);
+        let before =
+            store.ancestor(&parents, None, |source| source.commit().map_or(Ok(false), is_as_before))?;
+        Ok(before.is_none())
+    }
+
+    /// The files of a task in a commit, with their blobs.
+    fn committed_files(
+        &self,
+        store: &Store,
+        commit: Digest,
+        task: &TaskRef,
+    ) -> Result<Vec<(String, Option<Digest>)>, Error> {
+        let source = store.source_at(Some(commit));
+        let entries = source.list_task(&task.place)?;
+        let paths = entries.into_iter().filter_map(|entry| RepoPath::new(&entry.path).ok());
+        let mut files = Vec::new();
+        for path in paths {
+            files.push((path.to_string(), source.blob_at(&path)?));
+        }
+        Ok(files)
+    }
+}
