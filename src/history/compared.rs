@@ -14,6 +14,9 @@ use crate::survey::{Error, TaskRef};
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
+/// The id that stands for the task of trailers that name none.
+const UNNAMED: &str = "unnamed";
+
 /// Returns the files below a directory that differ between the compared set and one side.
 pub(super) type Differing<'a, 's> = dyn Fn(&Side<'s>, &RepoPath) -> Result<Vec<RepoPath>, Error> + 'a;
 
@@ -127,12 +130,21 @@ impl Compared<'_, '_> {
     /// Each task of which the commit message states a step while the commit changes no log of such a task, and
     /// why that is wrong. `recorded` are the tasks whose record changed. A subject or an item of a list may have
     /// the form of a move and mean something else, so it counts only for a task of a side or after the change.
+    /// A step of no named task is one of the task [`UNNAMED`] in the first root.
     ///
     /// # Errors
     ///
     /// A side cannot be listed.
     pub(super) fn told_without_record(&self, recorded: &[TaskRef]) -> Result<Vec<(TaskRef, Proof)>, Error> {
         let mut found = Vec::new();
+        if let Some(why) = self.told.unnamed_step().filter(|_| recorded.is_empty()) {
+            let roots = &self.after.setting.config.roots;
+            let unnamed = || {
+                let id = TaskId::new(UNNAMED).ok()?;
+                TaskRef::in_root(roots.get(0)?, id.clone(), &roots.directory_of(0, &id)?).ok()
+            };
+            found.extend(unnamed().map(|task| (task, Proof::forged(why))));
+        }
         for NamedTask { name, is_by_trailers, why } in self.told.tasks() {
             if recorded.iter().any(|task| task.id.as_str() == name) {
                 continue;

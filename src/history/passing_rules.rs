@@ -1,5 +1,5 @@
-//! Rules that were in force only temporarily. Whoever relaxes a workflow, takes a step, and puts the old rules back
-//! leaves a history in which every step holds by the rules before it, although they stand neither before nor after.
+//! Rules that were in force only temporarily. Whoever relaxes a workflow or the settings about people, takes a step,
+//! and puts the old ones back leaves a history in which every step holds by the rules before it, although they stand neither before nor after.
 //!
 //! People do take a change of the rules back, so such a step is not forged, and it is proven if the rules that came
 //! back yield it too.
@@ -8,13 +8,13 @@ use super::archive::Archive;
 use super::record::TaskRecord;
 use super::replay::Audited;
 use crate::base::{Digest, WorkflowName};
-use crate::decide::{Kind, ProvenStep, Recorded, Transition, WorkflowRef, evaluate};
+use crate::decide::{Approval, Kind, People, ProvenStep, Recorded, Transition, WorkflowRef, evaluate};
 use crate::scan::ValidationCache;
 use crate::store::{Store, Visited};
 use crate::survey::setting::Setting;
 use crate::survey::snapshot::Snapshot;
 use crate::survey::{CodeAt, Error, TaskRef};
-use std::cell::RefCell;
+use std::cell::{OnceCell, RefCell};
 use std::collections::HashMap;
 use std::rc::Rc;
 
@@ -26,8 +26,11 @@ struct SettingChange {
     after: Rc<Setting>,
 }
 
+/// What stood before and after a change of the settings, if anything did.
+type ChangedSetting<R> = [Option<R>; 2];
+
 /// The rules of a workflow before and after a change of the settings; `None` where there is no such workflow.
-type RulesChange = [Option<Rc<str>>; 2];
+type RulesChange = ChangedSetting<Rc<str>>;
 
 /// The changes of settings and workflows in a whole history.
 pub(super) struct PassingRules<'a> {
@@ -40,6 +43,8 @@ pub(super) struct PassingRules<'a> {
     changes: Vec<SettingChange>,
     /// The rules of each workflow on both sides of each change.
     rules: RefCell<HashMap<WorkflowName, Rc<[RulesChange]>>>,
+    /// The settings about people on both sides of each change.
+    people: OnceCell<Vec<ChangedSetting<People>>>,
     /// The commits with a commit in their history, by the number of that one, itself included.
     descendants: RefCell<HashMap<usize, Reached>>,
     /// The commits in the history of a commit, by its number, itself included.
@@ -67,8 +72,9 @@ impl<'a> PassingRules<'a> {
             commits.iter().enumerate().map(|(number, commit)| (commit.id, number)).collect();
         let numbers_of = |ids: &[Digest]| ids.iter().filter_map(|id| numbers.get(id).copied()).collect();
         let parents = commits.iter().map(|commit| numbers_of(&commit.parents)).collect();
-        let (rules, descendants, ancestors) = (RefCell::default(), RefCell::default(), RefCell::default());
-        Ok(Self { store, archive, numbers, parents, changes, rules, descendants, ancestors })
+        let (rules, people) = (RefCell::default(), OnceCell::new());
+        let (descendants, ancestors) = (RefCell::default(), RefCell::default());
+        Ok(Self { store, archive, numbers, parents, changes, rules, people, descendants, ancestors })
     }
 
     /// Makes the steps of a change unverifiable whose rules were in force only temporarily, if the rules that stood
@@ -81,12 +87,61 @@ impl<'a> PassingRules<'a> {
 
     /// Why the rules of a step do not count, if they were in force only temporarily.
     fn passed(&self, commit: &Visited, task: &TaskRef, step: &ProvenStep) -> Result<Option<String>, Error> {
+        let Some(number) = self.numbers.get(&commit.id) else { return Ok(None) };
+        match self.passed_people(commit, *number, step)? {
+            None => self.passed_workflow((commit, *number), task, step),
+            found => Ok(found),
+        }
+    }
+
+    /// The same, for the settings about people.
+    fn passed_people(
+        &self,
+        commit: &Visited,
+        number: usize,
+        step: &ProvenStep,
+    ) -> Result<Option<String>, Error> {
+        let people = self.people.get_or_init(|| {
+            let people = |setting: &Setting| Some(setting.config.people.clone());
+            let found = self.changes.iter().map(|change| [people(&change.before), people(&change.after)]);
+            if_any_came_back(found.collect())
+        });
+        let Some(parent) = commit.parents.first().filter(|_| !people.is_empty()) else { return Ok(None) };
+        let own = self.archive.setting(&self.store.tree_source(*parent))?.config.people.clone();
+        // The settings that decided asked for a person exactly if there is an approval.
+        let (kind, by_human) = (step.entry.kind, step.approval.is_some());
+        let is_signed = matches!(step.approval, Some(Approval::Verified { .. }));
+        let permits = |people: &People| {
+            people.refuses_record(kind, by_human, step.entry.actor.kind).is_none()
+                && (is_signed || !people.asks_for_signature(kind, by_human))
+        };
+        let mut since = None;
+        for (left, back) in self.around(number, &own, people) {
+            if permits(&left.before.config.people) {
+                return Ok(None);
+            }
+            since = Some((left.commit.short(), back.commit.short()));
+        }
+        Ok(since.map(|(left, back)| {
+            format!(
+                "the [people] settings that permitted it were in force only temporarily; those before {left}, \
+                 which {back} put back, do not permit it"
+            )
+        }))
+    }
+
+    /// The same, for the workflow.
+    fn passed_workflow(
+        &self,
+        (commit, number): (&Visited, usize),
+        task: &TaskRef,
+        step: &ProvenStep,
+    ) -> Result<Option<String>, Error> {
         let (Kind::Advance | Kind::Regress, Some(WorkflowRef { name, digest })) =
             (step.entry.kind, step.workflow.as_ref())
         else {
             return Ok(None);
         };
-        let Some(number) = self.numbers.get(&commit.id) else { return Ok(None) };
         let rules = self.rules_of(name);
         let sides = self
             .changes
@@ -95,32 +150,42 @@ impl<'a> PassingRules<'a> {
             .flat_map(|(change, [before, after])| [(&change.before, before), (&change.after, after)]);
         let mut own = sides.filter(|(setting, _)| digest_in(setting, name.as_str()) == Some(*digest));
         let Some((_, Some(own))) = own.next() else { return Ok(None) };
-        let changes = || self.changes.iter().zip(rules.iter());
         let mut since = None;
-        for (left, [old, _]) in changes().filter(|(left, _)| left.number < *number) {
-            let Some(old) = old.as_ref().filter(|old| *old != own) else { continue };
-            let is_return = |(back, [_, new]): &(&SettingChange, &RulesChange)| {
-                back.number >= *number && new.as_ref() == Some(old)
-            };
-            if !self.descendants_of(left.number)[*number] {
-                continue;
-            }
-            let mut returns = changes().filter(is_return);
-            let Some((back, _)) = returns.find(|(back, _)| self.ancestors_of(back.number)[*number]) else {
-                continue;
-            };
+        for (left, back) in self.around(number, own, &rules) {
             if self.yields(&left.before, (commit, task), step, name.as_str())? {
                 return Ok(None);
             }
-            since = Some((left.commit, back.commit));
+            since = Some((left.commit.short(), back.commit.short()));
         }
         Ok(since.map(|(left, back)| {
-            let (digest, left, back) = (digest.short(), left.short(), back.short());
+            let digest = digest.short();
             format!(
                 "the rules of {name}@{digest} that decided were in force only temporarily; those before {left}, \
                  which {back} put back, do not yield it"
             )
         }))
+    }
+
+    /// For everything that differs from `own`, stood before a commit and came back with it or later: the change that
+    /// replaced it, and the one that put it back. `sides` is what stood before and after each change.
+    fn around<'r, R: PartialEq>(
+        &'r self,
+        number: usize,
+        own: &'r R,
+        sides: &'r [ChangedSetting<R>],
+    ) -> impl Iterator<Item = (&'r SettingChange, &'r SettingChange)> {
+        let lefts = self.changes.iter().zip(sides).filter(move |(left, _)| left.number < number);
+        lefts.filter_map(move |(left, [old, _])| {
+            let old = old.as_ref().filter(|old| *old != own)?;
+            if !self.descendants_of(left.number)[number] {
+                return None;
+            }
+            let mut backs = self.changes.iter().zip(sides).filter(|(_, [_, new])| new.as_ref() == Some(old));
+            let is_after =
+                |back: &SettingChange| back.number >= number && self.ancestors_of(back.number)[number];
+            let (back, _) = backs.find(|(back, _)| is_after(back))?;
+            Some((left, back))
+        })
     }
 
     /// The rules of a workflow on both sides of each change; empty if no rules ever came back.
@@ -133,16 +198,9 @@ impl<'a> PassingRules<'a> {
             let known = known.entry(Rc::as_ptr(setting));
             known.or_insert_with(|| rules_in(setting, name.as_str()).map(Rc::from)).clone()
         };
-        let mut found: Vec<RulesChange> =
+        let found: Vec<RulesChange> =
             self.changes.iter().map(|change| [rules(&change.before), rules(&change.after)]).collect();
-        let came_back = |(number, [before, _]): (usize, &RulesChange)| {
-            let mut later = found[number..].iter().skip(1);
-            before.is_some() && later.any(|[earlier, after]| earlier != after && after == before)
-        };
-        if !found.iter().enumerate().any(came_back) {
-            found.clear();
-        }
-        let found: Rc<[RulesChange]> = found.into();
+        let found: Rc<[RulesChange]> = if_any_came_back(found).into();
         self.rules.borrow_mut().insert(name.clone(), Rc::clone(&found));
         found
     }
@@ -203,6 +261,15 @@ impl<'a> PassingRules<'a> {
         let is_due = |due: &Transition| due.to == step.entry.to && (!due.by_human || step.approval.is_some());
         Ok(decision.transition().is_some_and(is_due))
     }
+}
+
+/// These changes; none if nothing that one of them replaced ever came back.
+fn if_any_came_back<R: PartialEq>(changes: Vec<ChangedSetting<R>>) -> Vec<ChangedSetting<R>> {
+    let came_back = |(number, [before, _]): (usize, &ChangedSetting<R>)| {
+        let mut later = changes[number..].iter().skip(1);
+        before.is_some() && later.any(|[earlier, after]| earlier != after && after == before)
+    };
+    if changes.iter().enumerate().any(came_back) { changes } else { Vec::new() }
 }
 
 fn digest_in(setting: &Setting, name: &str) -> Option<Digest> {

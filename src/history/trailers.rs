@@ -44,9 +44,14 @@ impl ToldSteps {
         self.moves.iter().any(|told| told.task.is_none())
     }
 
+    /// Why trailers that describe a step without naming a task are wrong; `None` if there are none.
+    pub(super) fn unnamed_step(&self) -> Option<String> {
+        self.steps.iter().find(|told| told.task.is_empty()).map(ToldStep::not_recorded)
+    }
+
     /// Each task that the message names for a step or a move.
     pub(super) fn tasks(&self) -> impl Iterator<Item = NamedTask<'_>> {
-        let steps = self.steps.iter().map(|told| NamedTask {
+        let steps = self.steps.iter().filter(|told| !told.task.is_empty()).map(|told| NamedTask {
             name: &told.task,
             is_by_trailers: true,
             why: told.not_recorded(),
@@ -137,6 +142,13 @@ impl ToldStep {
 
     /// The reason if the commit adds no event of the task.
     fn not_recorded(&self) -> String {
+        if self.task.is_empty() {
+            let told = self.rest.iter().map(|(token, value)| format!("{token}: {value}")).next();
+            let told = told.unwrap_or_default();
+            return format!(
+                "the trailers describe a step ({told}) without {TASK}, and this commit records none"
+            );
+        }
         format!("the trailers describe a step of `{}` that this commit does not record", self.task)
     }
 

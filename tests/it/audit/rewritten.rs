@@ -227,6 +227,14 @@ fn trailers_of_a_commit_without_a_step_are_forged() {
     world.git(&["commit", "-q", "--amend", "-m", message]);
     world.orch(&["audit"]).ends(1).says("a step of `t` that this commit does not record");
     world.orch(&["check", "--range", "HEAD~1..HEAD"]).ends(1).says("a step of `t`");
+    // Trailers of a step that name no task.
+    for message in ["code\n\nOrch-To: done", "code\n\nOrch-From: accept\nOrch-To: done\nOrch-Task: t"] {
+        world.git(&["commit", "-q", "--amend", "-m", message]);
+        world.orch(&["audit"]).ends(1).says("without Orch-Task, and this commit records none");
+        world.orch(&["check", "--range", "HEAD~1..HEAD"]).ends(1).says("without Orch-Task");
+    }
+    world.git(&["commit", "-q", "--amend", "-m", "code\n\nReviewed-by: Ann <ann@example.com>"]);
+    world.orch(&["audit"]).succeeds();
 }
 
 #[test]
@@ -467,4 +475,31 @@ fn settings_about_people_that_stand_only_within_a_range_permit_nothing_in_it() {
     world.commit("as before");
     world.orch(&["audit", &range]).ends(1).says("[people] settings that permitted it");
     world.orch(&["check", "--range", &range]).ends(1).says("[people] settings that permitted it");
+}
+
+#[test]
+fn settings_about_people_that_stood_only_for_a_step_permit_nothing_in_the_whole_history() {
+    let why = "[people] settings that permitted it were in force only temporarily";
+    // Who orders, what is relaxed, and whether the settings before would have permitted it.
+    for (is_agent, relaxed, is_permitted) in [
+        (true, "orders = \"anyone\"", false),
+        (false, "orders = \"anyone\"", true),
+        (true, "agents_may = [\"confirm\"]\norders = \"anyone\"", false),
+    ] {
+        let world = started("plan_review");
+        let honest = world.read("orch.toml");
+        world.write("orch.toml", honest.replace("[people]\n", &format!("[people]\n{relaxed}\n")));
+        world.commit("relaxed");
+        let order = ["next", "t", "--override", "I may."];
+        if is_agent { world.orch_by_agent(&order) } else { world.orch(&order) }.succeeds();
+        last(&world, "overridden");
+        world.write("orch.toml", honest);
+        world.commit("as before");
+        if is_permitted {
+            last(&world, "overridden");
+        } else {
+            let change = last(&world, "unverifiable");
+            assert!(change["why"].as_str().expect("why").contains(why), "{change:#}");
+        }
+    }
 }
