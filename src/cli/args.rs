@@ -1,5 +1,7 @@
 //! The command line, parsed by clap: the global options here, the options of each command in its own file.
 
+#[cfg(feature = "repl")]
+use super::commands::repl;
 use super::commands::{
     answer, approve, archive, audit, check, completions, confirm, demo, explain, hook, init, log, man,
     merge_driver, new, next, pause, prompt, recover, reject, rename, reopen, resolve, resume, rollback, run,
@@ -48,6 +50,9 @@ pub struct Global {
     /// Never show a long answer in a pager.
     #[arg(long, global = true)]
     pub no_pager: bool,
+    /// The task of a command that names none.
+    #[arg(long = "use", value_name = "TASK", global = true, hide = true)]
+    pub task_in_use: Option<String>,
 }
 
 /// The commands, in the order of `orch --help`.
@@ -74,6 +79,7 @@ pub enum Command {
     Next(next::NextArgs),
     Confirm(confirm::ConfirmArgs),
     Rollback(rollback::RollbackArgs),
+    #[command(visible_alias = "redo")]
     Reopen(reopen::ReopenArgs),
     Undo(undo::UndoArgs),
     Rename(rename::RenameArgs),
@@ -84,6 +90,8 @@ pub enum Command {
     MergeDriver(merge_driver::MergeDriverArgs),
     Log(log::LogArgs),
     Watch(watch::WatchArgs),
+    #[cfg(feature = "repl")]
+    Repl(repl::ReplArgs),
     /// Create, check, format and draw workflows.
     #[command(subcommand)]
     Workflow(workflow::WorkflowCommand),

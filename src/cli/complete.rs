@@ -41,8 +41,9 @@ enum Named {
 }
 
 /// What the arguments name, by their ids in the command line.
-const ARGUMENTS: [(&str, Named); 14] = [
+const ARGUMENTS: [(&str, Named); 15] = [
     ("task", Named::Task),
+    ("task_in_use", Named::Task),
     ("tasks", Named::Task),
     ("old", Named::Task),
     ("to", Named::Phase),
@@ -89,6 +90,29 @@ pub(super) fn run(shell: &str, arguments: &[OsString], variable: impl Fn(&str) -
         Ok(()) => ExitCode::Fine as u8,
         Err(_) => ExitCode::Fault as u8,
     }
+}
+
+/// What may stand in the place of the last of these words, which follow the name of the program, each with its help.
+/// `in_use` is the task of a line that names none.
+#[cfg(feature = "repl")]
+pub(super) fn at_prompt(
+    command: Command,
+    words: Vec<String>,
+    in_use: Option<&str>,
+    start: &Path,
+    environment: Environment,
+) -> Vec<(String, Option<String>)> {
+    let start_words = ["-C".to_owned(), start.to_string_lossy().into_owned()];
+    let told =
+        start_words.into_iter().chain(in_use.map(str::to_owned)).chain(words.iter().cloned()).collect();
+    let line = Arc::new(Line { words: told, environment });
+    let index = words.len();
+    let typed = ["orch".to_owned()].into_iter().chain(words).map(OsString::from).collect();
+    let mut command = with_candidates(command, &line);
+    let found = clap_complete::engine::complete(&mut command, typed, index, Some(start)).unwrap_or_default();
+    let shown = found.into_iter().filter(|candidate| !candidate.is_hide_set());
+    let text = |candidate: &CompletionCandidate| candidate.get_value().to_string_lossy().into_owned();
+    shown.map(|candidate| (text(&candidate), candidate.get_help().map(ToString::to_string))).collect()
 }
 
 fn with_candidates(command: Command, line: &Arc<Line>) -> Command {
@@ -241,7 +265,7 @@ mod tests {
     use super::*;
 
     /// What a person invents, or what is a path, a number or a revision.
-    const FREE: [&str; 28] = [
+    const FREE: [&str; 29] = [
         "also",
         "at",
         "base",
@@ -255,6 +279,7 @@ mod tests {
         "from",
         "id",
         "limit",
+        "lines",
         "max_turns",
         "message",
         "name",

@@ -80,6 +80,11 @@ const GROUPS: [(&str, &[Examples]); 6] = [
                     ("orch watch --once", "once, then exit"),
                 ],
             ),
+            #[cfg(feature = "repl")]
+            (
+                "repl",
+                [("orch repl", "type commands at a prompt"), ("orch repl t-1 -c /next", "one, and exit")],
+            ),
         ],
     ),
     (

@@ -128,6 +128,14 @@ impl Ui {
         }
     }
 
+    /// Reads a line from stdin without its end; `None` at the end of input, or if stdin cannot be read as text.
+    #[must_use]
+    pub fn read_line(&self) -> Option<String> {
+        let mut line = String::new();
+        let count = io::stdin().read_line(&mut line).ok()?;
+        (count > 0).then(|| line.trim_end_matches(['\n', '\r']).to_owned())
+    }
+
     /// Prints one line of status, unless `--quiet` is given.
     pub fn status(&self, text: &str) {
         if !self.quiet {

@@ -64,7 +64,7 @@ pub use run::{ControlReport, RunLine, RunReport, Runs};
 pub use status::{PhaseCount, Status, StatusForm, TaskStatus};
 pub use step::{ActorView, StepEvidence, StepView};
 pub use task::{DutyView, TaskView};
-pub use text::suggestions;
+pub use text::{next_step, standing, suggestions};
 pub use transition::{AppliedView, TransitionLine, Transitions};
 pub use wire::{
     CommandView, EvidenceView, Expected, FieldView, Finding, InputView, IssueView, Possible, QuestionView,

@@ -11,6 +11,10 @@ use crate::workflow::{Owner, is_tree_name};
 const INDENT: usize = 4;
 /// The longest command, in characters, with whose end the comments of other commands are aligned.
 const ALIGNED: usize = 60;
+/// How wide the keys of [`next_step`] are.
+const NEXT_KEYS: usize = 14;
+/// How many columns an id takes in [`standing`].
+const STANDING_ID: usize = 30;
 /// How many paths a headline names.
 const NAMED: usize = 3;
 
@@ -32,6 +36,37 @@ pub fn suggestions(envelope: &Suggestions, nothing: &str, paint: Paint, width: u
     }
     for finding in &envelope.diagnostics {
         problem(&mut out, finding, 0, paint, width);
+    }
+    out
+}
+
+/// Where a task stands, in a few words: its phase, the attempt, and who must act, if anyone must.
+#[must_use]
+pub fn standing(suggestion: &Suggestion, paint: Paint) -> String {
+    let task = &suggestion.task;
+    let owner = match suggestion.duty.owner {
+        Owner::None => "",
+        owner => owner.as_str(),
+    };
+    let text = format!("{}  {}  attempt {}  ", shorten(&task.id, STANDING_ID), task.phase(), task.attempt);
+    format!("{text}{}", paint.paint(mood(suggestion), owner)).trim_end().to_owned()
+}
+
+/// The answer to the question what comes next, in three lines: the current phase, the suggested next one, and the
+/// reason.
+#[must_use]
+pub fn next_step(suggestion: &Suggestion, paint: Paint, width: usize) -> String {
+    let next = suggestion.duty.suggested_next.as_deref().unwrap_or("none");
+    let mut out = String::new();
+    for (key, value) in [
+        ("current phase", suggestion.task.phase()),
+        ("suggested next", next),
+        ("reason", &suggestion.duty.reason),
+    ] {
+        out.push_str(&format!("{}  ", paint.paint(Style::Dim, &format!("{key:NEXT_KEYS$}"))));
+        let mut text = String::new();
+        paragraph(&mut text, value, NEXT_KEYS + 2, 0, width);
+        out.push_str(text.trim_start());
     }
     out
 }

@@ -23,6 +23,8 @@ mod outputs;
 mod people;
 mod readme;
 mod reftable;
+#[cfg(feature = "repl")]
+mod repl;
 mod run;
 mod schemas;
 mod setting;

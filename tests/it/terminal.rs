@@ -9,6 +9,9 @@ use std::process::{Child, Command};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 
+/// The question where the cursor is.
+const CURSOR: &[u8] = b"\x1b[6n";
+
 /// A program on a terminal of its own.
 pub struct Terminal {
     pub child: Child,
@@ -42,6 +45,10 @@ impl Terminal {
         let reader = std::thread::spawn(move || {
             let mut buffer = [0; 4096];
             while let Ok(count @ 1..) = shown.read(&mut buffer) {
+                // A terminal says where the cursor is.
+                if buffer[..count].windows(CURSOR.len()).any(|part| part == CURSOR) {
+                    shown.write_all(b"\x1b[1;1R").expect("answered");
+                }
                 kept.lock().expect("no panic").extend_from_slice(&buffer[..count]);
             }
         });

@@ -26,6 +26,8 @@ mod reference_text;
 pub mod reject;
 pub mod rename;
 pub mod reopen;
+#[cfg(feature = "repl")]
+pub mod repl;
 mod report;
 pub mod resolve;
 pub mod resume;
@@ -77,6 +79,8 @@ pub(super) fn run(command: Option<Command>, context: &Context, ui: &Ui) -> Resul
         Some(Command::MergeDriver(args)) => merge_driver::run(&args, context, ui),
         Some(Command::Log(args)) => log::run(&args, context, ui),
         Some(Command::Watch(args)) => watch::run(&args, context, ui),
+        #[cfg(feature = "repl")]
+        Some(Command::Repl(args)) => repl::run(&args, context, ui),
         Some(Command::Workflow(command)) => workflow::run(&command, context, ui),
         Some(Command::Hook(command)) => hook::run(&command, context, ui),
         Some(Command::Demo(args)) => demo::run(&args, context, ui),

@@ -18,7 +18,7 @@ use crate::survey::{Sight, TaskRef, Workspace};
 pub struct NextArgs {
     /// The task, or a pattern of ids for several; optional if the current directory, the branch name or a
     /// single open task identifies it.
-    task: Option<String>,
+    pub task: Option<String>,
     /// Override the rules for this reason. It is recorded in the history and the commit.
     #[arg(long = "override", value_name = "WHY")]
     reason: Option<String>,

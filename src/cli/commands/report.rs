@@ -10,8 +10,8 @@ use crate::view::{
     AppliedView, ControlReport, DutyView, NothingDue, Subject, TextAnswer, TransitionLine, Transitions,
 };
 
-/// The named task, or the one that the directory, the branch or a single open task identifies. Returns an
-/// error if no task, or more than one, matches.
+/// The named task, or the one in use, or the one that the directory, the branch or a single open task identifies.
+/// Returns an error if no task, or more than one, matches.
 pub(super) fn meant(
     workspace: &Workspace,
     context: &Context,
@@ -36,7 +36,7 @@ fn meant_of(
     name: Option<&str>,
     (kind, done): (&str, bool),
 ) -> Result<TaskRef, Failure> {
-    if let Some(name) = name {
+    if let Some(name) = name.or(context.global.task_in_use.as_deref()) {
         return Ok(workspace.task(name)?);
     }
     let is_meant =
@@ -44,8 +44,8 @@ fn meant_of(
     Ok(workspace.task_meant(context.here(workspace).as_ref(), kind, is_meant)?)
 }
 
-/// The task that a command about several tasks is about if none is named: that of the current directory, or of
-/// the branch. Prints a note with the command that asks for all.
+/// The task that a command about several tasks is about if none is named: the one in use, or that of the current
+/// directory, or of the branch. Prints a note with the command that asks for all.
 ///
 /// In JSON the branch does not count, so that a script at the root gets the same answer on every branch.
 pub(super) fn around(
@@ -54,6 +54,11 @@ pub(super) fn around(
     ui: &Ui,
     all: &str,
 ) -> Result<Option<TaskRef>, Failure> {
+    if let Some(name) = &context.global.task_in_use {
+        let task = workspace.task(name)?;
+        ui.status(&format!("only `{}`, the task in use; for all tasks: {all}", task.id));
+        return Ok(Some(task));
+    }
     let found = workspace.task_around(context.here(workspace).as_ref())?;
     let Some((task, by)) = found.filter(|(_, by)| !context.global.json || *by == NamedBy::Directory) else {
         return Ok(None);

@@ -83,7 +83,7 @@ fn show(happening: Happening, context: &Context, ui: &Ui) -> Result<(), Failure>
 }
 
 /// Converts an effect of the watch to the events that are printed.
-fn happenings(workspace: &Workspace, effect: WatchEffect) -> Vec<Happening> {
+pub(super) fn happenings(workspace: &Workspace, effect: WatchEffect) -> Vec<Happening> {
     let finding = |diagnostic: &Diagnostic| Happening::Finding { finding: Box::new(Finding::of(diagnostic)) };
     match effect {
         WatchEffect::Watching { tasks } => vec![Happening::Started { tasks }],

@@ -4,6 +4,7 @@ mod contract;
 mod duties;
 mod golden;
 mod schemas;
+mod standing;
 
 use super::samples::{self, Sample};
 use super::{Explanations, Paint, SchemaForm, Status, Subject, Suggestions, prompt, suggestions};

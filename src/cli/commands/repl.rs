@@ -1,0 +1,74 @@
+//! `orch repl`: a prompt for the commands of `orch`.
+//!
+//! A typed line is split into words and becomes the command line of a process of its own: `/next --dry-run` runs
+//! `orch --use TASK next --dry-run`. So the prompt has no table of commands, every option is there, and what ends a
+//! command does not end the prompt.
+
+mod background;
+mod board;
+mod editor;
+mod history;
+mod own;
+mod session;
+
+use super::prelude::{Args, Context, ExitCode, Failure, Ui};
+use crate::base::TypedLine;
+use own::is_skipped;
+use session::Session;
+
+/// Type commands at a prompt that shows where a task stands.
+///
+/// Every command begins with a slash and takes the options that it has on the command line: `/next`, `/status`,
+/// `/explain`, `/log`, `/approve --dry-run`. A command that names no task is about the task in use, which the prompt
+/// shows with its phase, the attempt and who must act. `/use TASK` changes it, and `/quit` ends the prompt. `/next`
+/// also says what the current phase, the suggested next one and the reason were.
+///
+/// Watches the tasks meanwhile, as `orch watch` does, and shows above the prompt what it has applied. Keeps the typed
+/// lines in `.git/orch/history`. A line goes on while a quote is open. Ctrl-C ends the command that runs, or clears
+/// the line.
+///
+/// If stdin or stdout is no terminal, or with `-c`, nothing is watched and no prompt is shown. Each line is executed,
+/// also after one that failed. Lines that begin with `#` are skipped. Exits with the code of the first line that
+/// failed.
+#[derive(Debug, Args)]
+pub struct ReplArgs {
+    /// The task to use; optional if the current directory, the branch name or a single open task identifies it.
+    task: Option<String>,
+    /// Execute these lines and exit; repeatable.
+    #[arg(short = 'c', value_name = "LINES")]
+    lines: Vec<String>,
+    /// Do not watch the tasks.
+    #[arg(long)]
+    no_watch: bool,
+}
+
+pub fn run(args: &ReplArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
+    let workspace = context.workspace(ui)?;
+    let mut session = Session::begin(&workspace, args.task.as_deref(), context, ui)?;
+    if !args.lines.is_empty() {
+        let text = args.lines.join("\n");
+        let mut lines = text.lines().map(str::to_owned);
+        execute(&mut session, || lines.next())?;
+    } else if ui.interactive && ui.width > 0 && !context.global.json {
+        let watched = (!args.no_watch).then_some(workspace);
+        return editor::run(&mut session, watched, context, ui);
+    } else {
+        execute(&mut session, || ui.read_line())?;
+    }
+    Ok(session.first_failure())
+}
+
+/// Executes lines until there are no more, or one of them says `/quit`. A line goes on while a quote is open.
+fn execute(session: &mut Session<'_>, mut next: impl FnMut() -> Option<String>) -> Result<(), Failure> {
+    while let Some(mut line) = next() {
+        while !is_skipped(&line) && TypedLine::of(&line).is_open {
+            let Some(more) = next() else { break };
+            line.push('\n');
+            line.push_str(&more);
+        }
+        if !session.execute(&line)? {
+            break;
+        }
+    }
+    Ok(())
+}
