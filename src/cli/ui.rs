@@ -174,9 +174,10 @@ impl WholeScreen {
     /// Shows a text in the place of the one before, as far as there is room. Returns an error if stdout cannot be
     /// written.
     pub fn show(&mut self, text: &str) -> io::Result<()> {
-        // Overwritten line by line, so that nothing flickers.
+        // Each row is cleared before it is written: after a full row the cursor is still on its last character. All is
+        // written at once, so nothing flickers.
         let lines: Vec<String> =
-            text.lines().take(self.size().1).map(|line| format!("{line}\u{1b}[K")).collect();
+            text.lines().take(self.size().1).map(|line| format!("\u{1b}[K{line}")).collect();
         write_out(&format!("\u{1b}[H{}\u{1b}[J", lines.join("\r\n")))
     }
 }

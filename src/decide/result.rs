@@ -173,17 +173,11 @@ pub(super) fn values(text: &str, openers: &[char]) -> Vec<Value> {
     found
 }
 
-/// The last block that begins with the line `ACTION_RESULT:`, whose lines are `- KEY: VALUE`; the state updates in
-/// it are a JSON object. Returns it with the offset of its end. `None` if there is no such block. State updates that
-/// are no JSON stay text, which no result accepts.
+/// The last block that begins with the line `ACTION_RESULT:`, whose lines are `- KEY: VALUE`. The keys are those of a
+/// result, also in snake case. Texts may stand without quotes; every other value is JSON. Returns the block with the
+/// offset of its end. `None` if there is no such block. A value that is no JSON stays text, which the key does not accept.
 fn block(text: &str) -> Option<(usize, Value)> {
-    const KEYS: [(&str, &str); 5] = [
-        ("status", "status"),
-        ("message", "message"),
-        ("summary", "summary"),
-        ("state_updates", "stateUpdates"),
-        ("stateUpdates", "stateUpdates"),
-    ];
+    const TEXTS: [&str; 3] = ["status", "message", "summary"];
     let start = text.rmatch_indices("ACTION_RESULT:").map(|(at, _)| at).find(|at| {
         let line = text[..*at].rsplit('\n').next().unwrap_or_default();
         line.trim().is_empty()
@@ -204,17 +198,19 @@ fn block(text: &str) -> Option<(usize, Value)> {
             break;
         }
         end = end.max(offset);
-        let Some((_, name)) = KEYS.iter().find(|(known, _)| *known == key.trim()) else { continue };
+        let is_meant = |known: &&&str| known.eq_ignore_ascii_case(&key.trim().replace('_', ""));
+        let Some(&name) = RESULT_KEYS.iter().find(is_meant) else { continue };
         let from = at + line.find(':').unwrap_or_default() + 1;
         let mut values = serde_json::Deserializer::from_str(&text[from..]).into_iter::<Value>();
-        let read = match value.trim().starts_with(['{', '"']).then(|| values.next()).flatten() {
+        let is_json = !TEXTS.contains(&name) || value.trim().starts_with(['{', '"']);
+        let read = match is_json.then(|| values.next()).flatten() {
             Some(Ok(value)) => {
                 end = end.max(from + values.byte_offset());
                 value
             }
             _ => Value::from(value.trim()),
         };
-        members.insert((*name).to_owned(), read);
+        members.insert(name.to_owned(), read);
     }
     (!members.is_empty()).then_some((end, Value::Object(members)))
 }
@@ -235,6 +231,13 @@ mod tests {
             ("it is {\"summary\": \"a\"}", None),
             ("[1]\n", None),
             ("ACTION_RESULT:\n- status: failed\n", Some(json!({"status": "failed"}))),
+            (
+                "ACTION_RESULT:\n- status: failed\n- recoverable: false\n- continue: false\n- cost: 0.5\n\
+                 - output_files: [\"a.md\"]\n- skill_state_updates: {\"a\": 1}\n- message: true\n",
+                Some(json!({"status": "failed", "recoverable": false, "continue": false, "cost": 0.5,
+                    "outputFiles": ["a.md"], "skillStateUpdates": {"a": 1}, "message": "true"})),
+            ),
+            ("ACTION_RESULT:\n- cost: free\n", Some(json!({"cost": "free"}))),
             ("it says ACTION_RESULT: here\n", None),
             ("", None),
         ] {

@@ -173,8 +173,10 @@ fn instructions(name: &str, before: &[SkillPhase], phase: &SkillPhase) -> String
         text.push_str("\nThe phase works on:\n\n");
         phase.input.iter().for_each(|input| text.push_str(&format!("- {}\n", plain(input))));
     }
+    let is_pattern = phase.output.contains(['*', '?', '[', '{']);
+    let write = if is_pattern { "the results to files that match" } else { "the result to" };
     text.push_str(&format!(
-        "\n## What to do\n\n{}\n\nWrite the result to `<dir>/{}`. Never edit `state.json`.\n",
+        "\n## What to do\n\n{}\n\nWrite {write} `<dir>/{}`. Never edit `state.json`.\n",
         plain(what),
         plain(&phase.output)
     ));

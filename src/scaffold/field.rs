@@ -11,7 +11,8 @@ pub(super) enum Type {
     Text,
     /// One of these strings.
     OneOf(Vec<String>),
-    List,
+    /// A list of values of this type.
+    List(Box<Self>),
     Map,
     /// Any value; the type is unknown.
     Any,
@@ -51,23 +52,14 @@ impl Field {
             Type::Number | Type::Integer => Some(json!(0)),
             Type::Text => Some(json!("")),
             Type::OneOf(texts) => texts.first().map(|text| json!(text)),
-            Type::List => Some(json!([])),
+            Type::List(_) => Some(json!([])),
             Type::Map | Type::Any => None,
         }
     }
 
     /// The JSON Schema of the field.
     pub(super) fn schema(&self) -> Value {
-        let mut schema = match &self.kind {
-            Type::Bool => json!({"type": "boolean"}),
-            Type::Number => json!({"type": "number"}),
-            Type::Integer => json!({"type": "integer"}),
-            Type::Text => json!({"type": "string"}),
-            Type::OneOf(texts) => json!({"enum": texts}),
-            Type::List => json!({"type": "array"}),
-            Type::Map => json!({"type": "object"}),
-            Type::Any => json!({}),
-        };
+        let mut schema = self.kind.schema();
         if !self.description.is_empty() {
             schema["description"] = json!(self.description);
         }
@@ -76,6 +68,30 @@ impl Field {
 }
 
 impl Type {
+    /// The type of a list; one whose items may be null accepts any items.
+    pub(super) fn list_of(item: Self, nullable: bool) -> Self {
+        Self::List(Box::new(if nullable { Self::Any } else { item }))
+    }
+
+    /// Whether no value is the obvious first one, so that a new task has none.
+    pub(super) fn starts_absent(&self) -> bool {
+        matches!(self, Self::Map | Self::Any)
+    }
+
+    fn schema(&self) -> Value {
+        match self {
+            Self::Bool => json!({"type": "boolean"}),
+            Self::Number => json!({"type": "number"}),
+            Self::Integer => json!({"type": "integer"}),
+            Self::Text => json!({"type": "string"}),
+            Self::OneOf(texts) => json!({"enum": texts}),
+            Self::List(item) if **item == Self::Any => json!({"type": "array"}),
+            Self::List(item) => json!({"type": "array", "items": item.schema()}),
+            Self::Map => json!({"type": "object"}),
+            Self::Any => json!({}),
+        }
+    }
+
     /// Whether a value is of this type.
     pub(super) fn accepts(&self, value: &Value) -> bool {
         match self {
@@ -84,7 +100,9 @@ impl Type {
             Self::Integer => value.is_i64() || value.is_u64(),
             Self::Text => value.is_string(),
             Self::OneOf(texts) => value.as_str().is_some_and(|text| texts.iter().any(|known| known == text)),
-            Self::List => value.is_array(),
+            Self::List(item) => {
+                value.as_array().is_some_and(|items| items.iter().all(|value| item.accepts(value)))
+            }
             Self::Map => value.is_object(),
             Self::Any => true,
         }
@@ -110,10 +128,17 @@ pub(super) fn read(text: &str) -> (Type, bool) {
             "integer" | "int" => kinds.push(Type::Integer),
             "number" | "float" => kinds.push(Type::Number),
             "string" | "text" | "date" | "path" => kinds.push(Type::Text),
-            "array" | "list" => kinds.push(Type::List),
+            "array" | "list" => kinds.push(Type::List(Box::new(Type::Any))),
             "object" | "map" => kinds.push(Type::Map),
             "any" | "unknown" => kinds.push(Type::Any),
-            lower if lower.ends_with("[]") || lower.starts_with("array<") => kinds.push(Type::List),
+            lower if lower.ends_with("[]") => {
+                let item = part[..part.len() - 2].trim_end();
+                let in_brackets = item.strip_prefix('(').and_then(|item| item.strip_suffix(')'));
+                kinds.push(list(in_brackets.unwrap_or(item)));
+            }
+            lower if lower.starts_with("array<") && lower.ends_with('>') => {
+                kinds.push(list(&part["array<".len()..part.len() - 1]));
+            }
             lower if lower.starts_with("record<") || lower.starts_with('{') => kinds.push(Type::Map),
             _ => texts.push(part.to_owned()),
         }
@@ -124,8 +149,13 @@ pub(super) fn read(text: &str) -> (Type, bool) {
         ([], [_, ..]) if is_quoted || texts.len() > 1 => Type::OneOf(texts),
         _ => Type::Any,
     };
-    let optional = optional || matches!(kind, Type::Map | Type::Any);
     (kind, optional)
+}
+
+/// The type of a list of items, whose type is given as text.
+fn list(item: &str) -> Type {
+    let (kind, nullable) = read(item);
+    Type::list_of(kind, nullable)
 }
 
 /// Splits at each `|` outside brackets.
@@ -153,6 +183,7 @@ mod tests {
 
     #[test]
     fn types_are_read_as_people_write_them() {
+        let list = |item: Type| Type::List(Box::new(item));
         let one_of = |texts: &[&str]| Type::OneOf(texts.iter().map(|text| (*text).to_owned()).collect());
         for (text, kind, optional) in [
             ("string", Type::Text, false),
@@ -160,17 +191,22 @@ mod tests {
             ("boolean", Type::Bool, false),
             ("integer", Type::Integer, false),
             ("number|undefined", Type::Number, true),
-            ("string[]", Type::List, false),
-            ("Array<string | number>", Type::List, false),
-            ("Array", Type::List, false),
-            ("Record<string, number>", Type::Map, true),
-            ("{ a: string | null }", Type::Map, true),
+            ("string[]", list(Type::Text), false),
+            ("('a' | 'B')[]", list(one_of(&["a", "B"])), false),
+            ("number[][] | null", list(list(Type::Number)), true),
+            ("(string | null)[]", list(Type::Any), false),
+            ("Issue[]", list(Type::Any), false),
+            ("Array<Array<string>>", list(list(Type::Text)), false),
+            ("Array<string | number>", list(Type::Any), false),
+            ("Array", list(Type::Any), false),
+            ("Record<string, number>", Type::Map, false),
+            ("{ a: string | null }", Type::Map, false),
             ("'low' | 'high'", one_of(&["low", "high"]), false),
             ("\"one\"", one_of(&["one"]), false),
             ("low|medium|null", one_of(&["low", "medium"]), true),
-            ("Widget", Type::Any, true),
-            ("string | number", Type::Any, true),
-            ("", Type::Any, true),
+            ("Widget", Type::Any, false),
+            ("string | number", Type::Any, false),
+            ("", Type::Any, false),
         ] {
             assert_eq!(read(text), (kind, optional), "{text}");
         }
@@ -179,7 +215,8 @@ mod tests {
     #[test]
     fn a_default_fits_its_own_schema() {
         for text in ["string", "boolean", "number", "integer", "string[]", "a|b", "object", "Widget"] {
-            let (kind, optional) = read(text);
+            let (kind, nullable) = read(text);
+            let optional = nullable || kind.starts_absent();
             let (name, description) = ("f".to_owned(), "D.".to_owned());
             let field = Field { name, kind, optional, description, initial: None };
             assert_eq!(field.default().is_none(), optional, "{text}");

@@ -4,6 +4,7 @@
 //! parsed and translated to CEL, or rejected.
 
 mod chain;
+mod config;
 mod document;
 mod expression;
 mod fault;
@@ -11,15 +12,18 @@ mod field;
 mod piece;
 mod plan;
 mod prose;
+mod reader;
 mod skill;
+mod state_fields;
 mod state_schema;
 mod token;
 mod translate;
 mod words;
 
+pub use config::{missing_specs, read};
 pub use fault::{SkillFault, SkillRefused};
 pub use field::Field;
-pub use skill::{Condition, Skill, SkillAction, SkillPhase, missing_specs, read};
+pub use skill::{Condition, Skill, SkillAction, SkillPhase};
 
 use crate::base::{Code, Diagnostic, words};
 use crate::workflow::{Document, System, check, compile, format};

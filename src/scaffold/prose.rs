@@ -63,7 +63,8 @@ pub(super) fn action(plan: &LoopPlan<'_>, planned: &PlannedMachine<'_>) -> Strin
         }
     }
     text.push_str(
-        "\nIf you cannot do it, report `status` as `failed` and give the reason in `message`. Never edit `state.json`.\n",
+        "\nIf you cannot do it, report `status` as `failed` and give the reason in `message`. If only a person can decide\n\
+         something, report it as `needs_input` with the question in `message`. Never edit `state.json`.\n",
     );
     text
 }

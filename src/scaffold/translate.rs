@@ -161,14 +161,14 @@ impl Translator<'_> {
             Type::Bool => Cel::new(text.clone(), Binds::Close),
             Type::Number | Type::Integer => compared("0"),
             Type::Text | Type::OneOf(_) => compared("''"),
-            Type::List if operand.needs.is_empty() => {
+            Type::List(_) if operand.needs.is_empty() => {
                 return Err(SkillRefused::new(
                     operand.span.clone(),
                     "a list is always true, even an empty one",
                 )
                 .hint("write `.length > 0`"));
             }
-            Type::List | Type::Map => {
+            Type::List(_) | Type::Map => {
                 return Ok(operand.present().unwrap_or_else(|| Cel::new("true", Binds::Close)));
             }
             Type::Any => {
@@ -267,7 +267,7 @@ impl Translator<'_> {
         let item = self.operand(item)?;
         let condition = match &list.kind {
             Type::Text if item.is_null => return Err(SkillRefused::new(at, "a string never includes null")),
-            Type::List | Type::Any => Cel::new(format!("{} in {}", item.text, list.text), Binds::Compare),
+            Type::List(_) | Type::Any => Cel::new(format!("{} in {}", item.text, list.text), Binds::Compare),
             Type::Text if matches!(family(&item.kind), Some("a string") | None) => {
                 Cel::new(format!("{}.contains({})", list.text, item.text), Binds::Close)
             }
@@ -316,7 +316,7 @@ impl Translator<'_> {
             _ => {}
         }
         let inner = self.path(path, span)?;
-        if !matches!(inner.kind, Type::List | Type::Text | Type::OneOf(_) | Type::Any) {
+        if !matches!(inner.kind, Type::List(_) | Type::Text | Type::OneOf(_) | Type::Any) {
             return Err(SkillRefused::new(span.clone(), "only a list or a string has a length"));
         }
         Ok(Operand { text: format!("size({})", inner.text), kind: Type::Integer, ..inner })
@@ -427,7 +427,7 @@ fn family(kind: &Type) -> Option<&'static str> {
         Type::Bool => "true or false",
         Type::Number | Type::Integer => "a number",
         Type::Text | Type::OneOf(_) => "a string",
-        Type::List => "a list",
+        Type::List(_) => "a list",
         Type::Map => "a map",
         Type::Any => return None,
     })

@@ -11,7 +11,7 @@ use super::{Error, Sight, Workspace};
 use crate::base::{Class, Code, Diagnostic, Digest, TaskId};
 use crate::store::{Head, TreeSource};
 use crate::view::Subject;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
@@ -44,7 +44,8 @@ pub enum OverviewPlaceKind {
 pub struct OverviewPlace {
     /// What it is.
     pub kind: OverviewPlaceKind,
-    /// The name of the branch, such as `feature/x` or `origin/main`; of a detached HEAD, its abbreviated commit.
+    /// The name of the branch, such as `feature/x` or `origin/main`; of a detached HEAD, its abbreviated commit. Each
+    /// place has another name.
     pub name: String,
     /// The newest commit; `None` on a branch without commits.
     pub commit: Option<Digest>,
@@ -147,6 +148,7 @@ impl Workspace {
             let (same, behind, disagreeing) = (furthest.same, furthest.behind, furthest.disagreeing);
             tasks.push(OverviewTask { sight, place, same, behind, disagreeing, origin });
         }
+        tell_apart(&mut places);
         Ok(Overview { here: self, others, settings, places, tasks, problems })
     }
 
@@ -201,6 +203,19 @@ impl Overview<'_> {
             Origin::Commit(index) => &*self.settings[index],
         };
         setting.subject(&task.sight, committed)
+    }
+}
+
+/// Adds to each name that several places have what tells them apart.
+fn tell_apart(places: &mut [OverviewPlace]) {
+    let mut count: HashMap<String, usize> = HashMap::new();
+    places.iter().for_each(|place| *count.entry(place.name.clone()).or_default() += 1);
+    for place in places.iter_mut().filter(|place| count[&place.name] > 1) {
+        place.name = match (&place.work_tree, place.kind) {
+            (Some(root), _) => format!("{} ({root})", place.name),
+            (None, OverviewPlaceKind::Remote) => format!("remotes/{}", place.name),
+            (None, _) => format!("heads/{}", place.name),
+        };
     }
 }
 

@@ -63,14 +63,16 @@ pub struct StatusForm {
     pub width: usize,
     /// The height in lines; 0: unlimited.
     pub height: usize,
+    /// The number of tasks that are listed, however low the terminal is.
+    pub fewest: usize,
     /// Whether to list the finished tasks too.
     pub finished: bool,
     /// The present time, for ages.
     pub now: Timestamp,
 }
 
-/// The number of tasks that are listed, however low the terminal is.
-const FEWEST: usize = 5;
+/// A terminal with room for fewer tasks gets no blank lines.
+const FEW: usize = 5;
 /// The fewest characters in which a title makes sense.
 const TITLE: usize = 12;
 
@@ -167,24 +169,35 @@ impl Status {
             paragraph(&mut findings, &text, 0, 4, form.width);
         }
         let groups = self.groups(form.finished);
-        // A blank line and a heading for each group; the line about what is not listed, and the prompt.
-        let disagreeing = self.tasks.iter().filter(|task| task.disagreement().is_some()).count();
-        let taken = disagreeing + out.lines().count() + findings.lines().count() + 2 * groups.len() + 3;
+        // The headings, the line about what is not listed, and the prompt.
+        let taken = out.lines().count() + findings.lines().count() + groups.len() + 2;
         let mut listed: Vec<&TaskStatus> =
             groups.iter().flat_map(|(_, tasks)| tasks.iter().copied()).collect();
         let shape = RowShape::of(&listed, form);
+        let (mut blank, mut room) = ("\n", usize::MAX);
         if form.height > 0 {
-            let room = form.height.saturating_sub(taken) / if shape == RowShape::Stacked { 2 } else { 1 };
-            listed.truncate(room.max(FEWEST));
+            room = form.height.saturating_sub(taken + groups.len() + 1);
+            if room < FEW {
+                (blank, room) = ("", form.height.saturating_sub(taken));
+            }
+            listed.truncate(room.max(form.fewest));
         }
-        let mut lines = TaskStatus::lines(&listed, shape, paint, form).into_iter();
+        let mut lines = TaskStatus::lines(&listed, shape, paint, form);
+        let rows = |lines: &[String]| lines.iter().map(|line| line.lines().count()).sum::<usize>();
+        while rows(&lines) > room && lines.len() > form.fewest {
+            lines.pop();
+        }
+        listed.truncate(lines.len());
+        let mut lines = lines.into_iter();
         for (owner, tasks) in &groups {
             let heading = format!("{}: {}", heading(*owner), tasks.len());
-            out.push_str(&format!("\n{}\n", paint.paint(Style::Strong, &shorten(&heading, form.width))));
+            let heading = paint.paint(Style::Strong, &shorten(&heading, form.width));
+            out.push_str(&format!("{blank}{heading}\n"));
             lines.by_ref().take(tasks.len()).for_each(|line| out.push_str(&line));
         }
         if let Some(hidden) = self.hidden(listed.len()) {
-            out.push_str(&format!("\n{}\n", paint.paint(Style::Dim, &shorten(&hidden, form.width))));
+            let hidden = paint.paint(Style::Dim, &shorten(&hidden, form.width));
+            out.push_str(&format!("{blank}{hidden}\n"));
         }
         out + &findings
     }

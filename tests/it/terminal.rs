@@ -31,10 +31,15 @@ pub fn sides() -> (File, File) {
 }
 
 impl Terminal {
-    /// Starts a program with all three streams on a terminal of 80 columns.
-    pub fn start(mut command: Command) -> Self {
+    /// Starts a program with all three streams on a terminal of 80 columns and 24 rows.
+    pub fn start(command: Command) -> Self {
+        Self::start_on(command, (80, 24))
+    }
+
+    /// Starts a program with all three streams on a terminal of this many columns and rows.
+    pub fn start_on(mut command: Command, (columns, rows): (u16, u16)) -> Self {
         let (keyboard, slave) = sides();
-        let size = Winsize { ws_row: 24, ws_col: 80, ws_xpixel: 0, ws_ypixel: 0 };
+        let size = Winsize { ws_row: rows, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
         tcsetwinsize(&slave, size).expect("sized");
         command.stdin(slave.try_clone().expect("cloned")).stdout(slave.try_clone().expect("cloned"));
         let child = command.stderr(slave).spawn().expect("it starts");

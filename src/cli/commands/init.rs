@@ -120,7 +120,7 @@ fn has_root_for(workspace: &Workspace, name: &WorkflowName) -> Result<(), Failur
 }
 
 /// The files of a task that git ignores: derived and temporary ones.
-const IGNORED: &str = "# Derived by orch, rewritten at will.\nsuggestion.json\nstate.json.broken*\ntranscript.jsonl.broken*\n.orch-tmp*\n";
+const IGNORED: &str = "# Derived by orch, rewritten at will.\nsuggestion.json\nstate.json.broken*\ntranscript.jsonl.broken*\nstate.json.original*\ntranscript.jsonl.original*\n.orch-tmp*\n";
 
 /// How git merges the files of orch: the log as the union of both sides, the state by orch's driver. A clone
 /// without `orch init --merge-driver` does not know that driver and merges the state as text.

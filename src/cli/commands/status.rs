@@ -45,7 +45,8 @@ pub struct StatusArgs {
     /// open runs of all work trees.
     #[arg(long, conflicts_with = "at")]
     everywhere: bool,
-    /// Show the status until Ctrl-C, and renew it whenever it changes. Needs a terminal.
+    /// Show the status until Ctrl-C, and renew it whenever it changes. Needs a terminal. Files in other work trees
+    /// are read again when something changes here, and every `reconcile_seconds`.
     #[arg(long, conflicts_with_all = ["at", "json"])]
     watch: bool,
 }
@@ -76,6 +77,9 @@ pub fn run(args: &StatusArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fa
     }
     Ok(report::exit_after(&problems, ExitCode::Fine))
 }
+
+/// The number of tasks that are listed on a terminal that can be scrolled, however low it is.
+const FEWEST: usize = 5;
 
 /// The status, and the problems in it.
 struct StatusAnswer {
@@ -143,6 +147,6 @@ impl StatusArgs {
             || !self.phase.is_empty()
             || self.owner.iter().any(|owner| owner == "none");
         let height = if self.all { 0 } else { height };
-        StatusForm { width, height, finished, now: context.caller.clock.now() }
+        StatusForm { width, height, fewest: FEWEST, finished, now: context.caller.clock.now() }
     }
 }

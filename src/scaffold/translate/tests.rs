@@ -20,7 +20,8 @@ fn fields() -> Vec<Field> {
         ("state_of_it", "boolean"),
     ];
     let fields = types.map(|(name, text)| {
-        let (kind, optional) = field::read(text);
+        let (kind, nullable) = field::read(text);
+        let optional = nullable || kind.starts_absent();
         assert!(!RESERVED_KEYS.contains(&name));
         Field { name: name.to_owned(), kind, optional, description: String::new(), initial: None }
     });

@@ -7,7 +7,8 @@ use std::collections::HashSet;
 
 /// Reads a diff as git or `diff -u` writes it (see git-diff(1), "Generating patch text").
 pub(super) fn read(path: &RepoPath, text: &str) -> ReadResult {
-    let mut reader = PatchReader { lines: text.lines().collect(), ..PatchReader::default() };
+    let is_cut = !text.ends_with('\n');
+    let mut reader = PatchReader { lines: text.lines().collect(), is_cut, ..PatchReader::default() };
     if let Err(PatchCutAt { line, message }) = reader.read() {
         return refused_at(path, line, message);
     }
@@ -38,6 +39,8 @@ struct PatchCutAt {
 #[derive(Default)]
 struct PatchReader<'t> {
     lines: Vec<&'t str>,
+    /// Whether the last line has no line feed.
+    is_cut: bool,
     at: usize,
     files: Vec<String>,
     /// The same files, to look one up.
@@ -115,6 +118,10 @@ impl PatchReader<'_> {
             }
             self.at += 1;
             left = (left.0 - old, left.1 - new);
+            // `git apply` refuses it as well: the rest of the line could be missing.
+            if self.is_cut && self.at == self.lines.len() {
+                return Err(self.cut("the last line does not end with a line feed"));
+            }
             self.added += usize::from(new > old);
             self.removed += usize::from(old > new);
         }
@@ -325,6 +332,8 @@ mod tests {
             ("@@ -1 +1 @@\n-a\n+b\n-- \n2.50.0\n\n", None),
             ("@@ -1 +1 @@\n-a\n+b\n--- a/g\n+++ b/g\n@@ -1 +1 @@\n-a\n+b\n", None),
             ("@@ -1 +1 @@\n-a\n+b\n--- a/g\n", Some(6)),
+            ("@@ -1 +1 @@\n-a\n+b", Some(5)),
+            ("@@ -1 +1 @@\n-a\n+b\n-- \n2.50.0", None),
             ("@@ -1 +1 @@\n-a\n+b\n--- a/g\n+++ b/g\n", Some(7)),
         ];
         for (hunk, line) in cases {

@@ -31,7 +31,7 @@ pub(super) fn read(path: &RepoPath, text: &str) -> ReadResult {
         Err(fault) => {
             let place = Place { line: Some(fault.line), column: Some(fault.column), ..Place::file(path) };
             let problem = Diagnostic::error(Code::YamlSyntax, fault.message).at(place);
-            ReadResult::refused(problem.hint("write one YAML 1.2 document whose keys are text"))
+            ReadResult::refused(problem.hint("write one YAML 1.2 document whose keys are scalars"))
         }
     }
 }

@@ -325,7 +325,7 @@ artifacts
 }
 
 pub fn form(width: usize, height: usize, finished: bool) -> StatusForm {
-    StatusForm { width, height, finished, now: Timestamp::from_seconds(7_200) }
+    StatusForm { width, height, fewest: 5, finished, now: Timestamp::from_seconds(7_200) }
 }
 
 #[test]

@@ -175,6 +175,45 @@ fn a_live_status_follows_the_files_and_gives_the_terminal_back() {
     assert_eq!(longest, Some(24), "it fills 24 lines and no more");
 }
 
+/// On 40 columns and 6 rows, each row is written whole, and the last lines say what is left out and how it ends.
+#[test]
+fn a_live_status_fits_a_small_terminal() {
+    let world = World::ready();
+    for number in 0..8 {
+        world.orch(&["new", &format!("task-{number}")]).succeeds();
+    }
+    let mut terminal = Terminal::start_on(world.orch_command(&["status", "--watch"]), (40, 6));
+    terminal.shows("Ctrl-C ends");
+    signal(&terminal.child, "INT");
+    assert_eq!(terminal.ends(), Some(0));
+    let shown = terminal.shown();
+    let screen =
+        shown.split("\u{1b}[H").nth(1).and_then(|screen| screen.split("\u{1b}[J").next()).expect("a screen");
+    let rows: Vec<&str> = screen.lines().map(|row| row.trim_start_matches("\u{1b}[K")).collect();
+    assert_eq!(rows.len(), 6, "{rows:#?}");
+    assert!(rows[4].contains("more: orch status") && rows[5].contains("Ctrl-C ends"), "{rows:#?}");
+    // Clearing behind a full row would take its last character.
+    assert!(!rows.iter().any(|row| row.contains("\u{1b}[K")), "{rows:#?}");
+}
+
+#[test]
+fn places_of_one_name_are_told_apart() {
+    let world = World::ready();
+    world.orch(&["new", "t"]).succeeds();
+    world.git(&["update-ref", "refs/heads/origin/main", "HEAD"]);
+    world.git(&["update-ref", "refs/remotes/origin/main", "HEAD"]);
+    world.git(&["switch", "-q", "--detach"]);
+    let side = world.root().with_file_name("side").to_string_lossy().into_owned();
+    world.git(&["worktree", "add", "-q", "--detach", &side]);
+    let all = everywhere(&world);
+    let names = all["places"].as_array().expect("a list").iter().map(|place| place["place"].as_str());
+    let names: Vec<&str> = names.map(|name| name.expect("a name")).collect();
+    let head = &world.git(&["rev-parse", "HEAD"])[..10];
+    let expected = [format!("{head} (.)"), format!("{head} (../side)")];
+    assert_eq!(names[..2], expected.each_ref().map(String::as_str));
+    assert_eq!(names[2..], ["main", "heads/origin/main", "remotes/origin/main"]);
+}
+
 /// The messages of an overview about what cannot be read.
 fn problems(everywhere: &Value) -> String {
     let all = everywhere["diagnostics"].as_array().expect("a list").iter();

@@ -183,7 +183,7 @@ fn g5_a_limit_of_its_own_is_no_success() {
         let machine = machine_of(&config(ends), Strategy::State);
         let mut task = machine.task();
         run(&machine, &mut task, Mode::Auto, |job| {
-            let items: Vec<usize> = (0..=job.before).collect();
+            let items: Vec<String> = (0..=job.before).map(|item| item.to_string()).collect();
             (job.action.as_str() == "process").then(|| json!({"stateUpdates": {"pending_items": items}}))
         });
         assert_eq!(
@@ -558,6 +558,60 @@ fn the_defaults_of_a_configuration_are_the_initial_state() {
             read(&config).1.into_iter().map(|fault| (fault.pointer, fault.diagnostic.message)).collect();
         let at = format!("/autonomous_config/state_schema/one/default{pointer}");
         assert_eq!(found, [(at, message.to_owned())]);
+    }
+}
+
+/// The type of a field, as a schema and as whether a new task has it.
+#[test]
+fn a_field_has_the_type_that_its_json_schema_gives() {
+    let text = json!({"type": "string"});
+    let texts = json!({"type": "array", "items": text});
+    let levels = json!({"enum": ["low", "high"]});
+    for (field, schema, initial) in [
+        (json!("string[]"), texts.clone(), Some(json!([]))),
+        (json!({"type": "array", "items": {"type": "string"}}), texts, Some(json!([]))),
+        (
+            json!({"type": "array", "items": {"type": ["string", "null"]}}),
+            json!({"type": "array"}),
+            Some(json!([])),
+        ),
+        (json!({"enum": ["low", "high"]}), levels.clone(), Some(json!("low"))),
+        (json!({"type": "string", "enum": ["low", "high", null]}), levels, None),
+        (json!({"type": ["string", "null"]}), text, None),
+        (json!({"type": "number", "default": null}), json!({"type": "number"}), None),
+        (json!({"type": "number"}), json!({"type": "number"}), Some(json!(0))),
+    ] {
+        let config = json!({"skill_name": "s", "description": "d", "autonomous_config": {
+            "state_schema": {"type": "object", "properties": {"one": field}}, "actions": [{"id": "a"}]}});
+        let (skill, faults) = read(&config);
+        assert_eq!(faults, [], "{field}");
+        let (files, _) = scaffold("made", &skill, Strategy::Priority).expect("generated");
+        let made = files.iter().find(|(path, _)| path == "schemas/made-state.schema.json").expect("a schema");
+        let made: Value = serde_json::from_str(&made.1).expect("JSON");
+        assert_eq!(made["properties"]["one"], schema, "{field}");
+        assert_eq!(made["examples"][0].get("one"), initial.as_ref(), "{field}");
+    }
+    for (field, below, message) in [
+        (
+            json!({"type": "string[]", "default": [1, 2]}),
+            "/default",
+            "the default is not of the type of its field",
+        ),
+        (json!({"type": ["string", 1]}), "/type", "the value should be a type or a list of types"),
+        (json!({"enum": [1, 2]}), "/enum", "the value should be a list of strings"),
+        (json!({"enum": []}), "/enum", "the value should be a list of strings"),
+        (
+            json!({"type": "string", "items": {"type": "string"}}),
+            "/items",
+            "the value should be an object with the `type` of the items, below a field of type `array`",
+        ),
+        (json!({"type": "array", "items": {}}), "/items", "`type` is missing"),
+    ] {
+        let config = json!({"skill_name": "s", "description": "d", "autonomous_config": {
+            "state_schema": {"one": field}, "actions": [{"id": "a"}]}});
+        let found: Vec<(String, String)> =
+            read(&config).1.into_iter().map(|fault| (fault.pointer, fault.diagnostic.message)).collect();
+        assert_eq!(found, [(format!("/autonomous_config/state_schema/one{below}"), message.to_owned())]);
     }
 }
 

@@ -4,7 +4,7 @@ use super::super::prelude::{Context, ExitCode, Failure, Ui};
 use super::{StatusArgs, answer, everywhere};
 use crate::base::Code;
 use crate::drive;
-use crate::view::Style;
+use crate::view::{StatusForm, Style};
 use std::time::Duration;
 
 /// How often the size of the terminal is checked.
@@ -56,13 +56,16 @@ fn text(
     if let Some(finding) = workspace.findings().iter().find(|finding| finding.is_error()) {
         return Err(Failure::from(finding.clone()));
     }
-    let form = args.form(context, (width, height.saturating_sub(1)));
-    let mut text = match args.everywhere {
+    let form = StatusForm { fewest: 1, ..args.form(context, (width, height)) };
+    let text = match args.everywhere {
         true => everywhere::answer(args, &workspace)?.0.text(ui.paint, &form),
         false => answer(args, &workspace, |_| ())?.status.text(ui.paint, &form),
     };
-    let lines = text.lines().count();
     // The last row belongs to the line about the end.
-    text.push_str(&"\n".repeat(height.saturating_sub(lines + 1)));
-    Ok(text + &ui.paint.paint(Style::Dim, "Ctrl-C ends"))
+    let rows = height.saturating_sub(1);
+    let mut lines: Vec<&str> = text.lines().take(rows).collect();
+    lines.resize(rows, "");
+    let end = ui.paint.paint(Style::Dim, "Ctrl-C ends");
+    lines.push(&end);
+    Ok(lines.join("\n"))
 }
