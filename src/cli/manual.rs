@@ -301,6 +301,13 @@ const SUBCOMMANDS: [(&str, &[Examples]); 2] = [
                     ),
                 ],
             ),
+            (
+                "commit-msg",
+                [
+                    ("orch hook commit-msg .git/COMMIT_EDITMSG", "after the editor"),
+                    ("orch -C repository hook commit-msg .git/COMMIT_EDITMSG", "of a repository elsewhere"),
+                ],
+            ),
         ],
     ),
 ];

@@ -1,11 +1,75 @@
-//! Trailers of commit messages.
+//! Trailers of commit messages, and whether somebody wrote one in the editor.
+//!
+//! git aborts a commit whose message is empty, or is the template as it was, when the editor ends. A trailer that is
+//! there before would defeat that, so the hook that runs before the editor only keeps the message as it is, and the
+//! one after it adds the trailer if the message is another.
 
-use super::{Error, Store};
+use super::{Error, Store, durable};
 use crate::base::{Code, TaskId};
 use crate::scan::io_error;
+use std::io;
 use std::path::Path;
 
+/// The file that keeps the message as the editor gets it.
+const KEPT: &str = "message";
+
+/// What ends the text of a message; git adds the difference below it.
+const SCISSORS: &str = " ------------------------ >8 ------------------------";
+
+/// The lines that git does not count as text when it looks for an empty message.
+const SIGN_OFF: &str = "Signed-off-by: ";
+
 impl Store {
+    /// Whether the message in a file has text that git would commit. Returns an error if the file cannot be read.
+    pub fn has_text(&self, file: &Path) -> Result<bool, Error> {
+        let message = message_in(file)?;
+        Ok(!text_in(&message, &self.comment_prefix(&message)).is_empty())
+    }
+
+    /// Keeps the message in a file, for [`Store::is_edited`]. Returns an error if it cannot be read or kept.
+    pub fn keep_message(&self, file: &Path) -> Result<(), Error> {
+        let message = message_in(file)?;
+        self.own_directory()?;
+        durable::write_derived(self.repo.path(), &self.own(KEPT), message.as_bytes())
+    }
+
+    /// Removes the message that was kept.
+    pub fn forget_message(&self) {
+        durable::remove(self.repo.path(), &self.own(KEPT));
+    }
+
+    /// Whether a message was kept and the one in this file has another text, and not an empty one. Returns an error
+    /// if a file cannot be read.
+    pub fn is_edited(&self, file: &Path) -> Result<bool, Error> {
+        let kept = self.own(KEPT);
+        if !kept.is_file() {
+            return Ok(false);
+        }
+        let before = message_in(&kept)?;
+        let comment = self.comment_prefix(&before);
+        let message = message_in(file)?;
+        let text = text_in(&message, &comment);
+        Ok(!text.is_empty() && text != text_in(&before, &comment))
+    }
+
+    /// What begins a line that git ignores. If git chooses it by the message, the lines that git adds at the end of
+    /// `message` show it.
+    fn comment_prefix(&self, message: &str) -> String {
+        // Only git itself knows what `git -c` sets. It fails if there is no value.
+        let keys = self.git(&["config", "--get-regexp", "^core\\.comment(char|string)$"], &[]);
+        let keys = keys.map_or_else(|_| String::new(), |keys| String::from_utf8_lossy(&keys).into_owned());
+        let set = keys.lines().last().and_then(|line| line.split_once(' ')).map(|(_, value)| value);
+        let chosen = || {
+            let above = message.split_once(SCISSORS).map_or(message, |(above, _)| above);
+            Some(above.trim_end().lines().last()?.chars().next()?.to_string())
+        };
+        match set {
+            Some("auto") => chosen().unwrap_or_else(|| "#".to_owned()),
+            Some(set) if !set.is_empty() => set.to_owned(),
+            _ => "#".to_owned(),
+        }
+    }
+
     /// Adds the trailer `Orch-Task` to the message in a file, above the comments that git ignores, unless the
     /// message has one. Returns an error if the path is not UTF-8 or git cannot rewrite the file.
     pub fn name_task(&self, file: &Path, task: &TaskId) -> Result<(), Error> {
@@ -29,4 +93,37 @@ pub fn trailers(message: &str) -> Vec<(String, String)> {
         |_| Vec::new(),
         |trailers| trailers.iter().map(|(key, value)| (key.to_owned(), value.to_owned())).collect(),
     )
+}
+
+/// The message in a file; its encoding does not matter for what is asked of it. Returns an error if there is none.
+fn message_in(file: &Path) -> Result<String, Error> {
+    let bytes = durable::read_if_regular(file).and_then(|bytes| bytes.ok_or(io::ErrorKind::NotFound.into()));
+    Ok(String::from_utf8_lossy(&bytes.map_err(|source| io_error(file, source))?).into_owned())
+}
+
+/// The lines of a message that git counts as text.
+fn text_in<'m>(message: &'m str, comment: &str) -> Vec<&'m str> {
+    let is_cut = |line: &&str| line.strip_prefix(comment) == Some(SCISSORS);
+    let is_text = |line: &&str| !line.is_empty() && !line.starts_with(comment) && !line.starts_with(SIGN_OFF);
+    message.lines().take_while(|line| !is_cut(line)).map(str::trim_end).filter(is_text).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_text_of_a_message_is_what_git_would_commit() {
+        for (message, comment, expected) in [
+            ("", "#", &[][..]),
+            ("\n# Please enter\n#\n", "#", &[]),
+            ("\n\nSigned-off-by: A <a@b>\n# c\n", "#", &[]),
+            ("; c\n# text\n", ";", &["# text"]),
+            ("Subject  \n\nBody\n# c\n", "#", &["Subject", "Body"]),
+            ("//\nText\n// ------------------------ >8 ------------------------\n+diff\n", "//", &["Text"]),
+            ("# ------------------------ >8 ------------------------\n+diff\n", "#", &[]),
+        ] {
+            assert_eq!(text_in(message, comment), expected, "{message:?}");
+        }
+    }
 }

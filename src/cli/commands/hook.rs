@@ -37,7 +37,22 @@ pub enum HookCommand {
     /// from another commit: a merge, a squash, an amended or reused message. For hook managers; `orch hook
     /// install --prepare-commit-msg` installs a hook that calls it. Always exits with 0, because a missing
     /// trailer is no reason to reject a commit; problems are reported on stderr.
+    ///
+    /// If the message is yet to be written in the editor, it stays as it is, so that git still aborts if nobody
+    /// writes one. The commit-msg hook then adds the trailer: `orch hook commit-msg`.
     PrepareCommitMsg(MessageArgs),
+    /// Name the task of the branch in a message that was written in the editor.
+    ///
+    /// Part of the commit-msg hook. Adds the trailer that `orch hook prepare-commit-msg` has left to it, unless the
+    /// message is empty or as it was before the editor. Always exits with 0.
+    CommitMsg(EditedArgs),
+}
+
+/// The arguments that git passes to a commit-msg hook.
+#[derive(Debug, Args)]
+pub struct EditedArgs {
+    /// The file with the commit message.
+    file: PathBuf,
 }
 
 /// The arguments that git passes to a prepare-commit-msg hook.
@@ -69,13 +84,17 @@ pub struct InstallArgs {
 }
 
 impl InstallArgs {
+    /// The hooks to install. The hook that names tasks needs a commit-msg hook, which need not check anything.
     fn names(&self) -> Vec<Name> {
         let chosen = [self.pre_commit, self.commit_msg, self.pre_push, self.prepare_commit_msg];
-        let names: Vec<Name> = Name::ALL
+        let mut names: Vec<Name> = Name::ALL
             .into_iter()
             .zip(chosen)
             .filter_map(|(name, is_chosen)| is_chosen.then_some(name))
             .collect();
+        if self.prepare_commit_msg && !self.commit_msg {
+            names.push(Name::CommitMsg);
+        }
         if names.is_empty() { vec![Name::PreCommit] } else { names }
     }
 }
@@ -85,30 +104,50 @@ pub fn run(command: &HookCommand, context: &Context, ui: &Ui) -> Result<ExitCode
         HookCommand::Install(args) => install(args, context, ui),
         HookCommand::Uninstall => uninstall(context, ui),
         HookCommand::Status => status(context, ui),
-        HookCommand::PrepareCommitMsg(args) => {
-            if let Err(error) = prepare_message(args, context) {
-                ui.problem(&format!("cannot name the task in the message: {error}"));
-            }
-            Ok(ExitCode::Fine)
-        }
+        HookCommand::PrepareCommitMsg(args) => Ok(named(prepare_message(args, context), ui)),
+        HookCommand::CommitMsg(args) => Ok(named(complete_message(args, context), ui)),
     }
 }
 
-/// Adds the trailer that names the task of the branch to a new message. Returns an error if the task or the
-/// file cannot be read, or git fails.
-fn prepare_message(args: &MessageArgs, context: &Context) -> Result<(), Error> {
-    if matches!(args.source.as_deref(), Some("merge" | "squash" | "commit")) {
-        return Ok(());
+/// Reports why a task could not be named, which is no reason to reject a commit.
+fn named(done: Result<(), Error>, ui: &Ui) -> ExitCode {
+    if let Err(error) = done {
+        ui.problem(&format!("cannot name the task in the message: {error}"));
     }
+    ExitCode::Fine
+}
+
+/// Adds the trailer that names the task of the branch to a new message, or keeps the message if it is yet to be
+/// written. Returns an error if the task or the file cannot be read, or git fails.
+fn prepare_message(args: &MessageArgs, context: &Context) -> Result<(), Error> {
     let workspace = Workspace::open_to_look(&context.start, context.caller.environment.clone())?;
     let store = workspace.repository_or_refuse()?;
+    store.forget_message();
+    let source = args.source.as_deref();
     // git names no source for the message of a commit that it picks, reverts or rebases.
-    if store.operation()?.is_some() {
+    if matches!(source, Some("merge" | "squash" | "commit")) || store.operation()?.is_some() {
         return Ok(());
     }
-    match workspace.open_task_of_branch()? {
-        Some(task) => store.name_task(&context.start.join(&args.file), &task.id),
-        None => Ok(()),
+    let Some(task) = workspace.open_task_of_branch()? else { return Ok(()) };
+    let file = context.start.join(&args.file);
+    if source == Some("message") && store.has_text(&file)? {
+        store.name_task(&file, &task.id)
+    } else {
+        store.keep_message(&file)
+    }
+}
+
+/// Adds the trailer that names the task of the branch to a message that was written in the editor. Returns an error
+/// as [`prepare_message`] does.
+fn complete_message(args: &EditedArgs, context: &Context) -> Result<(), Error> {
+    let workspace = Workspace::open_to_look(&context.start, context.caller.environment.clone())?;
+    let store = workspace.repository_or_refuse()?;
+    let file = context.start.join(&args.file);
+    let is_edited = store.is_edited(&file);
+    store.forget_message();
+    match workspace.open_task_of_branch()?.filter(|_| matches!(is_edited, Ok(true))) {
+        Some(task) => store.name_task(&file, &task.id),
+        None => is_edited.map(drop),
     }
 }
 
@@ -127,7 +166,7 @@ fn install(args: &InstallArgs, context: &Context, ui: &Ui) -> Result<ExitCode, F
              `orch check --staged` from the shared hook",
         ));
     }
-    let slots = slots(&workspace, &hooks, &args.names())?;
+    let slots = slots(&workspace, &hooks, &args.names(), args.commit_msg)?;
     // All or nothing: if one hook cannot be installed, none is.
     if let Some(refusal) = slots.iter().find_map(Slot::refusal) {
         return Err(refusal);
@@ -153,7 +192,7 @@ fn uninstall(context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
     let workspace = Workspace::open(&context.start, context.caller.environment.clone())?;
     let hooks = hooks(&workspace)?;
     let mut rows = Vec::new();
-    for slot in slots(&workspace, &hooks, &Name::ALL)? {
+    for slot in slots(&workspace, &hooks, &Name::ALL, false)? {
         let did = slot.uninstall()?;
         rows.push(Row::of(&slot, did));
     }
@@ -172,7 +211,7 @@ fn status(context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
     let workspace = Workspace::open(&context.start, context.caller.environment.clone())?;
     let hooks = hooks(&workspace)?;
     let rows: Vec<Row> =
-        slots(&workspace, &hooks, &Name::ALL)?.iter().map(|slot| Row::of(slot, None)).collect();
+        slots(&workspace, &hooks, &Name::ALL, false)?.iter().map(|slot| Row::of(slot, None)).collect();
     answer(&workspace, &hooks, &rows, context, ui)?;
     let any = |wanted: fn(SlotState) -> bool| rows.iter().any(|row| wanted(row.state));
     let is_fine = any(|state| state == SlotState::Installed)
@@ -187,11 +226,13 @@ fn hooks(workspace: &Workspace) -> Result<Hooks, Failure> {
     store.hooks().map_err(Failure::from)
 }
 
-/// The slots of these hooks, each with the text that would be installed now.
-fn slots(workspace: &Workspace, hooks: &Hooks, names: &[Name]) -> Result<Vec<Slot>, Failure> {
+/// The slots of these hooks, each with the text that would be installed now. The commit-msg hook checks if `checks`
+/// says so, or if the installed one does.
+fn slots(workspace: &Workspace, hooks: &Hooks, names: &[Name], checks: bool) -> Result<Vec<Slot>, Failure> {
     let orch = std::env::current_exe()?;
     let slot = |name: &Name| {
-        let text = script::text(*name, workspace.config().hook, &orch.to_string_lossy());
+        let checks = checks || *name != Name::CommitMsg || slot::checks(&hooks.directory, *name);
+        let text = script::text(*name, workspace.config().hook, (&orch.to_string_lossy(), checks));
         Slot::new(&hooks.directory, *name, text)
     };
     Ok(names.iter().map(slot).collect())

@@ -181,6 +181,7 @@ fn lefthook_runs_what_the_documentation_says() {
     scene.world.git(&["add", "lefthook.yml"]);
     git(&["commit", "-q", "-m", "Hooks"]).succeeds();
     let expected = "orch check --staged\norch hook prepare-commit-msg .git/COMMIT_EDITMSG message\n\
+                    orch hook commit-msg .git/COMMIT_EDITMSG\n\
                     orch check --staged --message .git/COMMIT_EDITMSG\n";
     assert_eq!(scene.seen(), expected);
     scene.world.git(&["init", "-q", "--bare", "../remote.git"]);

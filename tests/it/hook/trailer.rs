@@ -150,3 +150,53 @@ fn a_hook_that_was_there_before_runs_first_and_comes_back() {
     assert_eq!(scene.world.read(".git/hooks/prepare-commit-msg"), before);
     assert!(!Path::new(&scene.world.path(".git/hooks/prepare-commit-msg.before-orch")).exists());
 }
+
+#[test]
+fn git_still_aborts_a_commit_whose_message_nobody_writes() {
+    let scene = named();
+    scene.world.git(&["switch", "-q", "-c", "task/login"]);
+    scene.world.write("template", "Why:\n");
+    scene.world.write("code.rs", "fn login() {}\n");
+    scene.world.git(&["add", "code.rs"]);
+    let head = scene.world.git(&["rev-parse", "HEAD"]);
+    for options in [
+        ["commit", "-v"].as_slice(),
+        &["commit", "-s"],
+        &["-c", "commit.cleanup=scissors", "commit"],
+        &["-c", "core.commentChar=auto", "commit"],
+        &["-c", "core.commentChar=;", "-c", "commit.template=template", "commit"],
+    ] {
+        scene.git(&[&["-c", "core.editor=true"], options].concat()).ends(1).reports("Aborting");
+        assert_eq!(scene.world.git(&["rev-parse", "HEAD"]), head, "{options:?}");
+        edited(&scene, options).succeeds();
+        assert_eq!(message(&scene).matches("Orch-Task: login").count(), 1, "{options:?}");
+        scene.world.git(&["reset", "-q", "--soft", "HEAD~1"]);
+    }
+    scene.git(&["commit", "-m", ""]).ends(1).reports("Aborting");
+    // What an aborted commit has left is no reason to name a task.
+    scene.world.git(&["switch", "-q", "-c", "other"]);
+    edited(&scene, &["commit", "-q"]).succeeds();
+    assert_eq!(message(&scene), "Edited");
+}
+
+#[test]
+fn the_hook_that_completes_a_message_checks_only_if_it_is_asked_to() {
+    let scene = named();
+    let hook = || scene.world.read(".git/hooks/commit-msg");
+    assert!(hook().contains("\nchecks=no\n"));
+    scene.world.orch(&["hook", "status"]).succeeds();
+    scene.world.orch(&["hook", "install", "--commit-msg"]).succeeds().says("updated");
+    assert!(hook().contains("\nchecks=yes\n"));
+    scene.world.orch(&["hook", "install", "--prepare-commit-msg"]).succeeds().says("unchanged");
+    scene.world.orch(&["hook", "status"]).succeeds();
+    // It checks the message with the trailer that it adds.
+    scene.world.git(&["switch", "-q", "-c", "task/login"]);
+    scene.world.write("tasks/login/state.json", "{}\n");
+    scene.world.git(&["add", "tasks"]);
+    edited(&scene, &["commit", "-q"]).ends(1);
+    scene.world.git(&["reset", "-q", "--hard"]);
+    edited(&scene, &["commit", "-q", "--allow-empty"]).succeeds();
+    assert_eq!(message(&scene), format!("Edited{NAMED}"));
+    scene.world.orch(&["hook", "uninstall"]).succeeds();
+    assert!(!scene.world.path(".git/hooks/commit-msg").exists());
+}

@@ -5,18 +5,23 @@
 
 name=@NAME@
 on_missing=@ON_MISSING@
+checks=@CHECKS@
 limit=@LIMIT@
 recorded=@RECORDED@
 
 what=commit
 [ "$name" != pre-push ] || what=push
 
+# What orch does now: it checks, or names the task in the message.
+does=check
+[ "$name" != prepare-commit-msg ] || does=name
+
 # Ends the hook because orch has not finished its work. Content that crashes orch must not pass unchecked; a
 # message without a trailer is no reason to reject a commit.
 fault() {
-  if [ "$name" = prepare-commit-msg ]; then
+  if [ "$does" = name ]; then
     printf '%s: %s; the message is left as it is\n' "$name" "$1" >&2
-    exit 0
+    return
   fi
   printf '%s: %s; the %s is rejected; report it, and skip the hook with --no-verify\n' "$name" "$1" "$what" >&2
   exit 1
@@ -24,8 +29,9 @@ fault() {
 
 # Ends the hook because there is no orch.
 missing() {
-  if [ "$name" = prepare-commit-msg ]; then
+  if [ "$does" = name ]; then
     fault "$1"
+    exit 0
   fi
   if [ "$on_missing" = block ]; then
     printf '%s: %s; the %s is rejected (on_missing = "block")\n' "$name" "$1" "$what" >&2
@@ -55,41 +61,65 @@ if [ -f "$before" ] && [ -x "$before" ] && [ "${ORCH_HOOK_CHAIN-}" != "$chain" ]
   fi
 fi
 
+# The message that git gave to the editor, if the task is to be named in what was written there.
+kept=
+if [ "$name" = commit-msg ]; then
+  kept=${1%/*}/orch/message
+  [ -f "$kept" ] || kept=
+  if [ "$checks" = no ]; then
+    [ -n "$kept" ] || exit 0
+    does=name
+  fi
+fi
+
 orch=$(command -v orch) || orch=$recorded
 [ -x "$orch" ] || missing "orch is missing: neither on PATH nor at $recorded"
-
-case $name in
-  pre-commit) set -- check --staged ;;
-  commit-msg) set -- check --staged --message "$1" ;;
-  pre-push) set -- check --stdin-refs ;;
-  prepare-commit-msg) set -- hook prepare-commit-msg "$@" ;;
-esac
 
 # A timer runs beside orch and kills it when the time is up, which is safe because orch only reads or
 # replaces the message file as a whole.
 # Messages of the shell about ended processes are dropped.
-{
-  printf %s "$input" | "$orch" "$@" 2>&3 3>&- &
-  work=$!
-  (
-    nap=
-    trap 'kill "$nap"; exit 1' TERM
-    sleep "$limit" &
-    nap=$!
-    wait "$nap"
-    kill -9 "$work"
-  ) </dev/null >/dev/null 3>&- &
-  timer=$!
-  trap 'kill "$timer"; kill -9 "$work"; exit 130' HUP INT TERM
-  wait "$work"
-  code=$?
-  kill "$timer"
-  wait "$timer"
-  ended=$code-$?
-} 3>&2 2>/dev/null
+run() {
+  {
+    printf %s "$input" | "$orch" "$@" 2>&3 3>&- &
+    work=$!
+    (
+      nap=
+      trap 'kill "$nap"; exit 1' TERM
+      sleep "$limit" &
+      nap=$!
+      wait "$nap"
+      kill -9 "$work"
+    ) </dev/null >/dev/null 3>&- &
+    timer=$!
+    trap 'kill "$timer"; kill -9 "$work"; exit 130' HUP INT TERM
+    wait "$work"
+    code=$?
+    kill "$timer"
+    wait "$timer"
+    ended=$code-$?
+  } 3>&2 2>/dev/null
 
-# The timer exits with 0 only if it was not stopped before the time was up.
-[ "$ended" != 137-0 ] || fault "orch took longer than $limit s (timeout_seconds)"
-[ "$code" -lt 64 ] || fault "orch crashed (exit code $code)"
-[ "$name" != prepare-commit-msg ] || exit 0
+  # The timer exits with 0 only if it was not stopped before the time was up.
+  if [ "$ended" = 137-0 ]; then
+    fault "orch took longer than $limit s (timeout_seconds)"
+  elif [ "$code" -ge 64 ]; then
+    fault "orch crashed (exit code $code)"
+  fi
+}
+
+if [ "$name" = prepare-commit-msg ]; then
+  run hook prepare-commit-msg "$@"
+  exit 0
+fi
+if [ -n "$kept" ]; then
+  does=name
+  run hook commit-msg "$1"
+  does=check
+fi
+[ "$checks" = yes ] || exit 0
+case $name in
+  pre-commit) run check --staged ;;
+  commit-msg) run check --staged --message "$1" ;;
+  pre-push) run check --stdin-refs ;;
+esac
 exit "$code"

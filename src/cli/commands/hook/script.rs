@@ -41,11 +41,13 @@ const SHEBANG: &str = "#!/bin/sh\n";
 const MARK: &str = "# orch-hook: ";
 const UNSEALED: &str = "@SEAL@";
 
-/// The text of a hook. `recorded` is the current path of `orch`, for when it is not on the `PATH`.
-pub(super) fn text(name: Name, settings: config::Hook, recorded: &str) -> String {
+/// The text of a hook. `recorded` is the current path of `orch`, for when it is not on the `PATH`. A commit-msg hook
+/// that does not check only names tasks.
+pub(super) fn text(name: Name, settings: config::Hook, (recorded, checks): (&str, bool)) -> String {
     let text = include_str!("hook.sh")
         .replace("@NAME@", name.as_str())
         .replace("@ON_MISSING@", settings.on_missing.as_str())
+        .replace("@CHECKS@", if checks { "yes" } else { "no" })
         .replace("@LIMIT@", &settings.timeout_seconds.to_string())
         // Replaced last, because a path may contain any of the other placeholders.
         .replacen("@RECORDED@", &quoted(recorded), 1);
@@ -65,6 +67,11 @@ pub(super) fn author(name: Name, bytes: &[u8]) -> Author {
     if is_whole && is_named { Author::Orch } else { Author::Edited }
 }
 
+/// Whether a hook of `orch` with these bytes checks the commit.
+pub(super) fn checks(bytes: &[u8]) -> bool {
+    !bytes.split(|byte| *byte == b'\n').any(|line| line == b"checks=no")
+}
+
 /// Quotes a text as one shell word.
 fn quoted(text: &str) -> String {
     format!("'{}'", text.replace('\'', r"'\''"))
@@ -75,14 +82,20 @@ mod tests {
     use super::*;
 
     fn sample(recorded: &str) -> String {
-        text(Name::PrePush, config::Hook::default(), recorded)
+        text(Name::PrePush, config::Hook::default(), (recorded, true))
     }
 
     #[test]
     fn the_settings_stand_in_the_text() {
         let settings = config::Hook { on_missing: config::OnMissing::Block, timeout_seconds: 7 };
-        let text = text(Name::CommitMsg, settings, "/it's @NAME@/orch");
-        for line in ["name=commit-msg", "on_missing=block", "limit=7", r"recorded='/it'\''s @NAME@/orch'"] {
+        let text = text(Name::CommitMsg, settings, ("/it's @NAME@/orch", false));
+        for line in [
+            "name=commit-msg",
+            "on_missing=block",
+            "checks=no",
+            "limit=7",
+            r"recorded='/it'\''s @NAME@/orch'",
+        ] {
             assert!(text.lines().any(|found| found == line), "{line}\n{text}");
         }
         assert_eq!(text.matches('@').count(), 2 + text.matches("$@").count(), "{text}");

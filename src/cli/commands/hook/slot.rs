@@ -1,6 +1,6 @@
 //! The slot of one hook: its current contents, installing ours, and restoring the previous hook.
 
-use super::script::{Author, Name, author};
+use super::script::{self, Author, Name, author};
 use crate::base::Code;
 use crate::cli::Failure;
 use crate::store::durable::{read_regular, write_executable};
@@ -156,6 +156,12 @@ impl Slot {
             }
         }
     }
+}
+
+/// Whether the installed hook of `orch` checks the commit. One that is not there does not.
+pub(super) fn checks(directory: &Path, name: Name) -> bool {
+    let bytes = read_regular(&directory.join(name.as_str())).unwrap_or_default();
+    author(name, &bytes) == Author::Orch && script::checks(&bytes)
 }
 
 /// Whether the path exists, including as a dangling symbolic link.
