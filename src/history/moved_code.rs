@@ -3,10 +3,14 @@
 //! A record names two digests of code: with which the phase was entered that makes it, and on which the step rests.
 //! What was accepted is the change between them. It counts only if everything that the commits here change, from the
 //! one that brings the entry of that phase, is this change: so no code that came in meanwhile can hide behind it.
+//!
+//! If code was sent back, the phase was entered again with code that only the branch had before the rebase. The
+//! history here must then make that code too, from an earlier entry of the phase whose code is in git.
 
 use super::new_steps::{NewStep, NewSteps};
-use crate::base::{ArtifactName, Digest, PhaseId};
+use crate::base::{ArtifactName, Digest};
 use crate::record::{LogEvent, TRANSCRIPT_FILE};
+use crate::survey::code::{CodeChange, PhaseEntry};
 use crate::survey::snapshot::Snapshot;
 use crate::survey::{CodeAt, Error};
 use crate::workflow::Workflow;
@@ -37,49 +41,64 @@ impl NewSteps<'_> {
             || Some(", and no single commit shows when the phase that makes it was entered".to_owned());
         let CodeAt::Commit(store, Some(to)) = snapshot.code else { return Ok(unknown()) };
         let Some(artifact) = workflow.artifact(artifact) else { return Ok(unknown()) };
-        let Some((base, entry)) = self.entry_of(step, workflow, &artifact.name) else { return Ok(unknown()) };
         let last = match self.own_code {
             CodeAt::Commit(_, Some(own)) => own,
             _ => to,
         };
-        let brought = store.commit_bringing(last, TRANSCRIPT_FILE, &LogEvent::line_start(&entry))?;
-        let Some(brought) = brought else { return Ok(unknown()) };
-        let [from] = store.visit(brought)?.parents[..] else { return Ok(unknown()) };
-        snapshot.other_change(self.task, artifact, [base, wanted], [from, to])
+        let (mut entries, mut nowhere) = (Vec::new(), None);
+        for (code, event) in self.entries_of(step, workflow, &artifact.name) {
+            let brought = store.commit_bringing(last, TRANSCRIPT_FILE, &LogEvent::line_start(&event))?;
+            let Some(brought) = brought else { break };
+            let [before] = store.visit(brought)?.parents[..] else { break };
+            entries.push(PhaseEntry { code, before });
+            match snapshot.other_change(self.task, artifact, &entries, (wanted, to))? {
+                CodeChange::Same => return Ok(None),
+                CodeChange::Other(why) => return Ok(Some(why)),
+                CodeChange::FromNowhere(why) => nowhere = nowhere.or(Some(why)),
+            }
+        }
+        Ok(nowhere.or_else(unknown))
     }
 
-    /// The code with which the phase that makes an artifact was last entered before a step, and the event that
-    /// entered it. `None` if the record names none, or several, or joins branches in between.
-    fn entry_of(
+    /// The code with which the phase that makes an artifact was entered before a step, the last time first, each with
+    /// the event that entered it. Ends where the record names no such code, or joins branches, and is empty if
+    /// several phases make the artifact.
+    fn entries_of(
         &self,
         step: &NewStep,
         workflow: &Workflow,
         artifact: &ArtifactName,
-    ) -> Option<(Digest, Digest)> {
-        let before = step.before.as_ref()?;
-        let mut entered = workflow.producers(artifact).filter_map(|phase| {
-            let actor = before.actor(&phase.id)?;
-            Some((&phase.id, actor.attempt, (*actor.entered_with.get(artifact)?)?))
-        });
-        let (Some((phase, attempt, base)), None) = (entered.next(), entered.next()) else { return None };
+    ) -> impl Iterator<Item = (Digest, Digest)> {
         let pool = self.archive.logs();
-        let is_entered = |event: &Digest, phase: &PhaseId| {
-            let state = pool.state_at(event).ok();
-            let actor = state.as_ref().and_then(|state| state.actor(phase));
-            actor.is_some_and(|actor| {
-                actor.attempt == attempt && actor.entered_with.get(artifact) == Some(&Some(base))
-            })
-        };
         let only = |after: &[Digest]| if let [one] = after { Some(*one) } else { None };
-        let mut entry = only(&step.event.after).filter(|event| is_entered(event, phase))?;
-        loop {
-            let after = pool.event(&entry)?.after.clone();
-            match after.as_slice() {
-                [] => return Some((base, entry)),
-                [one] if is_entered(one, phase) => entry = *one,
-                [_] => return Some((base, entry)),
-                _ => return None,
+        let mut makers = workflow.producers(artifact);
+        let maker = makers.next().filter(|_| makers.next().is_none()).map(|phase| phase.id.clone());
+        let entered = move |event: &Digest| {
+            let state = pool.state_at(event).ok()?;
+            let actor = state.actor(maker.as_ref()?)?;
+            Some((actor.attempt, (*actor.entered_with.get(artifact)?)?))
+        };
+        let mut next = only(&step.event.after);
+        std::iter::from_fn(move || {
+            // A step back to an earlier phase has dropped what the phase was entered with.
+            let (mut entry, found) = loop {
+                let event = next?;
+                match entered(&event) {
+                    Some(found) => break (event, found),
+                    None => next = only(&pool.event(&event)?.after),
+                }
+            };
+            loop {
+                let after = pool.event(&entry)?.after.clone();
+                match (only(&after), after.len()) {
+                    (Some(before), _) if entered(&before) == Some(found) => entry = before,
+                    (before, 0 | 1) => {
+                        next = before;
+                        return Some((found.1, entry));
+                    }
+                    _ => return None,
+                }
             }
-        }
+        })
     }
 }

@@ -116,7 +116,7 @@ impl Snapshot<'_> {
     }
 
     /// Why recorded code that differs from the committed code may be honest and yet unverifiable here. `None`
-    /// if every such digest is only the base of a comparison and was committed earlier, or `moved` finds nothing
+    /// if every such digest is the base of a comparison that was committed earlier, or `moved` finds nothing
     /// missing. Returns an error if git cannot be read.
     pub(crate) fn code_unknown(
         &self,
@@ -134,7 +134,7 @@ impl Snapshot<'_> {
             }
             let scope = workflow.artifact(artifact).and_then(|artifact| artifact.tree.as_ref());
             let Some(scope) = scope else { continue };
-            if !self.stood(scope, parents, *digest, |_| true)? {
+            if !self.stood(scope, parents, *digest, |_| true)? && moved(artifact, *digest).is_some() {
                 return Ok(Some(format!("{name} at that time, {}, is not in git", digest.short())));
             }
         }
@@ -181,40 +181,49 @@ impl Snapshot<'_> {
         Ok(None)
     }
 
-    /// Why the commits after `from` up to `to` do not make the change of some code that a step records: from
-    /// `base` to `wanted`. `None` if they do: every file that they change is byte for byte the same in both,
-    /// before the change and after it. Commits that name the task may not have changed the code before. Returns an
-    /// error if git cannot be read.
+    /// Whether the commits up to `to` make the code `wanted` from the last of some entries of the phase that makes
+    /// it, and on the way the code of the others: every file that they change is byte for byte the same in both,
+    /// before the change and after it. Commits that name the task may not have changed the code before. `entries` are
+    /// the last ones first. Returns an error if git cannot be read.
     pub(crate) fn other_change(
         &self,
         task: &TaskRef,
         artifact: &Artifact,
-        [base, wanted]: [Digest; 2],
-        [from, to]: [Digest; 2],
-    ) -> Result<Option<String>, Error> {
+        entries: &[PhaseEntry],
+        (wanted, to): (Digest, Digest),
+    ) -> Result<CodeChange, Error> {
         let (CodeAt::Present(store, _) | CodeAt::Commit(store, _)) = self.code else {
-            return Ok(Some(String::new()));
+            return Ok(CodeChange::Other(String::new()));
         };
-        let Some(scope) = artifact.tree.as_ref() else { return Ok(Some(String::new())) };
+        let (Some(scope), Some((first, later))) = (artifact.tree.as_ref(), entries.split_last()) else {
+            return Ok(CodeChange::Other(String::new()));
+        };
         let part = |path: &_, is_directory| part_of(scope, &self.setting.config.roots, path, is_directory);
         let code = CodePart { name: self.name_of(scope), part: &part };
+        let PhaseEntry { code: base, before: from } = *first;
         let mut onto = from;
         if store.code_digest(Some(from), &code)? != base {
             let is_base = |source: &TreeSource<'_>| Ok(store.code_digest(source.commit(), &code)? == base);
             let Some(found) = store.ancestor(&[from], None, is_base)? else {
                 let base = base.short();
-                return Ok(Some(format!(", and the code that it was made from, {base}, is not in git")));
+                let why = format!(", and the code that it was made from, {base}, is not in git");
+                return Ok(CodeChange::FromNowhere(why));
             };
             onto = found;
             let since = store.code_since(from, &Start::Was(vec![base]), &code, false)?;
             let is_named = |commit: &CodeCommit| commit.tasks.iter().any(|named| named == task.id.as_str());
             if since.is_none_or(|since| since.commits.iter().any(is_named)) {
-                return Ok(Some(", and the task changed the code before that phase".to_owned()));
+                return Ok(CodeChange::Other(", and the task changed the code before that phase".to_owned()));
             }
         }
-        let made = store.code_with_change(Some(onto), [Some(from), Some(to)], &code)?;
-        let why = ", and the commits since that phase was entered make another change".to_owned();
-        Ok((made != Some(wanted)).then_some(why))
+        let ends = later.iter().map(|entry| (entry.code, entry.before)).chain([(wanted, to)]);
+        for (made, end) in ends {
+            if store.code_with_change(Some(onto), [Some(from), Some(end)], &code)? != Some(made) {
+                let why = ", and the commits since that phase was entered make another change";
+                return Ok(CodeChange::Other(why.to_owned()));
+            }
+        }
+        Ok(CodeChange::Same)
     }
 
     /// The task, and where it was under the ids that these steps replaced.
@@ -255,6 +264,24 @@ impl Snapshot<'_> {
         })?;
         Ok(found.is_some())
     }
+}
+
+/// An entry of the phase that makes some code.
+pub(crate) struct PhaseEntry {
+    /// The recorded code with which the phase was entered.
+    pub code: Digest,
+    /// The parent of the commit here that brings the entry.
+    pub before: Digest,
+}
+
+/// How the commits here compare with a recorded change of code.
+pub(crate) enum CodeChange {
+    /// They make it.
+    Same,
+    /// They do not; the reason.
+    Other(String),
+    /// The code that it begins with is not in git; the reason.
+    FromNowhere(String),
 }
 
 /// What a recorded step says about code.

@@ -205,6 +205,55 @@ fn a_rebase_and_a_squash_prove_code_by_the_same_change() {
     world.orch(&["audit", "--strict"]).succeeds();
 }
 
+#[test]
+fn a_rebase_proves_code_that_was_sent_back_too() {
+    // Sent back by the review, or rolled back further, so that the phase is left and entered anew.
+    for is_rolled_back in [false, true] {
+        let world = World::ready();
+        world.write("src/a.rs", "0\n");
+        world.commit("some code");
+        world.git(&["switch", "-q", "-c", "work"]);
+        world.orch(&["new", "t"]).succeeds();
+        world.walk_to("t", "codegen");
+        world.commit_code("1", Some("t"));
+        world.orch(&["next", "t"]).succeeds().says("-> review");
+        if is_rolled_back {
+            world.orch(&["rollback", "t", "--to", "planning", "--reason", "Plan again."]).succeeds();
+            world.plan("t", 2);
+            world.orch(&["next", "t"]).succeeds();
+            world.plan_review("t", true, 2);
+            world.orch(&["next", "t"]).succeeds().says("-> codegen");
+        } else {
+            world.code_review("t", false, 1);
+            world.orch(&["next", "t"]).succeeds().says("-> codegen");
+        }
+        world.commit_code("2", Some("t"));
+        world.orch(&["next", "t"]).succeeds().says("-> review");
+        world.code_review("t", true, 2);
+        world.orch(&["next", "t"]).succeeds().says("-> test");
+        world.orch(&["audit", "--strict"]).succeeds();
+        world.git(&["switch", "-q", "main"]);
+        world.write("src/b.rs", "elsewhere\n");
+        world.commit("elsewhere");
+        world.git(&["switch", "-q", "work"]);
+        world.git(&["rebase", "-q", "main"]);
+        world.orch(&["audit", "--strict"]).succeeds();
+        world.orch(&["check", "--range", "main..HEAD"]).succeeds();
+        // Other code before the second round is not what was accepted.
+        let second = world.git(&["log", "-1", "--format=%H", "--grep=^2$"]);
+        let rest = world.git(&["rev-list", "--reverse", &format!("{}..HEAD", second.trim())]);
+        world.git(&["reset", "-q", "--hard", &format!("{}~1", second.trim())]);
+        world.write("src/evil.rs", "evil\n");
+        world.git(&["add", "src"]);
+        world.git(&["commit", "-q", "-m", "evil"]);
+        let picked: Vec<&str> = [second.trim()].into_iter().chain(rest.split_whitespace()).collect();
+        world.git(&[&["cherry-pick"], picked.as_slice()].concat());
+        let change = last(&world, "unverifiable");
+        let why = change["why"].as_str().expect("a reason");
+        assert!(why.contains("make another change"), "{why}");
+    }
+}
+
 /// Code that was not in what the record names is never proven, however the record came to stand on it.
 #[test]
 fn code_that_nobody_reviewed_is_proven_by_no_other_base() {
