@@ -71,17 +71,17 @@ pub struct Config {
     pub people: People,
     /// `[hook]`: what the installed git hooks do when `orch` cannot run the check.
     pub hook: Hook,
-    /// `[[acknowledged]]`: forged changes that people know of.
+    /// `[[acknowledged]]`: forged and unverifiable changes that people know of.
     pub acknowledged: Vec<Acknowledged>,
     /// `[executor.NAME]`: the programs that perform actions and the work of agents.
     pub executors: Executors,
 }
 
-/// An entry of `[[acknowledged]]`: a forged change of a record that people know of, for example one that was
-/// reverted. Checks accept it, and the audit shows the reason beside its verdict.
+/// An entry of `[[acknowledged]]`: a forged or unverifiable change of a record that people know of, for example one
+/// that was reverted. Checks accept it, and the audit shows the reason beside its verdict.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Acknowledged {
-    /// The full id of the commit.
+    /// The full id of the commit, which the key `forged` names in either case.
     pub commit: Digest,
     /// The id of the task.
     pub task: TaskId,

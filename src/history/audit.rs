@@ -7,11 +7,11 @@ use super::passing_rules::PassingRules;
 use super::range_rules::RangeRules;
 use super::removed::RemovedRecords;
 use super::replay::Audited;
-use crate::base::{Code, Digest};
+use crate::base::{Code, Digest, RepoPath};
 use crate::decide::{Approval, Proof, ProvenStep, Standing};
 use crate::store::{Range, Signature, Store, Visited};
 use crate::survey::{Error, Workspace};
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 /// A replayed range of history.
 pub struct Audit {
@@ -71,8 +71,9 @@ pub fn audit(workspace: &Workspace, scope: AuditScope<'_>) -> Result<Audit, Erro
     let has_evidence =
         |change: &Audited| change.proof.steps.iter().any(|step| !step.entry.evidence.is_empty());
     if changes.iter().any(has_evidence) {
-        let removed = RemovedRecords::before(store, &archive, range.to)?;
-        changes.iter_mut().try_for_each(|change| removed.doubt(change))?;
+        let below = task_directories(store, &archive, &range)?;
+        let removed = RemovedRecords::before(store, &archive, range.to, &below)?;
+        changes.iter_mut().for_each(|change| removed.doubt(change));
     }
     if range.from.is_none() {
         let rules = PassingRules::of(store, &archive, &commits)?;
@@ -90,6 +91,17 @@ pub fn audit(workspace: &Workspace, scope: AuditScope<'_>) -> Result<Audit, Erro
         change.acknowledged = acknowledged.accept(change.commit.id, &change.task, &mut change.proof);
     }
     Ok(Audit { commits: commits.len(), changes })
+}
+
+/// The directories that contain the tasks of a range, by the settings at its ends. In the whole history they may have
+/// been anywhere.
+fn task_directories(store: &Store, archive: &Archive<'_>, range: &Range) -> Result<Vec<RepoPath>, Error> {
+    let Some(from) = range.from else { return Ok(vec![RepoPath::root()]) };
+    let mut below = BTreeSet::new();
+    for end in [from, range.to] {
+        below.extend(archive.setting(&store.tree_source(end))?.config.roots.bases().cloned());
+    }
+    Ok(below.into_iter().collect())
 }
 
 /// What the replay of the commits of a range finds.

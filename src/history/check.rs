@@ -15,7 +15,7 @@ use crate::scan::{Content, Source, ValidationCache};
 use crate::store::{IndexSource, KnownRefs, Range, Store, Visited, resolving};
 use crate::survey::setting::{InSource, Setting};
 use crate::survey::snapshot::Snapshot;
-use crate::survey::{Caller, CodeAt, Error, Sight, TaskRef, Workspace};
+use crate::survey::{Caller, CodeAt, Error, Sight, TaskRef, Workspace, unread};
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
@@ -93,7 +93,7 @@ impl<'w> Checker<'w> {
                     }
                     found
                 }
-                Err(error) => vec![unjudged(task, &error)],
+                Err(error) => vec![unread(&format!("task `{}`", task.id), &error)],
             };
             self.workspace.snapshot(|snapshot| checked.add(found, snapshot));
         }
@@ -338,7 +338,7 @@ impl<'w> Checker<'w> {
                 .and_then(|present| present.map(|_| self.workspace.look_back(task, snapshot)).transpose());
             match judged {
                 Ok(judged) => judged.map_or_else(Vec::new, |judged| findings_of(&judged)),
-                Err(error) => vec![unjudged(task, &error)],
+                Err(error) => vec![unread(&format!("task `{}`", task.id), &error)],
             }
         };
         let mut found = findings_in(&compared.after);
@@ -437,12 +437,6 @@ fn unmerged_finding(path: &RepoPath) -> Diagnostic {
     Diagnostic::error(Code::Unmerged, "the path is unmerged")
         .at(Place::file(path))
         .hint(resolving(path.as_str()))
-}
-
-fn unjudged(task: &TaskRef, error: &Error) -> Diagnostic {
-    let mut problem = Diagnostic::error(Code::Unjudged, format!("task `{}`: {error}", task.id));
-    problem.hint = error.hint();
-    problem
 }
 
 /// The findings about one task: its diagnostics, and its verdict if that is a problem. Waiting is no problem.

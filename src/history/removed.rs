@@ -14,19 +14,36 @@ use crate::decide::{HistoryEntry, ProvenStep};
 use crate::record::TRANSCRIPT_FILE;
 use crate::scan::ValidationCache;
 use crate::store::{Removal, Store};
-use crate::survey::Error;
+use crate::survey::{Error, TaskRef};
 use crate::workflow::is_tree_name;
 use std::collections::{BTreeMap, HashSet};
+use std::convert::Infallible;
 
 /// A record that a commit removed.
 struct RemovedRecord {
     commit: Digest,
     /// The directory of the task.
     task: RepoPath,
+    /// What it says; `None` if this clone does not have it.
+    read: Option<ReadRecord>,
+}
+
+/// What a removed record says.
+struct ReadRecord {
     events: HashSet<Digest>,
     /// The digests of all evidence that its steps name, and what it used up.
     known: HashSet<String>,
     spent: HashSet<String>,
+}
+
+impl RemovedRecord {
+    /// Whether it had used up some evidence, as far as that is known.
+    fn may_have_spent(&self, (path, digest): &(String, String)) -> bool {
+        match &self.read {
+            Some(read) => read.spent.contains(digest),
+            None => !is_tree_name(path),
+        }
+    }
 }
 
 /// The records that the history before a commit removed, with what they had used up.
@@ -37,16 +54,26 @@ pub(super) struct RemovedRecords<'a> {
 }
 
 impl<'a> RemovedRecords<'a> {
-    /// Finds the records that `tip` and its ancestors removed and that had used something up.
+    /// Finds the records below some directories that `tip` and its ancestors removed and that had used something up.
     ///
     /// # Errors
     ///
     /// git cannot read the history.
-    pub(super) fn before(store: &'a Store, archive: &'a Archive<'a>, tip: Digest) -> Result<Self, Error> {
+    pub(super) fn before(
+        store: &'a Store,
+        archive: &'a Archive<'a>,
+        tip: Digest,
+        below: &[RepoPath],
+    ) -> Result<Self, Error> {
         let pool = archive.logs();
         let mut records = Vec::new();
-        for Removal { commit, path, blob } in store.removals(tip, &[RepoPath::root()], TRANSCRIPT_FILE)? {
-            let (Some(bytes), Some(task)) = (store.blob(blob)?, path.parent()) else { continue };
+        for Removal { commit, path, blob, is_moved } in store.removals(tip, below, TRANSCRIPT_FILE)? {
+            let Some(task) = path.parent() else { continue };
+            let Some(bytes) = store.blob(blob)? else {
+                // The record of a task that was renamed is in the new log.
+                records.extend((!is_moved).then_some(RemovedRecord { commit, task, read: None }));
+                continue;
+            };
             let log = pool.read(LogBytes { blob, bytes: &bytes }, None);
             let events = pool.ids(&log);
             let states = log.heads.iter().filter_map(|head| pool.state_at(head).ok());
@@ -61,33 +88,49 @@ impl<'a> RemovedRecords<'a> {
             let entries = events.iter().filter_map(|id| Some(pool.event(id)?.entry.clone()));
             let named = entries.flat_map(|entry| entry.evidence).map(|(_, digest)| digest);
             let known = named.chain(spent.iter().cloned()).collect();
-            records.push(RemovedRecord { commit, task, events, known, spent });
+            records.push(RemovedRecord { commit, task, read: Some(ReadRecord { events, known, spent }) });
         }
         Ok(Self { store, archive, records })
     }
 
     /// Makes the steps of a change unverifiable whose task has nothing but what a removed record knew, and that
-    /// rest on something which that record had used up.
-    ///
-    /// # Errors
-    ///
-    /// git cannot read the history.
-    pub(super) fn doubt(&self, change: &mut Audited) -> Result<(), Error> {
+    /// rest on something which that record had used up; also if this clone lacks what would show that.
+    pub(super) fn doubt(&self, change: &mut Audited) {
+        let Audited { commit, task, proof, .. } = change;
         let rests_on_spent = |step: &ProvenStep| {
             let mut evidence = step.entry.evidence.iter();
-            evidence.any(|(_, digest)| self.records.iter().any(|record| record.spent.contains(digest)))
+            evidence.any(|named| self.records.iter().any(|record| record.may_have_spent(named)))
         };
-        if !change.proof.steps.iter().any(rests_on_spent) {
-            return Ok(());
+        if !proof.steps.iter().any(rests_on_spent) {
+            return;
         }
-        let at = Side::new(self.archive, self.store.tree_source(change.commit.id))?;
-        let log = TaskRecord::of(&change.task, &at.source)?.read(self.archive.logs(), None);
-        change.proof.doubt(|step| self.restarted(&at, &log, step))?;
-        Ok(())
+        let read = || -> Result<_, Error> {
+            let at = Side::new(self.archive, self.store.tree_source(commit.id))?;
+            let log = TaskRecord::of(task, &at.source)?.read(self.archive.logs(), None);
+            Ok((at, log))
+        };
+        let read = read();
+        let why = |step: &ProvenStep| -> Result<_, Infallible> {
+            let found = match &read {
+                _ if !rests_on_spent(step) => Ok(None),
+                Ok((at, log)) => self.restarted(task, (at, log), step),
+                Err(error) => Err(error.clone()),
+            };
+            // What cannot be read must not hide the verdicts about other changes.
+            Ok(found.unwrap_or_else(|error| {
+                Some(format!("whether a removed record had used up its evidence is unknown: {error}"))
+            }))
+        };
+        proof.doubt(why).unwrap_or_else(|never| match never {});
     }
 
     /// Which evidence of a step a removed record had used up, if the step restarts the work of that record.
-    fn restarted(&self, at: &Side<'_>, log: &ReadLog, step: &ProvenStep) -> Result<Option<String>, Error> {
+    fn restarted(
+        &self,
+        own_task: &TaskRef,
+        (at, log): (&Side<'_>, &ReadLog),
+        step: &ProvenStep,
+    ) -> Result<Option<String>, Error> {
         let pool = self.archive.logs();
         let own = pool.ids(log);
         let before = own.iter().filter_map(|id| Some(pool.event(id)?.entry.clone()));
@@ -98,17 +141,24 @@ impl<'a> RemovedRecords<'a> {
         let newest: BTreeMap<String, String> = named.filter(|(path, _)| !is_tree_name(path)).collect();
         for record in &self.records {
             let mut evidence = step.entry.evidence.iter();
-            let Some((path, digest)) = evidence.find(|(_, digest)| record.spent.contains(digest)) else {
+            let Some((path, digest)) = evidence.find(|named| record.may_have_spent(named)) else { continue };
+            let (task, commit) = (&record.task, record.commit.short());
+            let Some(read) = &record.read else {
+                if self.is_removed_before(record, at)? && !self.was_there(own_task, record)? {
+                    return Ok(Some(format!(
+                        "whether {path}@{digest:.10} was used up is unknown: the record that {commit} removed from \
+                         {task} is not in this clone"
+                    )));
+                }
                 continue;
             };
-            let is_same_work = newest.values().all(|digest| record.known.contains(digest));
-            let is_own_record = !own.is_disjoint(&record.events);
+            let is_same_work = newest.values().all(|digest| read.known.contains(digest));
+            let is_own_record = !own.is_disjoint(&read.events);
             if is_same_work
                 && !is_own_record
                 && self.is_removed_before(record, at)?
-                && !self.lives_on(record, at)?
+                && !self.lives_on(read, at)?
             {
-                let (task, commit) = (&record.task, record.commit.short());
                 return Ok(Some(format!(
                     "{path}@{digest:.10} was used up by the task in {task}, whose record {commit} removed"
                 )));
@@ -122,8 +172,21 @@ impl<'a> RemovedRecords<'a> {
         Ok(record.commit == commit || self.store.is_ancestor(record.commit, commit)?)
     }
 
+    /// Whether a task had a log before a commit removed a record, so that it does not restart the work of that record.
+    fn was_there(&self, task: &TaskRef, record: &RemovedRecord) -> Result<bool, Error> {
+        if record.task == *task.directory() {
+            return Ok(false);
+        }
+        for parent in self.store.visit(record.commit)?.parents {
+            if self.store.tree_source(parent).object(&task.transcript_path())?.is_some() {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
     /// Whether a task of a commit has the events of a removed record: the task was renamed or restored.
-    fn lives_on(&self, record: &RemovedRecord, at: &Side<'_>) -> Result<bool, Error> {
+    fn lives_on(&self, record: &ReadRecord, at: &Side<'_>) -> Result<bool, Error> {
         let (pool, validations) = (self.archive.logs(), ValidationCache::default());
         for task in at.snapshot(&validations).tasks()? {
             if record.events.is_subset(&events_of(pool, &task, &at.source)?) {

@@ -22,6 +22,8 @@ pub struct Removal {
     pub path: RepoPath,
     /// Its contents in a parent of the commit.
     pub blob: Digest,
+    /// Whether the commit also adds a file of this name, so that it may only move this one.
+    pub is_moved: bool,
 }
 
 /// The newest removals of some files, as seen from a HEAD.
@@ -100,16 +102,20 @@ impl Store {
             let blob_of = |commit: &git2::Commit<'_>, path: &RepoPath| -> Result<Option<Digest>, Error> {
                 Ok(entry_at(&commit.tree()?, path)?.map(|entry| digest(entry.id())))
             };
-            for path in self.changed_by(&commit, below)? {
-                if path.name() != name || blob_of(&commit, &path)?.is_some() {
-                    continue;
-                }
+            let (mut removed, mut is_moved) = (Vec::new(), false);
+            for path in self.changed_by(&commit, below)?.into_iter().filter(|path| path.name() == name) {
+                let is_here = blob_of(&commit, &path)?.is_some();
+                let mut before = Vec::new();
                 for parent in commit.parents() {
-                    if let Some(blob) = blob_of(&parent, &path)? {
-                        found.push(Removal { commit: digest(commit.id()), path: path.clone(), blob });
-                    }
+                    before.extend(blob_of(&parent, &path)?);
+                }
+                is_moved |= is_here && before.is_empty();
+                if !is_here {
+                    removed.extend(before.into_iter().map(|blob| (path.clone(), blob)));
                 }
             }
+            let commit = digest(commit.id());
+            found.extend(removed.into_iter().map(|(path, blob)| Removal { commit, path, blob, is_moved }));
             Ok(left > 0)
         })?;
         Ok(found)

@@ -63,7 +63,8 @@ pub fn run(args: &CheckArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fai
     let form = form(args.format, context)?;
     let checked = check(args, context, ui)?;
     print(&checked, form, ui)?;
-    Ok(if checked.findings.is_empty() { ExitCode::Fine } else { ExitCode::No })
+    let found = if checked.findings.is_empty() { ExitCode::Fine } else { ExitCode::No };
+    Ok(report::exit_after(&checked.findings, found))
 }
 
 fn check(args: &CheckArgs, context: &Context, ui: &Ui) -> Result<Checked, Failure> {

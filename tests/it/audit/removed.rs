@@ -120,3 +120,39 @@ fn whoever_renames_a_task_or_begins_another_is_not_doubted() {
         assert!(!standings.iter().any(|one| bad.contains(&one.as_str())), "{what}: {standings:?}");
     }
 }
+
+/// Removes the object at `path` in a commit, as a partial clone leaves it out.
+fn leave_out(world: &World, path: &str) {
+    let id = world.git(&["rev-parse", path]);
+    let (directory, file) = id.trim().split_at(2);
+    std::fs::remove_file(world.path(&format!(".git/objects/{directory}/{file}"))).expect("a loose object");
+}
+
+#[test]
+fn a_removed_record_that_this_clone_lacks_leaves_a_restart_unverifiable() {
+    let world = refused();
+    let plan = world.read(&format!("tasks/t/{PLAN}"));
+    remove(&world, "t");
+    world.commit("removed");
+    let removed = world.git(&["rev-parse", "HEAD~1"]);
+    world.write(&format!("tasks/u/{PLAN}"), plan);
+    begin(&world, "u");
+    leave_out(&world, &format!("{}:tasks/t/transcript.jsonl", removed.trim()));
+    let range = ["audit", "--strict", "HEAD~1..HEAD"];
+    world.orch(&range).ends(1).says("unverifiable").says("removed from tasks/t is not in this clone");
+    world.orch(&range[..1]).says("is not in this clone");
+}
+
+#[test]
+fn a_log_that_cannot_be_read_does_not_end_the_audit_of_the_others() {
+    let world = refused();
+    let plan = world.read(&format!("tasks/t/{PLAN}"));
+    world.orch(&["new", "v"]).succeeds();
+    remove(&world, "t");
+    world.commit("removed");
+    world.write(&format!("tasks/u/{PLAN}"), plan);
+    begin(&world, "u");
+    leave_out(&world, "HEAD:tasks/v/transcript.jsonl");
+    let words = "whether a removed record had used up its evidence is unknown";
+    world.orch(&["audit", "--strict", "HEAD~1..HEAD"]).ends(1).says("unverifiable").says(words);
+}
