@@ -47,7 +47,8 @@ impl Interrupts {
             let Ok(mut signals) = Signals::new(heard) else { return };
             let (instead, run) = (Arc::clone(&self.instead), Arc::clone(&self.run));
             let (gate, is_childs) = (self.gate.clone(), Arc::clone(&self.is_childs));
-            thread::spawn(move || {
+            // A thread that cannot start drops `signals`, and with it the handlers.
+            let listening = thread::Builder::new().spawn(move || {
                 for signal in signals.forever() {
                     if signal == SIGINT && is_childs.load(Ordering::Relaxed) {
                         continue;
@@ -59,6 +60,9 @@ impl Interrupts {
                     }
                 }
             });
+            if let Err(error) = listening {
+                tracing::warn!(%error, "cannot listen to signals");
+            }
         });
     }
 

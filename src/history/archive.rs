@@ -97,7 +97,7 @@ impl<'s> Archive<'s> {
         if let Some(setting) = found {
             return Ok(setting);
         }
-        let setting = Rc::new(Setting::read(&InSource(source), source.format()));
+        let setting = Rc::new(Setting::read(&InSource(source), source.format()).in_full()?);
         let system = object(&setting.config.system)?;
         self.read.by_key.borrow_mut().insert((file, system), Rc::clone(&setting));
         Ok(setting)

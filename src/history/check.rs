@@ -187,7 +187,7 @@ impl<'w> Checker<'w> {
             };
             // A tag may point to something other than a commit.
             let Some(new) = (if new.is_null() { None } else { store.commit_of(new)? }) else { continue };
-            let known = !old.is_null() && store.has(old);
+            let known = !old.is_null() && store.has(old)?;
             let commits = match words.as_slice() {
                 _ if known => store.commits(&Range { from: Some(old), to: new })?,
                 [_, _, name] => store.commits_new_to(new, KnownRefs::AllBut(name))?,
@@ -277,7 +277,8 @@ impl<'w> Checker<'w> {
             } else {
                 Vec::new()
             };
-            if let Some(mut proof) = is_recorded.then(|| compared.prove(task, sides.archive)).flatten() {
+            let proof = if is_recorded { compared.prove(task, sides.archive)? } else { None };
+            if let Some(mut proof) = proof {
                 let before = compared.befores.first().map(|before| &*before.setting);
                 let is_doubted = rules.is_some_and(|rules| rules.doubt(before, &mut proof));
                 let counts = match (proof.standing, commit) {
@@ -364,7 +365,10 @@ fn staged_setting(store: &Store, head: &Side<'_>, index: &IndexSource<'_>) -> Re
     let staged = index.file(&file).map(|file| (file.blob, file.mode));
     let same = head.source.object(&file)? == staged
         && store.staged_changes(&head.source, index, &head.setting.config.system)?.is_empty();
-    Ok(if same { Rc::clone(&head.setting) } else { Rc::new(Setting::read(&InSource(index), index.format())) })
+    if same {
+        return Ok(Rc::clone(&head.setting));
+    }
+    Ok(Rc::new(Setting::read(&InSource(index), index.format()).in_full()?))
 }
 
 /// Whether the verdict about a committed change is a finding.

@@ -6,7 +6,7 @@ use super::archive::{Archive, has_record};
 use super::proof::RecordChange;
 use super::side::Side;
 use super::trailers::{NamedTask, ToldSteps};
-use crate::base::{Digest, RepoPath, TaskId, TaskPlace};
+use crate::base::{Class, Digest, RepoPath, TaskId, TaskPlace};
 use crate::decide::{Proof, Standing};
 use crate::record::{STATE_FILE, TRANSCRIPT_FILE};
 use crate::survey::snapshot::{Snapshot, first};
@@ -186,7 +186,11 @@ impl Compared<'_, '_> {
 
     /// The verdict about the change of a task's record. `None` if the record is unchanged or `orch` did not
     /// write it.
-    pub(super) fn prove(&self, task: &TaskRef, archive: &Archive<'_>) -> Option<Proof> {
+    ///
+    /// # Errors
+    ///
+    /// The machine failed to read what the verdict rests on.
+    pub(super) fn prove(&self, task: &TaskRef, archive: &Archive<'_>) -> Result<Option<Proof>, Error> {
         let befores: Vec<Snapshot<'_>> = self.befores.iter().map(|before| self.before(before)).collect();
         let parents: Vec<Digest> = self.befores.iter().filter_map(|before| before.source.commit()).collect();
         let (after, told) = (&self.after, &self.told);
@@ -195,7 +199,10 @@ impl Compared<'_, '_> {
             let is_only = told.has_unnamed_move() && self.tasks()?.1.len() == 1;
             RecordChange { task, befores: &befores, parents: &parents, after, archive, told, is_only }.prove()
         };
-        // An unreadable task must not hide the findings of the others.
-        prove().unwrap_or_else(|error| Some(Proof::bare(Standing::Unverifiable, error.to_string())))
+        // A task whose files are not in this clone, or are damaged, must not hide the findings of the others.
+        prove().or_else(|error| match error.class() {
+            Class::Fault => Err(error),
+            _ => Ok(Some(Proof::bare(Standing::Unverifiable, error.to_string()))),
+        })
     }
 }

@@ -58,7 +58,7 @@ pub(super) fn hidden_changes(
         let proof = if commit.is_boundary {
             Some(Proof::bare(Standing::Unverifiable, "the history before it is not in this clone"))
         } else {
-            compared.prove(task, archive)
+            compared.prove(task, archive)?
         };
         changes.extend(proof.map(|proof| HiddenChange { commit, proof: explained(proof) }));
     }

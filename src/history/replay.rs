@@ -70,7 +70,7 @@ pub(super) fn replay(
                 let why = "the history before it is not in this clone";
                 Some(Proof::bare(Standing::Unverifiable, why))
             } else {
-                compared.prove(&task, archive)
+                compared.prove(&task, archive)?
             };
             archive.note(&task, &after.source)?;
             if let Some(proof) = proof {

@@ -222,13 +222,6 @@ impl Observer<'_> {
         }
         let owners: Vec<(usize, usize)> = matcher.artifacts_of(below).collect();
         if owners.is_empty() {
-            if let EntryKind::Unreadable(why) = &entry.kind {
-                // The entry may be a directory that contains artifacts.
-                observed.unread.push(path.clone());
-                let diagnostic =
-                    Diagnostic::warning(Code::Unreadable, format!("the path cannot be read: {why}"));
-                observed.facts.diagnostics.push(diagnostic.at(Place::file(&path)));
-            }
             return Ok(());
         }
         self.artifact(&path, below.to_owned(), &owners, entry, observed)
@@ -344,9 +337,11 @@ impl Observer<'_> {
                     "the content of the file is not in this clone".to_owned(),
                     "git fetch --refetch",
                 ),
-                Content::Unreadable(why) => {
-                    problem(Code::Unreadable, format!("the file cannot be read: {why}"), "chmod +r FILE")
-                }
+                Content::Unreadable(why) => problem(
+                    Code::NotAFile,
+                    format!("the file cannot be read: {why}"),
+                    "remove it and write the file",
+                ),
             },
             EntryKind::Symlink => problem(
                 Code::Symlink,
@@ -363,9 +358,6 @@ impl Observer<'_> {
                 "the path is a pipe, a device or a socket, not a file".to_owned(),
                 "remove it and write the file",
             ),
-            EntryKind::Unreadable(why) => {
-                problem(Code::Unreadable, format!("the file cannot be read: {why}"), "chmod +r FILE")
-            }
             EntryKind::NotUtf8 | EntryKind::Repository => Got::Nothing,
         })
     }

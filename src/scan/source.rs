@@ -2,7 +2,7 @@
 
 use super::error::io_error;
 use super::{FileStamp, LogEnd, ObservedLog, open_regular};
-use crate::base::{Code, Digest, Error, ObjectFormat, Reason, RepoPath, TaskPlace, shell_word};
+use crate::base::{Code, Digest, Error, ObjectFormat, Reason, RepoPath, TaskPlace};
 use std::cell::RefCell;
 use std::fs;
 use std::io::{self, Read, Seek, SeekFrom};
@@ -11,11 +11,12 @@ use walkdir::WalkDir;
 
 /// A source of a task's bytes: the work directory, the index, or the tree of a commit.
 ///
-/// Methods return an error only if the source itself cannot be read; problems with single files are values.
+/// What cannot be read is an error, never a missing file: nothing may be concluded from it. Other problems with
+/// single files are values.
 pub trait Source {
     /// All entries below a directory except plain directories, sorted by path. `.git` and the contents of
-    /// other repositories are never listed. A missing directory yields an empty list. Returns an error if
-    /// the machine fails; a directory below that the user may not read is an entry of its own.
+    /// other repositories are never listed. A missing directory yields an empty list. Returns an error if the
+    /// directory or one below it cannot be listed: nothing is known about it then.
     fn list(&self, directory: &RepoPath) -> Result<Vec<Entry>, Error>;
 
     /// The entry at exactly this path; `None` if nothing is there. Returns an error if the machine fails.
@@ -169,8 +170,6 @@ pub enum EntryKind {
     Repository,
     /// A FIFO, a device or a socket.
     Special,
-    /// A directory or file that cannot be inspected; the reason.
-    Unreadable(String),
     /// A name that is not UTF-8.
     NotUtf8,
 }
@@ -223,10 +222,9 @@ impl<'c> WorkDir<'c> {
         };
         let metadata = match entry.path().symlink_metadata() {
             Err(error) if is_missing(&error) => return Ok(None),
-            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => None,
-            metadata => Some(metadata.map_err(|source| io_error(entry.path(), source))?),
+            metadata => metadata.map_err(|source| io_error(entry.path(), source))?,
         };
-        let metadata = metadata.filter(|metadata| !metadata.is_dir());
+        let metadata = Some(metadata).filter(|metadata| !metadata.is_dir());
         let executable = kind == EntryKind::File && metadata.as_ref().is_some_and(is_executable);
         Ok(Some(Entry { path, kind, executable, stamp: metadata.as_ref().and_then(FileStamp::of) }))
     }
@@ -253,12 +251,6 @@ impl<'c> WorkDir<'c> {
 /// Whether an error says that there is nothing at the path. Any other error leaves that open.
 fn is_missing(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
-}
-
-/// Whether the user can mend the error at the path itself. All others are failures of the machine, which
-/// say nothing about the task.
-fn is_finding(error: &io::Error) -> bool {
-    matches!(error.kind(), io::ErrorKind::PermissionDenied)
 }
 
 fn is_executable(metadata: &std::fs::Metadata) -> bool {
@@ -298,12 +290,7 @@ impl Source for WorkDir<'_> {
             if is_missing(&error) && depth > 0 {
                 continue;
             }
-            if !is_finding(&error) || depth == 0 {
-                return Err(io_error(&path, error));
-            }
-            let path = path.strip_prefix(&self.root).unwrap_or(&path).to_string_lossy().into_owned();
-            let kind = EntryKind::Unreadable(error.to_string());
-            entries.push(Entry { path, kind, executable: false, stamp: None });
+            return Err(io_error(&path, error));
         }
         for holder in marked.into_inner() {
             if !Self::is_repository(&holder)? {
@@ -334,11 +321,6 @@ impl Source for WorkDir<'_> {
         let fail = |source| io_error(&start, source);
         let entries = match fs::read_dir(&start) {
             Err(error) if is_missing(&error) => return Ok(None),
-            Err(error) if is_finding(&error) => {
-                let message = format!("{directory} cannot be listed: {error}");
-                let hint = format!("chmod u+rx {}", shell_word(directory.as_str()));
-                return Err(Error::new(Code::Unreadable, message).with_hint(hint));
-            }
             entries => entries.map_err(fail)?,
         };
         let mut children = Vec::new();
@@ -352,9 +334,11 @@ impl Source for WorkDir<'_> {
                 Ok(name) if name == ".git" => {}
                 Ok(name) => children.push(Child::new(name, is_directory)),
                 Err(name) if is_directory => {
-                    let inside = fs::read_dir(entry.path()).into_iter().flatten();
-                    let names = inside.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
-                    let unnameable = Some(names.collect());
+                    let mut names = Vec::new();
+                    for inside in fs::read_dir(entry.path()).map_err(fail)? {
+                        names.extend(inside.map_err(fail)?.file_name().into_string());
+                    }
+                    let unnameable = Some(names);
                     children.push(Child {
                         name: name.to_string_lossy().into_owned(),
                         is_directory,
@@ -393,7 +377,6 @@ impl Source for WorkDir<'_> {
             Ok(Some(file)) => file,
             Ok(None) => return Ok(Content::Unreadable("it is not a regular file".to_owned())),
             Err(error) if is_missing(&error) => return Ok(Content::Missing),
-            Err(error) if is_finding(&error) => return Ok(Content::Unreadable(error.to_string())),
             Err(error) => return Err(fail(error)),
         };
         let size = file.metadata().map_err(fail)?.len();
@@ -414,8 +397,8 @@ impl Source for WorkDir<'_> {
         let mut file = match open_regular(&target) {
             Ok(Some(file)) => file,
             Err(error) if is_missing(&error) => return Ok(ObservedLog::Missing),
-            Err(error) if !is_finding(&error) => return Err(fail(error)),
-            Ok(None) | Err(_) => return Ok(ObservedLog::Unreadable),
+            Ok(None) => return Ok(ObservedLog::Unreadable),
+            Err(error) => return Err(fail(error)),
         };
         let length = file.metadata().map_err(fail)?.len();
         let skipped = length.saturating_sub(most);

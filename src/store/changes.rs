@@ -71,12 +71,6 @@ impl Store {
         self.visited(self.oid(commit)?, &self.boundary()?)
     }
 
-    /// Whether this clone has an object.
-    #[must_use]
-    pub fn has(&self, object: Digest) -> bool {
-        self.oid(object).is_ok_and(|id| self.repo.odb().is_ok_and(|odb| odb.exists(id)))
-    }
-
     /// The commits at which a shallow clone ends. Returns an error if the list of them cannot be read.
     pub(super) fn boundary(&self) -> Result<Vec<Digest>, Error> {
         let listed = super::durable::text_of(&self.repo.commondir().join("shallow"))?;
@@ -106,16 +100,24 @@ impl Store {
     /// The commit that an object is or that a tag points to; `None` for other objects. Returns an error if
     /// the object does not exist.
     pub fn commit_of(&self, object: Digest) -> Result<Option<Digest>, Error> {
-        let Some(found) = self.oid(object).ok().and_then(|id| self.repo.find_object(id, None).ok()) else {
-            return Err(super::error::unknown_revision(&object.to_string()));
+        let found = match self.oid(object) {
+            Ok(id) => self.unless_missing(id, self.repo.find_object(id, None))?,
+            Err(_) => None,
         };
+        let Some(found) = found else { return Err(super::error::unknown_revision(&object.to_string())) };
         Ok(found.peel(ObjectType::Commit).ok().map(|commit| digest(commit.id())))
     }
 
     /// The commits that an unfinished merge brings in. Returns an error if git cannot look them up.
     pub fn merge_heads(&self) -> Result<Vec<Digest>, Error> {
         let listed = super::durable::text_of(&self.repo.path().join("MERGE_HEAD"))?;
-        Ok(listed.lines().filter_map(Digest::parse).filter(|commit| self.has(*commit)).collect())
+        let mut heads = Vec::new();
+        for commit in listed.lines().filter_map(Digest::parse) {
+            if self.has(commit)? {
+                heads.push(commit);
+            }
+        }
+        Ok(heads)
     }
 
     fn visited(&self, id: Oid, boundary: &[Digest]) -> Result<Visited, Error> {
@@ -176,8 +178,7 @@ impl Store {
         if before.is_some() && index.tree(directory) == before {
             return Ok(());
         }
-        let tree =
-            before.map(|tree| self.repo.find_tree(self.oid(tree)?).map_err(Error::from)).transpose()?;
+        let tree = before.map(|tree| self.tree_with_id(self.oid(tree)?)).transpose()?;
         // Most directories are unchanged, which their names and tree ids show.
         let is_same = |entry: &TreeEntry<'_>| {
             let is_tree = entry.kind() == Some(ObjectType::Tree);

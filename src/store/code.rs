@@ -152,7 +152,7 @@ impl Store {
         walk.push(self.oid(from)?)?;
         for id in walk.take(10 * MOST_COMMITS) {
             // A shallow clone ends here.
-            let Ok(commit) = self.repo.find_commit(id?) else { break };
+            let Some(commit) = self.commit_if_held(id?)? else { break };
             if is_meant(&commit)? {
                 return Ok(Some(digest(commit.id())));
             }
@@ -216,7 +216,7 @@ impl Store {
         if let Some(known) = known {
             return Ok(known);
         }
-        let part = self.part_of(&self.repo.find_tree(tree)?, &RepoPath::root(), code)?;
+        let part = self.part_of(&self.tree_with_id(tree)?, &RepoPath::root(), code)?;
         let found = part.unwrap_or_else(|| self.format().tree(&[]));
         self.parts.borrow_mut().entry(code.name.clone()).or_default().digests.insert(tree, found);
         Ok(found)
@@ -247,7 +247,7 @@ impl Store {
     ) -> Result<Option<Digest>, Error> {
         match (code.part)(path, is_tree) {
             TreePart::Whole => Ok(Some(digest(id))),
-            TreePart::Within if is_tree => self.part_of(&self.repo.find_tree(id)?, path, code),
+            TreePart::Within if is_tree => self.part_of(&self.tree_with_id(id)?, path, code),
             TreePart::Within | TreePart::None => Ok(None),
         }
     }
@@ -280,7 +280,7 @@ impl Store {
         let mut names: BTreeMap<Vec<u8>, [Option<TreeObject>; 3]> = BTreeMap::new();
         for (side, tree) in trees.into_iter().enumerate() {
             let Some(tree) = tree else { continue };
-            for entry in &self.repo.find_tree(tree)? {
+            for entry in &self.tree_with_id(tree)? {
                 let is_tree = entry.kind() == Some(ObjectType::Tree);
                 let held = (entry.id(), entry.filemode_raw(), is_tree);
                 names.entry(entry.name_bytes().to_vec()).or_default()[side] = Some(held);

@@ -128,7 +128,11 @@ impl Environment {
         Ok(None)
     }
 
-    fn opened(&self, path: &Path, flags: RepositoryOpenFlags) -> Result<Option<Repository>, Error> {
+    pub(super) fn opened(
+        &self,
+        path: &Path,
+        flags: RepositoryOpenFlags,
+    ) -> Result<Option<Repository>, Error> {
         // libgit2 resolves a relative work tree against the git directory, so it must not read the variable.
         let bare =
             self.work_tree.as_ref().map_or(RepositoryOpenFlags::empty(), |_| RepositoryOpenFlags::BARE);

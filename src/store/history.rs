@@ -136,8 +136,10 @@ impl Store {
         };
         let mut common: Option<BTreeSet<RepoPath>> = None;
         // At the end of a shallow clone, parents are missing.
-        let parents = commit.parent_ids().map(digest).filter(|parent| self.has(*parent));
-        for parent in parents {
+        for parent in commit.parent_ids().map(digest) {
+            if !self.has(parent)? {
+                continue;
+            }
             let changed = against(&self.tree_source(parent))?;
             common = Some(match common {
                 None => changed,
@@ -181,7 +183,7 @@ impl Store {
     /// The newest commit in the history of HEAD that has this blob at this path. Returns an error if git
     /// cannot read the history.
     pub fn commit_holding(&self, path: &RepoPath, blob: Digest) -> Result<Option<Digest>, Error> {
-        if !self.has(blob) {
+        if !self.has(blob)? {
             return Ok(None);
         }
         let mut found = None;
@@ -246,7 +248,7 @@ impl Store {
         }
         for id in walk {
             // A shallow clone ends here.
-            let Ok(commit) = self.repo.find_commit(id?) else { break };
+            let Some(commit) = self.commit_if_held(id?)? else { break };
             if since.is_some_and(|since| commit.time().seconds() < since.seconds()) {
                 continue;
             }
@@ -281,7 +283,7 @@ impl Store {
         }
         for id in walk {
             // A shallow clone ends here.
-            let Ok(commit) = self.repo.find_commit(id?) else { break };
+            let Some(commit) = self.commit_if_held(id?)? else { break };
             if !visit(commit)? {
                 break;
             }

@@ -77,10 +77,10 @@ impl Store {
         Ok([self.repo.path().join("orch"), path])
     }
 
-    /// Whether a batch is in progress, or was when its process died.
-    #[must_use]
-    pub fn has_journal(&self) -> bool {
-        self.own(FILE).exists()
+    /// Whether a batch is in progress, or was when its process died. Returns an error if that is unknown.
+    pub fn has_journal(&self) -> Result<bool, Error> {
+        let path = self.own(FILE);
+        path.try_exists().map_err(|source| io_error(&path, source))
     }
 
     pub(super) fn remove_journal(&self) -> Result<(), Error> {
@@ -93,7 +93,7 @@ impl Store {
     ///
     /// If another `orch` process is at work, the files belong to it and are left alone.
     pub fn recover_leftovers(&self) -> Result<(), Error> {
-        if !self.own(FILE).exists() && !self.has_our_index_lock() {
+        if !self.has_journal()? && !self.has_our_index_lock() {
             return Ok(());
         }
         match self.try_lock()? {

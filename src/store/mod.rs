@@ -25,6 +25,7 @@ mod lock_wait;
 mod log_file;
 mod ls_files;
 mod message;
+mod objects;
 mod places;
 mod ref_tables;
 mod references;
@@ -89,6 +90,8 @@ pub struct Store {
     parts: code::Parts,
     recent: RefCell<BlobCache>,
     removed: RefCell<Option<removals::KnownRemovals>>,
+    /// The repository opened once more, to make sure that a missing object is missing.
+    anew: OnceCell<Repository>,
     costs: StoreCosts,
 }
 
@@ -185,6 +188,7 @@ impl Store {
             parts: code::Parts::default(),
             recent: RefCell::default(),
             removed: RefCell::default(),
+            anew: OnceCell::new(),
             costs: StoreCosts::default(),
         };
         store.refuse_old_git()?;

@@ -81,7 +81,7 @@ impl Store {
     /// The entries of a tree, in its order; without names that are not UTF-8. Returns an error if git cannot read
     /// it.
     pub(crate) fn tree_children(&self, tree: Digest) -> Result<Vec<TreeChild>, Error> {
-        let tree = self.repo.find_tree(self.oid(tree)?)?;
+        let tree = self.tree_with_id(self.oid(tree)?)?;
         let child = |entry: git2::TreeEntry<'_>| {
             let is_directory = entry.kind() == Some(ObjectType::Tree);
             Some((entry.name().ok()?.to_owned(), is_directory.then(|| digest(entry.id()))))

@@ -114,6 +114,12 @@ impl Store {
         };
         match object.and_then(|object| object.peel(ObjectType::Commit)) {
             Ok(commit) => Ok(digest(commit.id())),
+            // libgit2 does not tell a file that it failed to look up from a missing one.
+            Err(error)
+                if error.code() == ErrorCode::NotFound && self.repo.revparse_single(revision).is_ok() =>
+            {
+                Err(error.into())
+            }
             Err(error) if error.code() == ErrorCode::NotFound || error.code() == ErrorCode::InvalidSpec => {
                 Err(unknown_revision(revision))
             }

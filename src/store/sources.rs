@@ -3,7 +3,7 @@
 use super::{Error, Store, digest};
 use crate::base::{Digest, ObjectFormat, Reason, RepoPath};
 use crate::scan::{Child, Clean, Content, Entry, EntryKind, Source};
-use git2::{ErrorCode, ObjectType, Oid, Tree};
+use git2::{ObjectType, Oid, Tree};
 use std::cell::{OnceCell, RefCell};
 use std::collections::HashMap;
 
@@ -75,12 +75,9 @@ impl Store {
     /// How many bytes a blob has; `None` if this clone does not have it.
     pub fn blob_size(&self, blob: Digest) -> Result<Option<u64>, Error> {
         let Ok(id) = self.oid(blob) else { return Ok(None) };
-        match self.repo.odb()?.read_header(id) {
-            Ok((size, _)) => Ok(Some(size as u64)),
-            // A partial clone fetches blobs when they are needed; here nothing is fetched.
-            Err(error) if error.code() == ErrorCode::NotFound => Ok(None),
-            Err(error) => Err(error.into()),
-        }
+        // A partial clone fetches blobs when they are needed; here nothing is fetched.
+        let header = self.unless_missing(id, self.repo.odb()?.read_header(id))?;
+        Ok(header.map(|(size, _)| size as u64))
     }
 
     /// The bytes of a blob; `None` if this clone does not have it. Returns an error if git cannot read it.
@@ -89,15 +86,10 @@ impl Store {
         if let Some(known) = self.recent.borrow_mut().get(id) {
             return Ok(Some(known.to_vec()));
         }
-        match self.repo.find_blob(id) {
-            Ok(found) => {
-                self.costs.blob_bytes.set(self.costs.blob_bytes.get() + found.content().len() as u64);
-                self.recent.borrow_mut().put(id, found.content().into());
-                Ok(Some(found.content().to_vec()))
-            }
-            Err(error) if error.code() == ErrorCode::NotFound => Ok(None),
-            Err(error) => Err(error.into()),
-        }
+        let Some(found) = self.unless_missing(id, self.repo.find_blob(id))? else { return Ok(None) };
+        self.costs.blob_bytes.set(self.costs.blob_bytes.get() + found.content().len() as u64);
+        self.recent.borrow_mut().put(id, found.content().into());
+        Ok(Some(found.content().to_vec()))
     }
 }
 
@@ -135,11 +127,7 @@ impl<'s> TreeSource<'s> {
             if mode != TREE {
                 return Ok(None);
             }
-            let directory = match self.directory(id) {
-                Ok(directory) => directory,
-                Err(error) if error.code() == ErrorCode::NotFound => return Ok(None),
-                Err(error) => return Err(error.into()),
-            };
+            let directory = self.directory(id)?;
             let Some(entry) = directory.get_name(name) else { return Ok(None) };
             (id, mode) = (entry.id(), mode_of(entry.filemode()));
         }
@@ -175,11 +163,11 @@ impl<'s> TreeSource<'s> {
     }
 
     /// The directory with this tree id; cached.
-    pub(super) fn directory(&self, id: Oid) -> Result<Tree<'s>, git2::Error> {
+    pub(super) fn directory(&self, id: Oid) -> Result<Tree<'s>, Error> {
         if let Some(known) = self.directories.borrow().get(&id) {
             return Ok(known.clone());
         }
-        let tree = self.store.repo.find_tree(id)?;
+        let tree = self.store.tree_with_id(id)?;
         self.directories.borrow_mut().insert(id, tree.clone());
         Ok(tree)
     }
@@ -243,7 +231,7 @@ impl Source for TreeSource<'_> {
         if mode != TREE {
             return Ok(None);
         }
-        let tree = self.store.oid(id).and_then(|id| Ok(self.directory(id)?)).map_err(fail)?;
+        let tree = self.store.oid(id).and_then(|id| self.directory(id)).map_err(fail)?;
         let child = |entry: git2::TreeEntry<'_>| {
             let is_directory = entry.kind() == Some(ObjectType::Tree);
             Some(Child::new(entry.name().ok()?, is_directory))

@@ -15,7 +15,7 @@ impl Store {
     }
 
     pub(super) fn tree_of(&self, commit: Digest) -> Result<Tree<'_>, Error> {
-        Ok(self.repo.find_commit(self.oid(commit)?)?.tree()?)
+        self.tree_of_commit(self.oid(commit)?)
     }
 
     pub(super) fn knows_modes(&self) -> Result<bool, Error> {

@@ -16,6 +16,7 @@ mod named;
 mod overview;
 mod people;
 mod removed_record;
+mod search;
 pub(crate) mod setting;
 mod setup;
 mod sight;

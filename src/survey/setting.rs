@@ -109,6 +109,15 @@ impl Setting {
         }
     }
 
+    /// These settings, as evidence. Returns an error if the machine failed to read a part of them, so that the
+    /// defaults stand in its place.
+    pub(crate) fn in_full(self) -> Result<Self, Error> {
+        match self.findings.iter().find(|finding| finding.code.class() == Class::Fault) {
+            Some(finding) => Err(finding.clone().into()),
+            None => Ok(self),
+        }
+    }
+
     /// Why the state schema rejects the workflow's own data, if it does.
     pub(crate) fn refused_data(&self, workflow: &Workflow, state: &State) -> Option<String> {
         let schema = workflow.state.schema.as_ref()?;

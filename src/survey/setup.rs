@@ -7,6 +7,7 @@ use crate::base::{Code, Diagnostic};
 use crate::config;
 use crate::scan::ValidationCache;
 use crate::store::{self, Environment, Store};
+use std::io;
 use std::path::{Path, PathBuf};
 
 /// The name of the validation cache. Each version of `orch` has its own, because its readers may differ.
@@ -91,8 +92,11 @@ impl Workspace {
     }
 }
 
-fn no_directory(path: &Path, error: &std::io::Error) -> Error {
+fn no_directory(path: &Path, error: &io::Error) -> Error {
     let message = format!("cannot open {}: {error}", path.display());
+    if !matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) {
+        return Error::new(Code::Io, message);
+    }
     Diagnostic::error(Code::NoDirectory, message).hint("choose an existing directory with -C").into()
 }
 

@@ -422,7 +422,7 @@ fn still_whole(
     // Another process may have moved the branch since the log was read: then there is a journal, or its files
     // are in place by now. A decision on the older log is made again before it is committed.
     let now = durable::read_regular(&path.under(store.root())).unwrap_or_default();
-    if store.has_journal() || !has_lost_events(&held, &with_own_line_endings(now.into())) {
+    if store.has_journal()? || !has_lost_events(&held, &with_own_line_endings(now.into())) {
         return Ok(recorded);
     }
     if let Some(found) = log_faults(task, log) {

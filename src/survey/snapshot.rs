@@ -6,22 +6,18 @@ use super::costs::Costs;
 use super::glance::Glance;
 use super::setting::Setting;
 use super::{CodeAt, Error, Loaded, TaskRef, UsableWorkflow};
-use crate::base::{Code, Diagnostic, Digest, Place, RepoPath, TaskId, WorkflowName, command, shell_word};
+use crate::base::{Code, Diagnostic, Digest, Place, RepoPath, command, shell_word};
 use crate::decide::{ImportFault, Original, Recorded, State, import_of, refused_import};
 use crate::record::{
-    EventLog, FoldCache, LogFault, LogPeek, RecordReading, STATE_FILE, StateDefect, StateFault, StateText,
+    EventLog, FoldCache, LogFault, LogPeek, RecordReading, StateDefect, StateFault, StateText,
     TRANSCRIPT_FILE, believed_state, read_record, sides,
 };
 use crate::scan::{
-    Child, Entry, EntryKind, LogEnd, Observed, ObservedLog, ReadLimits, Source, ValidationCache, conflict,
-    observe, parse_json,
+    Entry, LogEnd, Observed, ObservedLog, ReadLimits, Source, ValidationCache, conflict, observe, parse_json,
 };
 use crate::store::Store;
 use crate::workflow::Workflow;
 use std::sync::Arc;
-
-/// How deep below the base of a root tasks are searched.
-const MAX_DEPTH: usize = 8;
 
 /// One source, and the settings in it.
 #[derive(Clone, Copy)]
@@ -35,21 +31,6 @@ pub(crate) struct Snapshot<'a> {
     pub costs: Option<&'a Costs>,
 }
 
-/// The result of a search below the roots.
-#[derive(Default)]
-struct Survey {
-    tasks: Vec<TaskRef>,
-    misnamed: Vec<Diagnostic>,
-}
-
-impl Survey {
-    /// Sorts the tasks by id. A task that is a file was found once by its file, and once by its directory.
-    fn sort(&mut self) {
-        self.tasks.sort_by(|a, b| (&a.id, a.directory()).cmp(&(&b.id, b.directory())));
-        self.tasks.dedup();
-    }
-}
-
 /// What was read of one task.
 pub(crate) struct Reading {
     pub compiled: Arc<UsableWorkflow>,
@@ -60,216 +41,6 @@ pub(crate) struct Reading {
 }
 
 impl Snapshot<'_> {
-    /// All tasks, sorted by id.
-    pub(crate) fn tasks(&self) -> Result<Vec<TaskRef>, Error> {
-        Ok(self.survey()?.0)
-    }
-
-    /// All tasks, and a finding for each directory or file that cannot be a task only because of its name.
-    pub(crate) fn survey(&self) -> Result<(Vec<TaskRef>, Vec<Diagnostic>), Error> {
-        let mut found = Survey::default();
-        let mut bases: Vec<RepoPath> = self.setting.config.roots.bases().cloned().collect();
-        bases.sort();
-        bases.dedup();
-        for base in bases {
-            self.look_below(&base, 0, &mut found)?;
-        }
-        found.sort();
-        found.misnamed.sort();
-        found.misnamed.dedup();
-        Ok((found.tasks, found.misnamed))
-    }
-
-    /// All tasks at or below a path, sorted by id.
-    pub(crate) fn tasks_below(&self, path: &RepoPath) -> Result<Vec<TaskRef>, Error> {
-        let mut found = Survey::default();
-        let reaches =
-            |base: &RepoPath| path == base || path.below(base).is_some() || base.below(path).is_some();
-        if self.setting.config.roots.bases().any(reaches) {
-            self.look_below(path, 0, &mut found)?;
-        }
-        found.sort();
-        Ok(found.tasks)
-    }
-
-    /// The task that contains a file or directory.
-    pub(crate) fn task_of_path(&self, path: &RepoPath) -> Result<Option<TaskRef>, Error> {
-        let mut ancestors: Vec<RepoPath> =
-            std::iter::successors(Some(path.clone()), RepoPath::parent).collect();
-        ancestors.reverse();
-        // The topmost task wins, because a task never contains a task.
-        match first(ancestors.iter(), |directory| self.task_at(directory))? {
-            None => self.task_of_file(path),
-            task => Ok(task),
-        }
-    }
-
-    /// The task that a file is, or that it was if the task has other files.
-    fn task_of_file(&self, file: &RepoPath) -> Result<Option<TaskRef>, Error> {
-        let Some((_, directory, _)) = self.setting.config.roots.match_file(file) else { return Ok(None) };
-        let Some(task) = self.possible_task(&directory)? else { return Ok(None) };
-        let is_file = self.source.entry_at(file)?.is_some_and(|entry| entry.kind != EntryKind::Directory);
-        if is_file && self.is_artifact(&task.workflow, file.name()) {
-            return Ok(Some(task));
-        }
-        self.task_at(&directory)
-    }
-
-    /// Whether the task is visible here: the roots match its directory, which holds a file of a task, and no
-    /// directory above it is a task. Returns an error if the source cannot be listed.
-    pub(crate) fn shows(&self, task: &TaskRef) -> Result<bool, Error> {
-        let found = self.task_of_path(&task.transcript_path())?;
-        Ok(found.is_some_and(|found| found.directory() == task.directory()))
-    }
-
-    /// The task with this id, in the first root that has it.
-    pub(crate) fn task_named(&self, id: &TaskId) -> Result<Option<TaskRef>, Error> {
-        let roots = &self.setting.config.roots;
-        let directories = (0..roots.iter().count()).filter_map(|root| roots.directory_of(root, id));
-        first(directories, |directory| self.task_at(&directory))
-    }
-
-    /// The task with exactly this directory, if it is one.
-    pub(crate) fn task_at(&self, directory: &RepoPath) -> Result<Option<TaskRef>, Error> {
-        let Some(task) = self.possible_task(directory)? else { return Ok(None) };
-        let children = self.source.children(directory)?.unwrap_or_default();
-        let is_task = self.holds_task(&task.workflow, directory, &children)? || self.is_file(&task)?;
-        Ok(is_task.then_some(task))
-    }
-
-    /// Whether the task is a file that is there and is an artifact of its workflow.
-    pub(crate) fn is_file(&self, task: &TaskRef) -> Result<bool, Error> {
-        let Some(file) = task.place.file() else { return Ok(false) };
-        let children = self.source.children(&file.directory)?.unwrap_or_default();
-        let mut own = children.iter().filter(|child| !child.is_directory && file.has_name(&child.name));
-        Ok(own.any(|child| self.is_artifact(&task.workflow, &child.name)))
-    }
-
-    /// Whether a file with this name is an artifact of a workflow.
-    fn is_artifact(&self, workflow: &WorkflowName, name: &str) -> bool {
-        let loaded = self.setting.workflow(workflow.as_str());
-        loaded.is_ok_and(|loaded| loaded.matcher().is_some_and(|matcher| matcher.matches(name)))
-    }
-
-    /// The task that this directory is if it contains a file of one.
-    fn possible_task(&self, directory: &RepoPath) -> Result<Option<TaskRef>, Error> {
-        let roots = &self.setting.config.roots;
-        let Some((root, id)) = roots.match_directory(directory) else { return Ok(None) };
-        let Some(root) = roots.get(root) else { return Ok(None) };
-        if self.source.is_behind_link(directory)? || self.source.other_repository(directory)?.is_some() {
-            return Ok(None);
-        }
-        Ok(TaskRef::in_root(root, id, directory).ok())
-    }
-
-    /// Whether a directory with these children contains a state, a log or an artifact.
-    fn holds_task(
-        &self,
-        workflow: &WorkflowName,
-        directory: &RepoPath,
-        children: &[Child],
-    ) -> Result<bool, Error> {
-        let is_archive = self.setting.config.roots.is_archive(directory);
-        Ok(children.iter().any(|child| is_record(&child.name))
-            || (!is_archive && self.holds_artifact(workflow, directory, children)?))
-    }
-
-    /// A finding if a directory in a place for tasks contains files of a task but has no valid name.
-    fn misnamed(&self, directory: &RepoPath, children: &[Child]) -> Result<Option<Diagnostic>, Error> {
-        let Some((root, error)) = self.setting.config.roots.misnamed(directory) else { return Ok(None) };
-        let Some(root) = self.setting.config.roots.get(root) else { return Ok(None) };
-        if self.source.is_behind_link(directory)? || !self.holds_task(&root.workflow, directory, children)? {
-            return Ok(None);
-        }
-        Ok(Some(misnamed(Code::BadTaskId, directory, &error.to_string())))
-    }
-
-    /// Like [`Self::misnamed`], for a name that is not UTF-8, which no path can contain.
-    fn unnameable(&self, shown: &RepoPath, inside: &[String]) -> Option<Diagnostic> {
-        let roots = &self.setting.config.roots;
-        let root =
-            roots.misnamed(shown).map(|(root, _)| root).or_else(|| Some(roots.match_directory(shown)?.0))?;
-        let loaded = self.setting.workflow(roots.get(root)?.workflow.as_str()).ok()?;
-        let artifact = |name: &String| loaded.matcher().is_some_and(|matcher| matcher.may_start_with(name));
-        let holds = inside.iter().any(|name| is_record(name) || artifact(name));
-        holds.then(|| misnamed(Code::PathNotUtf8, shown, "its path is not UTF-8"))
-    }
-
-    fn look_below(&self, directory: &RepoPath, depth: usize, found: &mut Survey) -> Result<(), Error> {
-        let children = match self.source.children(directory) {
-            Err(error) if error.code() == Code::Unreadable => {
-                found.misnamed.push(Diagnostic::from(error).at(Place::file(directory)));
-                return Ok(());
-            }
-            children => children?.unwrap_or_default(),
-        };
-        if let Some(task) = self.possible_task(directory)?
-            && self.holds_task(&task.workflow, directory, &children)?
-        {
-            found.tasks.push(task);
-            return Ok(());
-        }
-        found.misnamed.extend(self.misnamed(directory, &children)?);
-        if depth >= MAX_DEPTH || self.source.other_repository(directory)?.is_some() {
-            return Ok(());
-        }
-        for child in children {
-            let Ok(below) = directory.join(&child.name) else { continue };
-            match &child.unnameable {
-                Some(inside) => found.misnamed.extend(self.unnameable(&below, inside)),
-                None if child.is_directory => self.look_below(&below, depth + 1, found)?,
-                None => self.look_at_file(&below, found)?,
-            }
-        }
-        Ok(())
-    }
-
-    /// Adds the task that a file is, or a finding if only its name keeps it from being one.
-    fn look_at_file(&self, file: &RepoPath, found: &mut Survey) -> Result<(), Error> {
-        let roots = &self.setting.config.roots;
-        if let Some((root, error)) = roots.misnamed_file(file) {
-            let root = roots.get(root).filter(|root| self.is_artifact(&root.workflow, file.name()));
-            let message = format!("this file is in the place of a task but cannot be one: {error}");
-            let finding = Diagnostic::error(Code::BadTaskId, message).at(Place::file(file));
-            found.misnamed.extend(root.map(|_| finding.hint("rename the file, or exclude it in orch.toml")));
-        }
-        let Some((root, directory, _)) = roots.match_file(file) else { return Ok(()) };
-        if roots.get(root).is_some_and(|root| self.is_artifact(&root.workflow, file.name())) {
-            found.tasks.extend(self.possible_task(&directory)?);
-        }
-        Ok(())
-    }
-
-    /// Whether a directory contains a file that matches an artifact of the workflow.
-    fn holds_artifact(
-        &self,
-        workflow: &WorkflowName,
-        directory: &RepoPath,
-        children: &[Child],
-    ) -> Result<bool, Error> {
-        let Ok(loaded) = self.setting.workflow(workflow.as_str()) else { return Ok(false) };
-        let Some(matcher) = loaded.matcher() else { return Ok(false) };
-        let mut open: Vec<(String, bool)> = children
-            .iter()
-            .filter(|child| child.unnameable.is_none() && matcher.may_start_with(&child.name))
-            .map(|child| (child.name.clone(), child.is_directory))
-            .collect();
-        while let Some((path, is_directory)) = open.pop() {
-            if !is_directory {
-                if matcher.matches(&path) {
-                    return Ok(true);
-                }
-                continue;
-            }
-            let Ok(below) = directory.join(&path) else { continue };
-            let children = self.source.children(&below)?.unwrap_or_default();
-            for child in children.into_iter().filter(|child| child.unnameable.is_none()) {
-                open.push((format!("{path}/{}", child.name), child.is_directory));
-            }
-        }
-        Ok(false)
-    }
-
     /// Reads a task's files once, by the workflow that its state names, or else its root's. Returns an error
     /// if the source cannot be read or the workflow cannot be used.
     pub(crate) fn observe(&self, task: &TaskRef, log_end: u64) -> Result<Reading, Error> {
@@ -443,17 +214,6 @@ pub(crate) fn first<T, F>(
     mut find: impl FnMut(T) -> Result<Option<F>, Error>,
 ) -> Result<Option<F>, Error> {
     of.find_map(|one| find(one).transpose()).transpose()
-}
-
-/// Whether a file with this name makes a directory a task. A log alone does too, because a lost state must be
-/// reported.
-fn is_record(name: &str) -> bool {
-    name == STATE_FILE || name == TRANSCRIPT_FILE
-}
-
-fn misnamed(code: Code, directory: &RepoPath, why: &str) -> Diagnostic {
-    let message = format!("this directory contains files of a task but cannot be a task: {why}");
-    Diagnostic::error(code, message).at(Place::file(directory)).hint("rename the directory")
 }
 
 /// The state in `state.json`, if its seal is unbroken and it names this log.

@@ -1,5 +1,7 @@
 //! Killed processes, several at once, a user at work beside: nothing is lost, nothing runs twice.
 
+mod reading;
+
 use crate::harness::{World, eventually, executable};
 use crate::setting;
 use serde_json::json;

@@ -707,9 +707,9 @@ codes! {
         "Orders may only go where the workflow connects the phases.",
         "Name one of the phases that the hint lists with `--to`.";
     Unreadable = "unreadable", Finding,
-        "A file or directory cannot be read.",
-        "Permissions forbid it, or it disappeared.",
-        "`chmod +r FILE`";
+        "A file of a task's record cannot be read.",
+        "It is not a regular file, or it is too large.",
+        "Restore it from git, or run `orch recover TASK`.";
     Unstable = "unstable", NotNow,
         "The state of a task changes faster than it can be read.",
         "Another process keeps writing it.",

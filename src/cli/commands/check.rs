@@ -12,7 +12,8 @@ use std::path::PathBuf;
 /// Validate artifacts and state.
 ///
 /// Each finding has a file, a line, a stable code and a hint. A task that is merely waiting is not a finding.
-/// Writes nothing. Exits with 1 if there are findings.
+/// Writes nothing. Exits with 1 if there are findings, and with 70 if the machine failed to read something: then
+/// more may be wrong than the findings say.
 ///
 /// `--staged`, `--commit`, `--range` and `--stdin-refs` also verify the record: a changed state must be what
 /// the rules yield or what a person legitimately ordered.

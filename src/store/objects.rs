@@ -1,0 +1,137 @@
+//! Whether an object is missing from this clone, or is there and cannot be read.
+//!
+//! libgit2 takes an object file that it cannot look up for a missing one. In a shallow or partial clone a missing
+//! object is normal, so that an unreadable one would pass for it and hide what it contains.
+
+use super::{Error, Store};
+use crate::base::{Code, Digest};
+use crate::scan::io_error;
+use git2::{Commit, ErrorCode, Oid, Repository, RepositoryOpenFlags, Tree};
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// How many levels of alternates libgit2 follows.
+const MOST_LEVELS: usize = 5;
+
+impl Store {
+    /// Whether this clone has an object. Returns an error if that cannot be determined.
+    pub fn has(&self, object: Digest) -> Result<bool, Error> {
+        let Ok(id) = self.oid(object) else { return Ok(false) };
+        if self.repo.odb()?.exists(id) {
+            return Ok(true);
+        }
+        self.refuse_unread(id).map(|()| false)
+    }
+
+    /// What libgit2 found for an id; `None` if this clone does not have the object. Returns an error if the object
+    /// is there and cannot be read.
+    pub(super) fn unless_missing<T>(
+        &self,
+        id: Oid,
+        found: Result<T, git2::Error>,
+    ) -> Result<Option<T>, Error> {
+        match found {
+            Ok(found) => Ok(Some(found)),
+            Err(error) if error.code() == ErrorCode::NotFound => self.refuse_unread(id).map(|()| None),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// The commit with this id; `None` if this clone does not have it. Returns an error if git cannot read it.
+    pub(super) fn commit_if_held(&self, id: Oid) -> Result<Option<Commit<'_>>, Error> {
+        self.unless_missing(id, self.repo.find_commit(id))
+    }
+
+    /// The tree with this id. Returns an error if git cannot read it, with a code of its own if this clone does not
+    /// have it.
+    pub(super) fn tree_with_id(&self, id: Oid) -> Result<Tree<'_>, Error> {
+        self.unless_missing(id, self.repo.find_tree(id))?.ok_or_else(|| not_in_clone("directory", id))
+    }
+
+    /// The tree of the commit with this id. Returns an error if git cannot read either, with a code of its own if
+    /// this clone does not have it.
+    pub(super) fn tree_of_commit(&self, id: Oid) -> Result<Tree<'_>, Error> {
+        let commit = self.commit_if_held(id)?.ok_or_else(|| not_in_clone("commit", id))?;
+        self.tree_with_id(commit.tree_id())
+    }
+
+    /// Returns an error unless an object that libgit2 did not find is certainly missing.
+    fn refuse_unread(&self, id: Oid) -> Result<(), Error> {
+        let (first, rest) = (&id.to_string()[..2], &id.to_string()[2..]);
+        for directory in self.object_directories()? {
+            let file = directory.join(first).join(rest);
+            if is_there(&file)? {
+                return Err(unread(id));
+            }
+            readable_packs(&directory.join("pack"))?;
+        }
+        // libgit2 does not tell if it failed to open a pack. A repository that is opened anew tries again.
+        if self.opened_anew()?.odb()?.exists(id) { Err(unread(id)) } else { Ok(()) }
+    }
+
+    /// The directories of objects: that of the repository and its alternates. Returns an error if a list of
+    /// alternates cannot be read.
+    fn object_directories(&self) -> Result<Vec<PathBuf>, Error> {
+        let mut found = vec![self.repo.commondir().join("objects")];
+        let mut level = 0..1;
+        for _ in 0..MOST_LEVELS {
+            let end = found.len();
+            for at in level.clone() {
+                let listed = super::durable::text_of(&found[at].join("info/alternates"))?;
+                let lines = listed.lines().filter(|line| !line.is_empty() && !line.starts_with('#'));
+                let others: Vec<PathBuf> = lines.map(|line| found[at].join(line)).collect();
+                found.extend(others);
+            }
+            level = end..found.len();
+        }
+        Ok(found)
+    }
+
+    fn opened_anew(&self) -> Result<&Repository, Error> {
+        if let Some(repo) = self.anew.get() {
+            return Ok(repo);
+        }
+        let exactly = RepositoryOpenFlags::NO_SEARCH | RepositoryOpenFlags::NO_DOTGIT;
+        let gone = || io_error(self.repo.path(), io::ErrorKind::NotFound.into());
+        let repo = self.environment.opened(self.repo.path(), exactly)?.ok_or_else(gone)?;
+        Ok(self.anew.get_or_init(|| repo))
+    }
+}
+
+/// Whether there is anything at a path. Returns an error if that is unknown.
+fn is_there(path: &Path) -> Result<bool, Error> {
+    match fs::symlink_metadata(path) {
+        Ok(_) => Ok(true),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(io_error(path, error)),
+    }
+}
+
+/// Returns an error if the packs in a directory, or their indexes, cannot be opened.
+fn readable_packs(directory: &Path) -> Result<(), Error> {
+    let entries = match fs::read_dir(directory) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        entries => entries.map_err(|error| io_error(directory, error))?,
+    };
+    for entry in entries {
+        let path = entry.map_err(|error| io_error(directory, error))?.path();
+        let is_index = path.extension().is_some_and(|extension| extension == "idx");
+        // A pack may be replaced by another one at any moment.
+        match if is_index { File::open(&path).map(drop) } else { Ok(()) } {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(io_error(&path, error)),
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+fn unread(id: Oid) -> Error {
+    Error::new(Code::Git, format!("git did not find the object {id}, although it is in this repository"))
+        .with_hint("try again; if it stays so: git fsck".to_owned())
+}
+
+fn not_in_clone(what: &str, id: Oid) -> Error {
+    let hint = "git fetch --refetch, or git fetch --unshallow".to_owned();
+    Error::new(Code::NotInClone, format!("the {what} {id} is not in this clone")).with_hint(hint)
+}

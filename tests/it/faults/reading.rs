@@ -1,0 +1,247 @@
+//! Each system call that reads fails once, in each command that only looks. The answer is that of an undisturbed
+//! run, or none: what could not be read is never taken for absent.
+
+use crate::harness::{World, skipped, started};
+use crate::setting;
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::Write as _;
+use std::os::unix::process::ExitStatusExt;
+use std::process::Stdio;
+
+const COMMANDS: [&[&str]; 8] = [
+    &["suggest"],
+    &["status"],
+    &["explain", "t1"],
+    &["log", "t1"],
+    &["check"],
+    &["check", "--staged"],
+    &["check", "--range", "HEAD~2..HEAD"],
+    &["audit"],
+];
+
+const CALLS: [&str; 9] =
+    ["openat", "newfstatat", "statx", "getdents64", "read", "pread64", "access", "faccessat2", "readlink"];
+
+const ERRORS: [&str; 3] = ["EIO", "EACCES", "EMFILE"];
+
+/// A fault to inject: which call fails with which error, and the how-manieth of its kind.
+#[derive(Debug, Clone, Copy)]
+struct Fault {
+    call: &'static str,
+    error: &'static str,
+    nth: usize,
+}
+
+/// How a run ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Run {
+    code: Option<i32>,
+    signal: Option<i32>,
+    stdout: String,
+}
+
+/// A repository whose history, index and work tree have something to read, and a trace of the last run.
+struct Scene {
+    world: World,
+    /// Whether each run begins without the caches of `orch`.
+    is_cold: bool,
+}
+
+impl Scene {
+    /// The scene as orders left it, with caches.
+    fn warm() -> Self {
+        let world = World::ready();
+        world.write("../home/.gitconfig", "[user]\n\tname = Ann\n\temail = ann@example.com\n");
+        for task in ["t1", "t2"] {
+            world.orch(&["new", task]).succeeds();
+            world.plan(task, 1);
+        }
+        world.orch(&["next", "t1"]).succeeds();
+        world.plan_review("t1", true, 1);
+        world.git(&["add", "tasks/t2"]);
+        Self { world, is_cold: false }
+    }
+
+    /// The scene after `git gc`, without caches.
+    fn packed() -> Self {
+        let scene = Self::warm();
+        scene.world.git(&["gc", "-q"]);
+        Self { is_cold: true, ..scene }
+    }
+
+    /// Runs a command while strace injects a fault; also returns the system calls that it made.
+    fn run(&self, arguments: &[&str], fault: Option<Fault>) -> (Run, String) {
+        if self.is_cold {
+            let _ = fs::remove_dir_all(self.world.path(".git/orch"));
+        }
+        let trace = self.world.path("../trace");
+        let calls = fault.map_or_else(|| CALLS.join(","), |fault| fault.call.to_owned());
+        let mut command = self.world.command("strace");
+        command.args(["-f", "-qq", "--seccomp-bpf", "-e", "signal=none", "-o"]).arg(&trace);
+        command.args(["-e", &format!("trace={calls}")]);
+        if let Some(Fault { call, error, nth }) = fault {
+            command.args(["-e", &format!("inject={call}:error={error}:when={nth}")]);
+        }
+        command.arg(env!("CARGO_BIN_EXE_orch")).args(arguments).stdin(Stdio::null());
+        // Answers name times, and the user's settings are read, too.
+        command.env("ORCH_NOW", "1790009000").env_remove("GIT_CONFIG_GLOBAL");
+        let output = command.output().expect("strace runs");
+        let run = Run {
+            code: output.status.code(),
+            signal: output.status.signal(),
+            stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
+        };
+        (run, fs::read_to_string(&trace).unwrap_or_default())
+    }
+
+    /// What an undisturbed run answers, and how many calls of each kind it makes.
+    fn undisturbed(&self, arguments: &[&str]) -> (Run, BTreeMap<&'static str, usize>) {
+        self.run(arguments, None);
+        let (run, trace) = self.run(arguments, None);
+        let count = |call: &str| trace.lines().filter(|line| line.contains(&format!(" {call}("))).count();
+        (run, CALLS.into_iter().map(|call| (call, count(call))).collect())
+    }
+
+    /// Injects a fault; `None` if no call was left to fail. Returns an error for an answer that the fault changed.
+    fn try_fault(&self, arguments: &[&str], fault: Fault, untouched: &Run) -> Option<Result<(), String>> {
+        let (run, trace) = self.run(arguments, Some(fault));
+        let hit = trace.lines().find(|line| line.contains("(INJECTED)"))?;
+        let is_right = run == *untouched || is_failure(&run, fault);
+        Some(if is_right { Ok(()) } else { Err(format!("{arguments:?} {fault:?}\n{hit}\n{run:?}")) })
+    }
+}
+
+/// Whether a run gave no answer, with the exit code for that.
+fn is_failure(run: &Run, fault: Fault) -> bool {
+    match run.code {
+        // The second: the program could not be loaded.
+        Some(70 | 127) => true,
+        // Settings that permissions forbid to read are a mistake in the settings.
+        Some(2) => fault.error == "EACCES",
+        _ => false,
+    }
+}
+
+/// Whether strace can inject faults on this machine.
+fn can_trace() -> bool {
+    let world = World::without_git();
+    let mut command = world.command("strace");
+    command.args(["-f", "-qq", "--seccomp-bpf", "-o", "../trace", "-e", "inject=getcwd:error=EIO", "true"]);
+    command.output().is_ok_and(|output| output.status.success())
+}
+
+#[test]
+fn a_call_that_fails_changes_no_answer() {
+    if !can_trace() {
+        return skipped("strace is missing or may not trace here, so no fault is injected");
+    }
+    if setting::setting("ORCH_FAULTS").is_some() {
+        return every_fault();
+    }
+    let scene = Scene::warm();
+    // A linear congruential generator is random enough to choose from a few thousand faults.
+    let mut chance = setting::number("ORCH_FAULT_SEED").unwrap_or(1);
+    let mut below = |limit: usize| {
+        chance = chance.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        usize::try_from(chance >> 33).expect("small") % limit
+    };
+    for arguments in COMMANDS {
+        let (untouched, counts) = scene.undisturbed(arguments);
+        for _ in 0..2 {
+            let (call, error) = (CALLS[below(CALLS.len())], ERRORS[below(ERRORS.len())]);
+            let nth = 1 + below(counts[call].max(1));
+            let found = scene.try_fault(arguments, Fault { call, error, nth }, &untouched);
+            found.unwrap_or(Ok(())).unwrap_or_else(|wrong| panic!("{wrong}"));
+        }
+    }
+}
+
+/// The path of an object that is not in a pack, in the git directory.
+fn place_of(world: &World, revision: &str) -> String {
+    let id = world.git(&["rev-parse", revision]);
+    format!(".git/objects/{}/{}", &id[..2], id[2..].trim())
+}
+
+/// Replaces a file by a link to itself, which nobody can look up or open, not even root.
+fn make_unreadable(world: &World, path: &str) -> Vec<u8> {
+    let bytes = fs::read(world.path(path)).expect("readable");
+    world.remove(path);
+    std::os::unix::fs::symlink(world.path(path), world.path(path)).expect("a link");
+    bytes
+}
+
+#[test]
+fn an_object_that_cannot_be_read_hides_no_forgery() {
+    let world = started("planning");
+    world.plan("t", 1);
+    world.orch(&["next", "t"]).succeeds();
+    let log = world.read("tasks/t/transcript.jsonl").replace("\"to\":\"plan_review\"", "\"to\":\"test\"");
+    world.write("tasks/t/transcript.jsonl", &log);
+    world.commit("Forge");
+    world.orch(&["audit"]).ends(1).says("forged");
+    for held in ["HEAD:tasks/t/transcript.jsonl", "HEAD:tasks/t", "HEAD~1:tasks/t/state.json"] {
+        let place = place_of(&world, held);
+        let bytes = make_unreadable(&world, &place);
+        world.orch(&["audit"]).ends(70).reports("although it is in this repository");
+        world.orch(&["check", "--range", "HEAD~1..HEAD"]).ends(70);
+        world.remove(&place);
+        // A clone that does not have the object is another matter.
+        assert_ne!(world.orch(&["audit"]).code, 70, "{held}");
+        world.write(&place, bytes);
+    }
+    world.orch(&["audit"]).ends(1).says("forged");
+}
+
+#[test]
+fn a_task_that_cannot_be_read_is_a_failure_of_the_machine() {
+    let world = started("plan_review");
+    world.orch(&["new", "other"]).succeeds();
+    let place = place_of(&world, "HEAD:tasks/t");
+    let bytes = make_unreadable(&world, &place);
+    for command in [&["check"][..], &["status"], &["suggest"], &["explain", "t"], &["log", "t"]] {
+        world.orch(command).ends(70);
+    }
+    // The other tasks are checked all the same.
+    let found = world.orch(&["check"]).says("although it is in this repository");
+    assert!(found.stderr.contains("2 tasks"), "{found:?}");
+    world.remove(&place);
+    world.write(&place, bytes);
+    world.orch(&["check"]).succeeds();
+}
+
+/// The n-th call of each kind fails, for each n, until a run is left undisturbed; prints a table.
+fn every_fault() {
+    let mut wrong = Vec::new();
+    told(&format!(
+        "{:<32} {:<8} {:<11} {:>6} {:>6} {:>10}",
+        "command", "scene", "call", "points", "runs", "violations"
+    ));
+    for (name, scene, errors) in
+        [("warm", Scene::warm(), &ERRORS[..]), ("packed", Scene::packed(), &ERRORS[..1])]
+    {
+        for arguments in COMMANDS {
+            let (untouched, _) = scene.undisturbed(arguments);
+            for call in CALLS {
+                let (mut points, mut runs, before) = (0, 0, wrong.len());
+                for error in errors {
+                    for nth in 1.. {
+                        let fault = Fault { call, error, nth };
+                        let Some(found) = scene.try_fault(arguments, fault, &untouched) else { break };
+                        runs += 1;
+                        points = points.max(nth);
+                        wrong.extend(found.err());
+                    }
+                }
+                let (command, found) = (arguments.join(" "), wrong.len() - before);
+                told(&format!("{command:<32} {name:<8} {call:<11} {points:>6} {runs:>6} {found:>10}"));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// Prints a line of the table.
+fn told(line: &str) {
+    let _ = std::io::stdout().write_all(format!("{line}\n").as_bytes());
+}
