@@ -10,14 +10,16 @@ use crate::scan::Entry;
 use crate::store::Store;
 
 impl Workspace {
-    /// The finding about the record in the directory of a task, of which the branch has no log, if that record is of
-    /// another task. `entries` are the files of the task, and `head` is the commit that is checked out. Returns an
-    /// error if git cannot read a commit or the index.
+    /// The finding about the record in the directory of a task, if that record is of another task. `entries` are the
+    /// files of the task, `head` is the commit that is checked out, and `held` the log of the task there. A log that
+    /// was committed is that of another task only if that task is there too: otherwise somebody moved the task and
+    /// committed that. Returns an error if git cannot read a commit or the index.
     pub(super) fn record_of_another(
         &self,
         (task, recorded): (&TaskRef, &Recorded),
         entries: &[Entry],
         (store, head): (&Store, Option<Digest>),
+        held: Option<Digest>,
     ) -> Result<Option<Diagnostic>, Error> {
         let Recorded::Known(state) = recorded else { return Ok(None) };
         let other = state.task.as_deref().filter(|id| !state.heads.is_empty() && *id != task.id.as_str());
@@ -25,13 +27,23 @@ impl Workspace {
         let message = format!("{} holds the record of task `{other}`", task.directory());
         let found = Diagnostic::error(Code::RecordElsewhere, message).at(Place::file(&task.state_path()));
         let home = TaskId::new(other).ok().and_then(|id| self.home_of(task, &id));
-        let moves = match home.filter(|home| !self.is_taken(home)) {
-            Some(home) => Some((task.moves_to(&home, &task.own_files(entries))?, home)),
+        let original = match &home {
+            Some(home) => store.source_at(head).blob_at(&home.transcript_path())?,
             None => None,
         };
-        let Some((moves, home)) = moves else {
-            let [state, log] = [task.state_path(), task.transcript_path()];
-            let remove = command(&["rm", "-f", state.as_str(), log.as_str()]);
+        if let Some(held) = held {
+            let is_copy = match original {
+                Some(original) => begins(store, held)? == begins(store, original)?,
+                None => false,
+            };
+            return Ok(if is_copy { Some(found.hint(take_out(task, entries)?)) } else { None });
+        }
+        let moves = match home.filter(|home| !self.is_taken(home)) {
+            Some(home) => Some(task.moves_to(&home, &task.own_files(entries))?),
+            None => None,
+        };
+        let Some(moves) = moves else {
+            let remove = remove_record(task);
             return Ok(Some(found.hint(format!("for a copy, begin anew without that record: {remove}"))));
         };
         let mut commands = Vec::new();
@@ -48,7 +60,7 @@ impl Workspace {
             }
             commands.push(command(&["mv", one.from.as_str(), one.to.as_str()]));
         }
-        if self.commits() && store.source_at(head).blob_at(&home.transcript_path())?.is_none() {
+        if self.commits() && original.is_none() {
             commands.push(command(&["orch", "new", other]));
         }
         commands.push(command(&["orch", "rename", other, task.id.as_str()]));
@@ -67,4 +79,29 @@ impl Workspace {
         let paths = [Some(task.directory().clone()), task.place.file().and_then(|file| file.path())];
         paths.into_iter().flatten().any(|path| path.under(&self.root).symlink_metadata().is_ok())
     }
+}
+
+/// The first line of a log. Two logs that begin alike are of the same task. Returns an error if git cannot read it.
+fn begins(store: &Store, log: Digest) -> Result<Option<Vec<u8>>, Error> {
+    let bytes = store.blob(log)?;
+    Ok(bytes.and_then(|bytes| bytes.split(|byte| *byte == b'\n').next().map(<[u8]>::to_vec)))
+}
+
+/// What takes a copy out of the branch, with all its files, so that it can begin anew.
+fn take_out(task: &TaskRef, entries: &[Entry]) -> Result<String, Error> {
+    let mut paths = vec![task.directory().clone()];
+    for name in task.own_files(entries) {
+        paths.push(task.file(&name)?);
+    }
+    let paths = paths.iter().map(RepoPath::as_str);
+    let untrack =
+        command(&["git", "rm", "-rq", "--cached", "--"].into_iter().chain(paths).collect::<Vec<_>>());
+    let commit = command(&["git", "commit", "-m", &format!("take out the copy {}", task.id)]);
+    let remove = remove_record(task);
+    Ok(format!("take out the copy, and begin anew without that record: {untrack} && {commit} && {remove}"))
+}
+
+fn remove_record(task: &TaskRef) -> String {
+    let [state, log] = [task.state_path(), task.transcript_path()];
+    command(&["rm", "-f", state.as_str(), log.as_str()])
 }

@@ -220,10 +220,10 @@ impl Workspace {
         {
             recorded = still_whole(store, task, &observed, held, recorded)?;
         }
-        if let (Some(store), Some(None)) = (&self.store, in_head) {
+        if let (Some(store), Some(held)) = (&self.store, in_head) {
             let commit = head.as_ref().and_then(|head| head.commit);
-            let mut fault = self.record_of_another((task, &recorded), &entries, (store, commit))?;
-            if let (None, Some(commit)) = (&fault, commit) {
+            let mut fault = self.record_of_another((task, &recorded), &entries, (store, commit), held)?;
+            if let (None, None, Some(commit)) = (&fault, held, commit) {
                 fault = self.removed_record(task, &recorded, (store, commit))?;
             }
             recorded = fault.map_or(recorded, |fault| Recorded::Broken(vec![fault]));

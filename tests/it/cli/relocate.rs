@@ -213,6 +213,24 @@ fn the_record_of_another_task_is_never_adopted_and_the_hint_puts_it_right() {
 }
 
 #[test]
+fn a_committed_copy_of_a_task_is_told_and_begins_anew() {
+    let world = started("plan_review");
+    world.shell("cp -r tasks/t tasks/u; git add -A; git commit -qm copied");
+    let told = "holds the record of task `t`";
+    world.orch(&["check"]).ends(1).says(told);
+    world.orch(&["status"]).succeeds().says("error: repair");
+    let refused = world.orch(&["next", "u"]).ends(5).reports(told);
+    let hint = refused.stderr.lines().find_map(|line| line.strip_prefix("hint: ")).expect("a hint");
+    world.shell(hint.split_once(": ").expect("commands").1);
+    world.orch(&["new", "u"]).succeeds();
+    world.orch(&["check"]).succeeds();
+    // A task that somebody moved and committed is no copy, whatever takes its place.
+    world.shell("git mv tasks/t tasks/v; git commit -qm moved");
+    world.orch(&["new", "t"]).succeeds();
+    world.orch(&["check"]).succeeds();
+}
+
+#[test]
 fn a_file_with_the_record_of_another_task_goes_back_with_that_record() {
     let world = World::ready();
     world.write("orch.toml", "[[root]]\npath = \"docs/adr/*.md\"\nworkflow = \"backlog\"\n");

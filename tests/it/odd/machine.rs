@@ -146,9 +146,13 @@ fn a_damaged_repository_is_told_and_nothing_moves() {
     world.write(".git/HEAD", &head);
     let commit = world.read(".git/refs/heads/main");
     world.write(".git/refs/heads/main", "garbage\n");
-    for arguments in
-        [&["suggest", "t", "--json"][..], &["status", "--json"], &["explain", "t"], &["next", "t"]]
-    {
+    for arguments in [
+        &["suggest", "t", "--json"][..],
+        &["status", "--json"],
+        &["explain", "t"],
+        &["check"],
+        &["next", "t"],
+    ] {
         world.orch(arguments).ends(70);
     }
     assert_eq!(world.read("tasks/t/state.json"), record);
