@@ -431,7 +431,7 @@ impl Attempts<'_> {
             })
         };
         let is_moved = untrue.iter().any(|told| !told.is_base());
-        let code = match snapshot.code_unknown(workflow, at.parents, untrue, moved)? {
+        let code = match snapshot.code_unknown(workflow, (at.parents, is_own), untrue, moved)? {
             None if is_own => {
                 let own = snapshot.code_here(workflow)?;
                 let own = own.iter().filter(|(name, _)| !untrue.iter().any(|told| told.is_of(name)));

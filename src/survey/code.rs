@@ -117,11 +117,12 @@ impl Snapshot<'_> {
 
     /// Why recorded code that differs from the committed code may be honest and yet unverifiable here. `None`
     /// if every such digest is the base of a comparison that was committed earlier, or `moved` finds nothing
-    /// missing. Returns an error if git cannot be read.
+    /// missing. With `is_own`, the code is that of the commit with the steps, as after a squash, which does not show
+    /// the code with which a phase was entered. Returns an error if git cannot be read.
     pub(crate) fn code_unknown(
         &self,
         workflow: &Workflow,
-        parents: &[Digest],
+        (parents, is_own): (&[Digest], bool),
         untrue: &[Told],
         moved: impl Fn(&ArtifactName, Digest) -> Option<String>,
     ) -> Result<Option<String>, Error> {
@@ -134,7 +135,8 @@ impl Snapshot<'_> {
             }
             let scope = workflow.artifact(artifact).and_then(|artifact| artifact.tree.as_ref());
             let Some(scope) = scope else { continue };
-            if !self.stood(scope, parents, *digest, |_| true)? && moved(artifact, *digest).is_some() {
+            let is_made = || !is_own && moved(artifact, *digest).is_none();
+            if !self.stood(scope, parents, *digest, |_| true)? && !is_made() {
                 return Ok(Some(format!("{name} at that time, {}, is not in git", digest.short())));
             }
         }
