@@ -15,6 +15,7 @@ mod against;
 mod audit;
 mod costs;
 mod longer;
+mod mcp;
 mod overview;
 mod run;
 
@@ -34,7 +35,7 @@ fn main() {
         return;
     }
     println!("medians of {RUNS} runs each, in milliseconds\n");
-    let parts: [(&str, fn()); 11] = [
+    let parts: [(&str, fn()); 12] = [
         ("suggest", suggest),
         ("events", events),
         ("transitions", transitions),
@@ -44,6 +45,7 @@ fn main() {
         ("audit", audit::audit),
         ("overview", overview::overview),
         ("run", run::run),
+        ("mcp", mcp::mcp),
         ("costs", costs::costs),
         ("against", against::against),
     ];

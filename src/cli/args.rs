@@ -1,5 +1,7 @@
 //! The command line, parsed by clap: the global options here, the options of each command in its own file.
 
+#[cfg(feature = "mcp")]
+use super::commands::mcp;
 #[cfg(feature = "repl")]
 use super::commands::repl;
 use super::commands::{
@@ -72,6 +74,8 @@ pub enum Command {
     Stop(stop::StopArgs),
     Answer(answer::AnswerArgs),
     Runs(runs::RunsArgs),
+    #[cfg(feature = "mcp")]
+    Mcp(mcp::McpArgs),
     Check(check::CheckArgs),
     Approve(approve::ApproveArgs),
     Reject(reject::RejectArgs),

@@ -109,8 +109,12 @@ impl Logging {
 
     /// The level, overridden by what `ORCH_LOG` sets.
     fn targets(&self, level: LevelFilter) -> Targets {
-        let Some(filter) = &self.filter else { return Targets::new().with_default(level) };
-        filter.clone().with_default(filter.default_level().unwrap_or(level))
+        let targets = match &self.filter {
+            None => Targets::new().with_default(level),
+            Some(filter) => filter.clone().with_default(filter.default_level().unwrap_or(level)),
+        };
+        // What the protocol of `orch mcp` logs contains messages.
+        targets.with_target("rmcp", LevelFilter::OFF)
     }
 }
 

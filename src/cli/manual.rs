@@ -117,6 +117,14 @@ const GROUPS: [(&str, &[Examples]); 6] = [
                     ("orch answer t-1 rounds=3 --dry-run", "only check it"),
                 ],
             ),
+            #[cfg(feature = "mcp")]
+            (
+                "mcp",
+                [
+                    ("orch mcp", "what an agent's program starts"),
+                    ("orch -C ../other mcp", "for another repository"),
+                ],
+            ),
         ],
     ),
     (

@@ -183,11 +183,19 @@ fn usage(error: &clap::Error, json: bool, no_color: bool) -> u8 {
         return ExitCode::Fine as u8;
     }
     if json {
-        let text = error.to_string();
-        let message = text.lines().next().unwrap_or_default().trim_start_matches("error: ");
-        let _ = ui.document(&view::ErrorView::new(Code::Usage, message, Some("orch --help".to_owned())));
+        let _ = ui.document(&view::ErrorView::new(
+            Code::Usage,
+            usage_message(error),
+            Some("orch --help".to_owned()),
+        ));
     } else {
         ui.problem(&error.to_string());
     }
     ExitCode::Usage as u8
+}
+
+/// What is wrong with a command line, in one line.
+fn usage_message(error: &clap::Error) -> String {
+    let text = error.to_string();
+    text.lines().next().unwrap_or_default().trim_start_matches("error: ").to_owned()
 }

@@ -3,8 +3,8 @@
 use crate::view::{JsonDocument, Paint, line, pretty};
 use console::Term;
 use std::io::{self, Write};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// When to use colour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
@@ -37,6 +37,24 @@ pub struct Ui {
     pub interactive: bool,
     /// Whether a progress line is shown.
     passing: Arc<AtomicBool>,
+    /// Where answers are kept instead of printed.
+    kept: Option<KeptAnswers>,
+}
+
+/// The answers of a printer that keeps them.
+#[derive(Debug, Clone, Default)]
+pub struct KeptAnswers(Arc<Mutex<String>>);
+
+impl KeptAnswers {
+    /// Takes what was answered so far.
+    #[must_use]
+    pub fn take(&self) -> String {
+        std::mem::take(&mut self.text())
+    }
+
+    fn text(&self) -> MutexGuard<'_, String> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 impl Ui {
@@ -61,7 +79,18 @@ impl Ui {
             live: err.is_term() && !quiet,
             interactive,
             passing: Arc::default(),
+            kept: None,
         }
+    }
+
+    /// A printer that keeps its answers: no terminal, no colour, and no status. Problems go to stderr.
+    #[must_use]
+    pub fn keeping() -> (Self, KeptAnswers) {
+        let kept = KeptAnswers::default();
+        let plain = Self::new(Colour::Never, true, true);
+        let ui =
+            Self { width: 0, height: 0, live: false, interactive: false, kept: Some(kept.clone()), ..plain };
+        (ui, kept)
     }
 
     /// The same printer, but quiet and without answers.
@@ -74,6 +103,10 @@ impl Ui {
     /// closed pipe.
     pub fn answer(&self, text: &str) -> io::Result<()> {
         if self.muted {
+            return Ok(());
+        }
+        if let Some(kept) = &self.kept {
+            kept.text().push_str(text);
             return Ok(());
         }
         self.passed();

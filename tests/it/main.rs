@@ -15,6 +15,8 @@ mod harness;
 mod hook;
 mod looks;
 mod loops;
+#[cfg(feature = "mcp")]
+mod mcp;
 mod merge;
 mod model;
 mod observed;

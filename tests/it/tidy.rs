@@ -307,6 +307,9 @@ fn each_crate_of_the_outside_has_one_home() {
         ("rustix::event", "run/"),
         ("tracing_subscriber", "cli/logging.rs"),
         ("reedline", "cli/commands/repl/"),
+        ("rmcp", "cli/commands/mcp/"),
+        ("tokio", "cli/commands/mcp"),
+        ("percent_encoding", "cli/commands/mcp/"),
     ];
     let mut wrong = Vec::new();
     let mut used = Vec::new();

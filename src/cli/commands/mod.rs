@@ -15,6 +15,8 @@ pub mod hook;
 pub mod init;
 pub mod log;
 pub mod man;
+#[cfg(feature = "mcp")]
+pub mod mcp;
 pub mod merge_driver;
 pub mod new;
 pub mod next;
@@ -63,6 +65,8 @@ pub(super) fn run(command: Option<Command>, context: &Context, ui: &Ui) -> Resul
         Some(Command::Stop(args)) => stop::run(&args, context, ui),
         Some(Command::Answer(args)) => answer::run(&args, context, ui),
         Some(Command::Runs(args)) => runs::run(&args, context, ui),
+        #[cfg(feature = "mcp")]
+        Some(Command::Mcp(args)) => mcp::run(&args, context, ui),
         Some(Command::Check(args)) => check::run(&args, context, ui),
         Some(Command::Approve(args)) => approve::run(&args, context, ui),
         Some(Command::Audit(args)) => audit::run(&args, context, ui),

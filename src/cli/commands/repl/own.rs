@@ -1,8 +1,8 @@
 //! What a typed line is: a command of `orch`, or one of the prompt's own.
 
 use crate::base::{Code, TypedLine, nearest};
-use crate::cli::Failure;
 use crate::cli::manual::command_line;
+use crate::cli::{Failure, usage_message};
 use clap::{Command, CommandFactory, Parser, Subcommand};
 
 /// The command that shows the prompt.
@@ -65,11 +65,9 @@ pub(super) fn typed(line: &str) -> Result<Typed, Failure> {
     words[0].clone_from(&name);
     if OwnCommand::has_subcommand(&name) {
         let parsed = OwnLine::try_parse_from(&words);
-        return parsed.map(|parsed| Typed::Own(parsed.command)).map_err(|error| {
-            let text = error.to_string();
-            let first = text.lines().next().unwrap_or_default().trim_start_matches("error: ").to_owned();
-            Failure::new(Code::Usage, first).hint("/help")
-        });
+        return parsed
+            .map(|parsed| Typed::Own(parsed.command))
+            .map_err(|error| Failure::new(Code::Usage, usage_message(&error)).hint("/help"));
     }
     match name.as_str() {
         "repl" => {

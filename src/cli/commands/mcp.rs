@@ -1,0 +1,43 @@
+//! `orch mcp`: the Model Context Protocol on stdin and stdout, for agents.
+//!
+//! A tool is a command of `orch` with `--json`: [`tools`] says which, and how its arguments are written, and
+//! [`agent`] executes it in this process. So an agent gets the documents that the command line prints, and its
+//! orders are checked as the command line checks them. The protocol is that of the crate `rmcp`. Its runtime exists
+//! only while this command runs.
+
+mod agent;
+mod input;
+mod news;
+mod resources;
+mod server;
+mod tools;
+
+use super::prelude::{Args, Context, ExitCode, Failure, Ui};
+use crate::base::Code;
+use agent::Agent;
+use server::OrchServer;
+
+/// Serve agents by the Model Context Protocol (MCP) on stdin and stdout.
+///
+/// Register it in an agent's program as a server with the command `orch mcp`. An agent gets the tools `suggest`,
+/// `prompt`, `explain`, `check`, `next`, `answer`, `log` and `schema`, and can read tasks, workflow documents, schemas
+/// and instructions as resources. Whoever calls is an agent, so there is no tool for what only a person may order.
+/// The tools print what the commands print with `--json`.
+///
+/// Ends when stdin ends, after the command in progress.
+#[derive(Debug, Args)]
+pub struct McpArgs {}
+
+pub fn run(_args: &McpArgs, context: &Context, _ui: &Ui) -> Result<ExitCode, Failure> {
+    context.interrupts.listen();
+    let cannot = |error: std::io::Error| Failure::new(Code::Io, format!("cannot serve: {error}"));
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(cannot)?;
+    let agent = Agent::of(context);
+    let served = runtime.block_on(server::serve(OrchServer::new(agent.clone())));
+    // A read of stdin may still be waiting.
+    runtime.shutdown_background();
+    // A command that has begun is completed, so that its commit is whole.
+    agent.finish();
+    served.map_err(|why| Failure::new(Code::Io, why))?;
+    Ok(ExitCode::Fine)
+}

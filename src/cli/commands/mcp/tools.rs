@@ -1,0 +1,364 @@
+//! The tools: which command each is, and how its arguments become those of the command.
+//!
+//! An agent pays for every word here in each conversation, so descriptions are short. No tool is an order that only a
+//! person may give.
+
+use rmcp::model::{JsonObject, Tool, ToolAnnotations};
+use serde_json::{Value, json};
+use std::sync::Arc;
+
+/// A tool, which is the command with its name.
+pub(super) struct ToolRow {
+    /// The name of the tool and of the command.
+    pub name: &'static str,
+    about: &'static str,
+    arguments: &'static [Argument],
+    /// Whether it moves a task.
+    writes: bool,
+    /// The key of the answer that is a text for the agent; the whole answer otherwise.
+    pub text: Option<&'static str>,
+}
+
+/// An argument of a tool.
+struct Argument {
+    name: &'static str,
+    about: &'static str,
+    form: ArgumentForm,
+    is_required: bool,
+}
+
+/// How an argument is written on the command line, which also says what it may be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum ArgumentForm {
+    /// A text that stands by itself.
+    Word,
+    /// An option with a text.
+    Text(&'static str),
+    /// An option with one of these texts.
+    OneOf(&'static str, &'static [&'static str]),
+    /// An option that is there or not.
+    Flag(&'static str),
+    /// An object: `KEY=VALUE` for each of its members.
+    Pairs,
+}
+
+const TASK: Argument = Argument {
+    name: "task",
+    about: "task id; optional if only one is open",
+    form: ArgumentForm::Word,
+    is_required: false,
+};
+
+/// The tools, in the order in which an agent needs them.
+pub(super) const TOOLS: [ToolRow; 8] = [
+    ToolRow {
+        name: "suggest",
+        about: "What to do next for a task, or for the most urgent tasks, and why.",
+        arguments: &[
+            Argument { about: "task id; default: all open tasks", ..TASK },
+            Argument {
+                name: "for",
+                about: "only what waits for this actor",
+                form: ArgumentForm::OneOf("--for", &["agent", "human"]),
+                is_required: false,
+            },
+            Argument {
+                name: "brief",
+                about: "only what to do now",
+                form: ArgumentForm::Flag("--brief"),
+                is_required: false,
+            },
+        ],
+        writes: false,
+        text: None,
+    },
+    ToolRow {
+        name: "prompt",
+        about: "The complete instructions for a task's current phase: files to read, files to write, examples.",
+        arguments: &[TASK],
+        writes: false,
+        text: Some("prompt"),
+    },
+    ToolRow {
+        name: "explain",
+        about: "Why a task is in its phase: every rule that was tried, and the values it saw.",
+        arguments: &[TASK],
+        writes: false,
+        text: None,
+    },
+    ToolRow {
+        name: "check",
+        about: "Findings in the files of a task, or of all tasks: path, line, code, hint.",
+        arguments: &[Argument { about: "task id; default: all tasks", ..TASK }],
+        writes: false,
+        text: None,
+    },
+    ToolRow {
+        name: "next",
+        about: "Apply the transition that the rules decide, as a commit. Call it after writing the files.",
+        arguments: &[
+            TASK,
+            Argument {
+                name: "expect",
+                about: "phase to reach; fails if the rules lead elsewhere, succeeds if already there",
+                form: ArgumentForm::Text("--expect"),
+                is_required: false,
+            },
+            Argument {
+                name: "dryRun",
+                about: "write nothing",
+                form: ArgumentForm::Flag("--dry-run"),
+                is_required: false,
+            },
+        ],
+        writes: true,
+        text: None,
+    },
+    ToolRow {
+        name: "answer",
+        about: "Answer the question that a task waits for, or pick an offered action with the key `action`.",
+        arguments: &[
+            TASK,
+            Argument {
+                name: "answers",
+                about: "values by key, as the question of `suggest` names them",
+                form: ArgumentForm::Pairs,
+                is_required: true,
+            },
+        ],
+        writes: true,
+        text: None,
+    },
+    ToolRow {
+        name: "log",
+        about: "The recorded steps of a task, with reasons, evidence and commits.",
+        arguments: &[TASK],
+        writes: false,
+        text: None,
+    },
+    ToolRow {
+        name: "schema",
+        about: "A JSON schema, or an example that it accepts.",
+        arguments: &[
+            Argument {
+                name: "name",
+                about: "a schema or an artifact, such as plan-review",
+                form: ArgumentForm::Word,
+                is_required: true,
+            },
+            Argument {
+                name: "example",
+                about: "an example instead",
+                form: ArgumentForm::Flag("--example"),
+                is_required: false,
+            },
+        ],
+        writes: false,
+        text: None,
+    },
+];
+
+impl ToolRow {
+    /// The tool with this name.
+    pub(super) fn named(name: &str) -> Option<&'static Self> {
+        TOOLS.iter().find(|tool| tool.name == name)
+    }
+
+    /// What a client is told about the tool.
+    pub(super) fn wire(&self) -> Tool {
+        let notes = ToolAnnotations::new().read_only(!self.writes).open_world(false);
+        let notes = if self.writes { notes.destructive(false) } else { notes };
+        Tool::new(self.name, self.about, Arc::new(self.schema())).with_annotations(notes)
+    }
+
+    /// The schema of its arguments.
+    fn schema(&self) -> JsonObject {
+        let properties: JsonObject =
+            self.arguments.iter().map(|argument| (argument.name.to_owned(), argument.schema())).collect();
+        let required: Vec<&str> = self
+            .arguments
+            .iter()
+            .filter(|argument| argument.is_required)
+            .map(|argument| argument.name)
+            .collect();
+        let mut schema = JsonObject::new();
+        schema.insert("type".to_owned(), json!("object"));
+        schema.insert("properties".to_owned(), Value::Object(properties));
+        if !required.is_empty() {
+            schema.insert("required".to_owned(), json!(required));
+        }
+        schema.insert("additionalProperties".to_owned(), json!(false));
+        schema
+    }
+
+    /// The words of the command for these arguments. Returns what is wrong if the schema does not accept them.
+    pub(super) fn command(&self, given: &JsonObject) -> Result<Vec<String>, String> {
+        let known = |name: &str| self.arguments.iter().any(|argument| argument.name == name);
+        if let Some(name) = given.keys().find(|name| !known(name)) {
+            let names: Vec<&str> = self.arguments.iter().map(|argument| argument.name).collect();
+            return Err(format!("`{}` has no argument `{name}`; it has {}", self.name, names.join(", ")));
+        }
+        let (mut options, mut words) = (vec![self.name.to_owned()], Vec::new());
+        for argument in self.arguments {
+            match given.get(argument.name).filter(|value| !value.is_null()) {
+                Some(value) => argument.write(value, &mut options, &mut words)?,
+                None if argument.is_required => {
+                    return Err(format!("the argument `{}` is missing", argument.name));
+                }
+                None => {}
+            }
+        }
+        // What follows `--` is never an option, whatever it begins with.
+        options.push("--".to_owned());
+        options.extend(words);
+        Ok(options)
+    }
+}
+
+impl Argument {
+    fn schema(&self) -> Value {
+        match self.form {
+            ArgumentForm::Word | ArgumentForm::Text(_) => {
+                json!({"type": "string", "description": self.about})
+            }
+            ArgumentForm::OneOf(_, values) => json!({"enum": values, "description": self.about}),
+            ArgumentForm::Flag(_) => json!({"type": "boolean", "description": self.about}),
+            ArgumentForm::Pairs => json!({"type": "object", "minProperties": 1, "description": self.about}),
+        }
+    }
+
+    /// Writes a value to the options or to the words of a command line.
+    fn write(&self, value: &Value, options: &mut Vec<String>, words: &mut Vec<String>) -> Result<(), String> {
+        let wrong = |what: &str| Err(format!("the argument `{}` is not {what}", self.name));
+        match (self.form, value) {
+            (ArgumentForm::Word, Value::String(text)) if !text.is_empty() => words.push(text.clone()),
+            (ArgumentForm::Text(option), Value::String(text)) if !text.is_empty() => {
+                options.push(format!("{option}={text}"));
+            }
+            (ArgumentForm::Word | ArgumentForm::Text(_), _) => return wrong("a text"),
+            (ArgumentForm::OneOf(option, values), Value::String(text)) if values.contains(&text.as_str()) => {
+                options.push(format!("{option}={text}"));
+            }
+            (ArgumentForm::OneOf(_, values), _) => return wrong(&format!("one of {}", values.join(", "))),
+            (ArgumentForm::Flag(option), Value::Bool(is_set)) => {
+                options.extend(is_set.then(|| option.to_owned()))
+            }
+            (ArgumentForm::Flag(_), _) => return wrong("true or false"),
+            (ArgumentForm::Pairs, Value::Object(members)) if !members.is_empty() => {
+                if let Some(key) = members.keys().find(|key| key.is_empty() || key.contains('=')) {
+                    return Err(format!("`{key}` is no key of an answer"));
+                }
+                // A text is written as JSON, so that the text `3` stays a text.
+                words.extend(members.iter().map(|(key, value)| format!("{key}={value}")));
+            }
+            (ArgumentForm::Pairs, _) => return wrong("an object with at least one member"),
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cli::Cli;
+    use crate::decide::is_order;
+    use clap::{CommandFactory, Parser};
+
+    fn words(tool: &str, given: Value) -> Result<String, String> {
+        let given = given.as_object().expect("an object").clone();
+        ToolRow::named(tool).expect("a tool").command(&given).map(|words| words.join(" "))
+    }
+
+    #[test]
+    fn arguments_become_those_of_the_command() {
+        for (tool, given, expected) in [
+            ("suggest", json!({}), "suggest --"),
+            (
+                "suggest",
+                json!({"task": "t", "for": "agent", "brief": true}),
+                "suggest --for=agent --brief -- t",
+            ),
+            (
+                "next",
+                json!({"task": "--to=done", "expect": "test", "dryRun": false}),
+                "next --expect=test -- --to=done",
+            ),
+            ("next", json!({"task": null}), "next --"),
+            (
+                "answer",
+                json!({"task": "t", "answers": {"a": "3", "b": 3, "c": [1]}}),
+                r#"answer -- t a="3" b=3 c=[1]"#,
+            ),
+            ("schema", json!({"name": "plan", "example": true}), "schema --example -- plan"),
+        ] {
+            assert_eq!(words(tool, given).as_deref(), Ok(expected));
+        }
+        for (tool, given, expected) in [
+            (
+                "next",
+                json!({"override": "x"}),
+                "`next` has no argument `override`; it has task, expect, dryRun",
+            ),
+            ("next", json!({"task": 3}), "the argument `task` is not a text"),
+            ("suggest", json!({"for": "me"}), "the argument `for` is not one of agent, human"),
+            ("suggest", json!({"brief": "yes"}), "the argument `brief` is not true or false"),
+            ("answer", json!({"task": "t"}), "the argument `answers` is missing"),
+            (
+                "answer",
+                json!({"answers": {}}),
+                "the argument `answers` is not an object with at least one member",
+            ),
+            ("answer", json!({"answers": {"a=b": 1}}), "`a=b` is no key of an answer"),
+            ("schema", json!({"name": ""}), "the argument `name` is not a text"),
+        ] {
+            assert_eq!(words(tool, given).expect_err("refused"), expected);
+        }
+    }
+
+    /// Every argument at once is a command line that `orch` accepts.
+    #[test]
+    fn every_tool_is_a_command_that_parses() {
+        for tool in &TOOLS {
+            let given: JsonObject = tool
+                .arguments
+                .iter()
+                .map(|argument| {
+                    let value = match argument.form {
+                        ArgumentForm::Word | ArgumentForm::Text(_) => json!("x"),
+                        ArgumentForm::OneOf(_, values) => json!(values[0]),
+                        ArgumentForm::Flag(_) => json!(true),
+                        ArgumentForm::Pairs => json!({"key": 1}),
+                    };
+                    (argument.name.to_owned(), value)
+                })
+                .collect();
+            let typed = [vec!["orch".to_owned()], tool.command(&given).expect("valid")].concat();
+            Cli::try_parse_from(&typed).unwrap_or_else(|error| panic!("{typed:?}: {error}"));
+            assert!(Cli::command().find_subcommand(tool.name).is_some(), "{}", tool.name);
+        }
+    }
+
+    #[test]
+    fn no_tool_is_an_order_of_a_person() {
+        for tool in &TOOLS {
+            assert!(!is_order(tool.name), "{}", tool.name);
+            for argument in tool.arguments {
+                let option = match argument.form {
+                    ArgumentForm::Text(option)
+                    | ArgumentForm::Flag(option)
+                    | ArgumentForm::OneOf(option, _) => option,
+                    ArgumentForm::Word | ArgumentForm::Pairs => "",
+                };
+                assert!(!["--override", "--to", "--force"].contains(&option), "{} {option}", tool.name);
+            }
+        }
+    }
+
+    /// What each conversation pays for: about one token for four bytes.
+    #[test]
+    fn the_tools_are_cheap_to_describe() {
+        let tools: Vec<Tool> = TOOLS.iter().map(ToolRow::wire).collect();
+        let size = serde_json::to_string(&tools).expect("JSON").len();
+        assert!(size < 4000, "{size} bytes");
+    }
+}
