@@ -2,6 +2,7 @@
 //! them together.
 
 use super::Writer;
+use super::attempts::CommitAttempts;
 use super::record_files::RecordFiles;
 use crate::base::{Code, Diagnostic, Digest, RepoPath, TaskId, shell_word};
 use crate::decide::{HistoryEntry, Recorded, Settled, Step, Transition, Verdict, settle, settle_from};
@@ -10,8 +11,6 @@ use crate::store::{Head, LockWait, PATIENCE, Store};
 use crate::survey::{Error, Sight, TaskRef};
 use std::collections::VecDeque;
 use std::fs::File;
-use std::thread::sleep;
-use std::time::Duration;
 
 /// What to apply, and how far.
 pub struct AdvancePlan<'a> {
@@ -112,9 +111,6 @@ impl Wanted {
     }
 }
 
-/// How often to decide again after the branch has moved.
-pub(super) const TRIES: u32 = 20;
-
 impl Writer<'_> {
     /// Applies what the rules decide for each task, as one batch with one update of the index. Returns an
     /// error if a task cannot be read or a commit is not possible now.
@@ -201,18 +197,17 @@ impl Writer<'_> {
         if !self.workspace.commits() {
             return self.apply_without_git(wanted, steps_of);
         }
-        for attempt in 0..TRIES {
-            match self.apply_once(wanted, steps_of) {
-                Err(error) if error.is_moved() && attempt + 1 < TRIES => {
-                    tracing::info!(attempt, "the branch moved: evaluating the tasks again");
+        let mut attempts = CommitAttempts::within(self.workspace.wait);
+        loop {
+            match self.apply_once(wanted, &mut attempts, steps_of) {
+                Err(error) if attempts.again(&error) => {
+                    tracing::info!(error = error.logged(), "evaluating the tasks again");
                     // The stamps of files do not show what other processes have committed.
                     wanted.iter_mut().for_each(|one| one.seen = None);
-                    pause_before(attempt + 1);
                 }
                 other => return other,
             }
         }
-        Err(Error::moved())
     }
 
     /// Looks at a task, unless the earlier look is still current. `head` is HEAD now.
@@ -231,9 +226,14 @@ impl Writer<'_> {
         Ok(())
     }
 
-    fn apply_once(&self, wanted: &mut [Wanted], steps_of: &Steps<'_>) -> Result<Vec<TaskOutcome>, Error> {
+    fn apply_once(
+        &self,
+        wanted: &mut [Wanted],
+        attempts: &mut CommitAttempts,
+        steps_of: &Steps<'_>,
+    ) -> Result<Vec<TaskOutcome>, Error> {
         let Some(store) = &self.workspace.store else { return Ok(Vec::new()) };
-        let mut transaction = store.begin()?;
+        let mut transaction = attempts.begin(store)?;
         // Read after the transaction has read HEAD, because the decision is about that commit.
         let head = transaction.head().clone();
         for one in wanted.iter_mut() {
@@ -333,13 +333,6 @@ impl Wanted {
         let steps = steps.into_iter().map(|step| AppliedStep::new(step, None)).collect();
         Some(TaskOutcome::Applied(Box::new(Applied { judged, steps, notes: Vec::new() })))
     }
-}
-
-/// Waits before a writer decides again. The delays differ, so that two processes that collided do not collide
-/// again.
-pub(super) fn pause_before(attempt: u32) {
-    let uneven = (std::process::id() + 7 * attempt) % 11;
-    sleep(Duration::from_millis(u64::from((2 << attempt.min(5)) + uneven)));
 }
 
 fn left_staged(paths: &[RepoPath], task: &TaskRef) -> Vec<Diagnostic> {

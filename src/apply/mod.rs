@@ -4,6 +4,7 @@
 //! from files that are read once.
 
 mod advance;
+mod attempts;
 mod commit_plan;
 mod conflicted;
 mod create;

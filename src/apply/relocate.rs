@@ -2,7 +2,8 @@
 //! the record says so, in one commit.
 
 use super::Writer;
-use super::advance::{Applied, AppliedStep, TRIES, pause_before};
+use super::advance::{Applied, AppliedStep};
+use super::attempts::CommitAttempts;
 use super::commit_plan::{record_writes, refuse_unread};
 use super::new_id::{Naming, check_new_id, parse_task_id};
 use super::orders::usable_state;
@@ -64,13 +65,13 @@ impl Writer<'_> {
         if !self.workspace.commits() {
             return self.relocate_without_git(task, &place, to, &stamp);
         }
-        for attempt in 0..TRIES {
-            match self.relocate_once(task, &place, to, &stamp) {
-                Err(error) if error.is_moved() && attempt + 1 < TRIES => pause_before(attempt + 1),
+        let mut attempts = CommitAttempts::within(self.workspace.wait);
+        loop {
+            match self.relocate_once((task, &place), to, &stamp, &mut attempts) {
+                Err(error) if attempts.again(&error) => {}
                 other => return other,
             }
         }
-        Err(Error::moved())
     }
 
     /// The task at its new place. Returns an error if the id is not valid, no root permits it, or something
@@ -147,13 +148,13 @@ impl Writer<'_> {
 
     fn relocate_once(
         &self,
-        task: &TaskRef,
-        place: &TaskRef,
+        (task, place): (&TaskRef, &TaskRef),
         to: Relocation<'_>,
         stamp: &Stamp,
+        attempts: &mut CommitAttempts,
     ) -> Result<Applied, Error> {
         let store = self.workspace.repository_or_refuse()?;
-        let mut transaction = store.begin()?;
+        let mut transaction = attempts.begin(store)?;
         let head = transaction.head().clone();
         let judged = self.workspace.look_whole(task, Some(head))?;
         self.refuse_link(&judged)?;

@@ -118,8 +118,12 @@ impl Store {
     /// what a killed process left. Evaluate only what is read after this. Returns an error if another process
     /// holds the lock, or the state of the repository, the branch or the identity does not permit a commit.
     pub fn begin(&self) -> Result<Transaction<'_>, Error> {
+        self.begin_within(&mut LockWait::at_most(self.options.wait.unwrap_or_default()))
+    }
+
+    /// Like [`Self::begin`], but waits for as long as the caller still does.
+    pub(crate) fn begin_within(&self, wait: &mut LockWait) -> Result<Transaction<'_>, Error> {
         // With a time of the caller's, everything that another process holds is waited for together.
-        let mut wait = LockWait::at_most(self.options.wait.unwrap_or_default());
         loop {
             match self.begin_now() {
                 Err(error) if error.class() == Class::Busy && wait.again() => {}

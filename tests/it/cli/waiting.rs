@@ -17,9 +17,9 @@ fn commands_wait_for_the_locks_of_others_as_long_as_they_are_told() {
     lock.lock().expect("locked");
     world.orch(&["next", "a", "--wait", "0s"]).ends(4).reports("another orch process");
     world.orch(&["next", "a", "--wait", "soon"]).ends(2).reports("not a duration");
-    let moves: Vec<_> = tasks.iter().map(|task| world.orch_spawn(&["next", task, "--wait", "1m"])).collect();
     drop(lock);
     world.orch(&["next", "a", "--wait", "50ms"]).ends(4).reports("index.lock");
+    let moves: Vec<_> = tasks.iter().map(|task| world.orch_spawn(&["next", task, "--wait", "1m"])).collect();
     fs::remove_file(&index_lock).expect("unlocked");
     for started in moves {
         world.end(started.wait_with_output().expect("ended")).succeeds();

@@ -1,0 +1,75 @@
+//! CommitAttempts to record steps on a branch that other processes move, too.
+
+use crate::base::Class;
+use crate::store::{LockWait, Store, Transaction};
+use crate::survey::Error;
+use std::thread::sleep;
+use std::time::Duration;
+
+/// How often to decide again after the branch has moved, if the caller does not say how long to wait.
+const TRIES: u32 = 20;
+
+/// The attempts of one command. They share the time that the command may wait.
+pub(super) struct CommitAttempts {
+    wait: LockWait,
+    number: u32,
+}
+
+impl CommitAttempts {
+    /// CommitAttempts that wait at most this long for other processes, in addition to the usual number of tries.
+    pub(super) fn within(wait: Option<Duration>) -> Self {
+        Self { wait: LockWait::at_most(wait.unwrap_or_default()), number: 0 }
+    }
+
+    /// Begins a transaction; returns the errors of [`Store::begin`].
+    pub(super) fn begin<'s>(&mut self, store: &'s Store) -> Result<Transaction<'s>, Error> {
+        store.begin_within(&mut self.wait)
+    }
+
+    /// Whether to decide and commit again after this error. Pauses before it says so.
+    ///
+    /// Besides a branch that has moved, this may be a lock of git that was free when the transaction began, or a
+    /// `git commit` that began since: another process is faster, and that is what the caller waits for.
+    pub(super) fn again(&mut self, error: &Error) -> bool {
+        self.number += 1;
+        if error.is_moved() && self.number < TRIES {
+            pause_before(self.number);
+            return true;
+        }
+        (error.is_moved() || error.class() == Class::Busy) && self.wait.again()
+    }
+}
+
+/// Waits before a writer decides again. The delays differ, so that two processes that collided do not collide
+/// again.
+fn pause_before(attempt: u32) {
+    let uneven = (std::process::id() + 7 * attempt) % 11;
+    sleep(Duration::from_millis(u64::from((2 << attempt.min(5)) + uneven)));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::base::Code;
+
+    fn after(number: u32, wait: Option<u64>) -> CommitAttempts {
+        CommitAttempts { number, ..CommitAttempts::within(wait.map(Duration::from_secs)) }
+    }
+
+    #[test]
+    fn waiting_covers_losing_the_race_for_the_branch() {
+        let open = Error::new(Code::CommitOpen, "a `git commit` is open");
+        let other = Error::new(Code::BranchProtected, "the branch is protected");
+        for (number, wait, error, expected) in [
+            (0, None, Error::moved(), true),
+            (TRIES, None, Error::moved(), false),
+            (TRIES, Some(60), Error::moved(), true),
+            (TRIES, Some(0), Error::moved(), false),
+            (0, None, open.clone(), false),
+            (0, Some(60), open, true),
+            (0, Some(60), other, false),
+        ] {
+            assert_eq!(after(number, wait).again(&error), expected, "{number} {wait:?} {error}");
+        }
+    }
+}
