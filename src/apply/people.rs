@@ -42,6 +42,17 @@ impl Writer<'_> {
         }
     }
 
+    /// Returns [`Code::ByHuman`] if the caller is an agent, by its environment or as a descendant of an executor.
+    pub(crate) fn refuse_agent(&self, argv: &[&str]) -> Result<(), Error> {
+        if self.caller.kind != ActorKind::Agent && !self.workspace.is_below_a_run(self.caller) {
+            return Ok(());
+        }
+        let typed = command(argv);
+        let message = format!("`{typed}` needs a person, and an agent ordered it");
+        Err(Error::new(Code::ByHuman, message)
+            .with_hint(format!("ask a person to type at a terminal: {typed}")))
+    }
+
     /// Asks the run to end, because its executor gave an order that needs a person.
     fn tell_run(&self, task: &TaskRef, run: &RunState, ordered: &OrderedStep) {
         let files = RunFiles::of(&self.workspace.root, task.directory());

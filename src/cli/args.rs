@@ -7,7 +7,7 @@ use super::commands::repl;
 use super::commands::{
     answer, approve, archive, audit, check, completions, confirm, demo, explain, hook, init, log, man,
     merge_driver, new, next, pause, prompt, recover, reject, rename, reopen, resolve, resume, rollback, run,
-    runs, schema, status, stop, suggest, undo, watch, workflow,
+    runs, schema, status, stop, suggest, trust, undo, watch, workflow,
 };
 use super::lock_args::LockArgs;
 use super::ui::Colour;
@@ -76,6 +76,7 @@ pub enum Command {
     Runs(runs::RunsArgs),
     #[cfg(feature = "mcp")]
     Mcp(mcp::McpArgs),
+    Trust(trust::TrustArgs),
     Check(check::CheckArgs),
     Approve(approve::ApproveArgs),
     Reject(reject::RejectArgs),

@@ -203,6 +203,13 @@ const GROUPS: [(&str, &[Examples]); 6] = [
                     ("orch workflow check", "find problems in the documents"),
                 ],
             ),
+            (
+                "trust",
+                [
+                    ("orch trust --show", "what runs may start, and whether it is trusted"),
+                    ("orch trust", "trust it as it is now"),
+                ],
+            ),
             ("demo", [("orch demo", "a task's whole life"), ("orch demo sample", "in this directory")]),
             (
                 "completions",

@@ -1,5 +1,6 @@
 //! Drives a run: executes the effects of the run machine and feeds it their outcomes.
 
+use super::trust::{refuse_untrusted, remember};
 use super::{
     Happened, RunEnd, RunOptions, StopFlag, Tell, budget, command_for, continued, look_ahead, refuse_idle,
     state_of,
@@ -64,11 +65,18 @@ pub fn run(
     stop: &StopFlag,
     tell: &mut Tell<'_>,
 ) -> Result<RunEnd, Error> {
-    let options = &continued(writer, task, options)?;
+    let is_given = !options.command.is_empty();
+    if is_given {
+        remember(writer, &options.command);
+    }
+    let options = continued(writer, task, options)?;
+    let options = &RunOptions { trust: options.trust || is_given, ..options };
     let judged = writer.workspace.look(task)?;
     judged.require_tracked()?;
     state_of(&judged)?;
-    refuse_idle(writer, &judged, &look_ahead(writer, &judged, options)?, options)?;
+    if let Some(executor) = refuse_idle(writer, &judged, &look_ahead(writer, &judged, options)?, options)? {
+        refuse_untrusted(writer, &executor.command, options)?;
+    }
     if let (true, Some(store)) = (writer.workspace.commits(), &writer.workspace.store) {
         // Report a repository that does not allow commits before starting an executor.
         match store.begin().map(drop) {

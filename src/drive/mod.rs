@@ -9,6 +9,7 @@ mod perform;
 mod prompt;
 mod recording;
 mod runs;
+mod trust;
 mod watch_loop;
 mod watching;
 
@@ -21,6 +22,7 @@ pub use foresee::foresee_run;
 use foresee::{RunAhead, look_ahead};
 pub use prompt::prompt;
 pub use runs::{RunInfo, runs, runs_in};
+pub use trust::{Trustee, revoke_trust, trust, trustees};
 pub use watch_loop::{Waited, WatchHandle, WatchLoop, follow, wait_for};
 pub use watching::{OrderRequest, WatchEffect, WatchEvent, Watching};
 
@@ -43,6 +45,8 @@ pub struct RunOptions {
     pub max_turns: Option<u32>,
     /// The command for all work, instead of the configured executors.
     pub command: Vec<String>,
+    /// Whether to start what `orch.toml` names in this run without the trust of a person.
+    pub trust: bool,
 }
 
 /// Stops a run from another thread.
@@ -184,27 +188,27 @@ fn first_step(
     }
 }
 
-/// Returns an error if the first executor cannot be started, before a turn is counted or a step recorded. A
-/// run with unrecorded work needs no executor.
+/// The first executor, if one is to be started. Returns an error if it cannot be, before a turn is counted or a step
+/// recorded. A run with unrecorded work needs no executor.
 fn refuse_idle(
     writer: &Writer<'_>,
     judged: &Sight,
     ahead: &RunAhead,
     options: &RunOptions,
-) -> Result<(), Error> {
+) -> Result<Option<ExecutorConfig>, Error> {
     let last = RunFiles::of(&writer.workspace.root, judged.task.directory()).read()?;
     if last.is_some_and(|last| last.unsettled().is_some()) {
-        return Ok(());
+        return Ok(None);
     }
     let NextStep::Perform(work) = &ahead.due else {
-        return Ok(());
+        return Ok(None);
     };
     let (executor, _) = executor_for(writer, judged.workflow(), work, options)?;
     let program = executor.command.first().map_or("", String::as_str);
     let path = writer.caller.path.as_deref().map(std::ffi::OsStr::new);
     match unstartable(program, &writer.workspace.root, path) {
         Some(why) => Err(cannot_start(&why)),
-        None => Ok(()),
+        None => Ok(Some(executor)),
     }
 }
 

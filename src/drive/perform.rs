@@ -1,6 +1,7 @@
 //! One try: starts an executor and follows it; and recovers what an earlier runner left.
 
 use super::driver::{Drive, case, not_started};
+use super::trust::refuse_untrusted;
 use super::{Happened, Tell, executor_for};
 use crate::base::{Code, Diagnostic, Period};
 use crate::decide::{
@@ -61,6 +62,7 @@ impl Drive<'_> {
     fn executor(&self, judged: &Sight, work: &Work, name: &str) -> Result<Executor, Error> {
         let workflow = judged.workflow();
         let (config, mut times) = executor_for(self.writer, workflow, work, self.options)?;
+        refuse_untrusted(self.writer, &config.command, self.options)?;
         let rest = self.machine.budget.rest(self.machine.usage.time);
         times.hard = times.hard.into_iter().chain(rest).min();
         self.files.create()?;

@@ -254,6 +254,11 @@ impl Store {
         self.repo.path()
     }
 
+    /// The git directory that all work trees of the repository share.
+    pub(crate) fn common_directory(&self) -> &Path {
+        self.repo.commondir()
+    }
+
     /// The format of the ids of its objects.
     #[must_use]
     pub fn format(&self) -> ObjectFormat {

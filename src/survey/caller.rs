@@ -3,6 +3,7 @@
 use crate::base::{TaskId, Timestamp};
 use crate::decide::{ActorKind, By, Stamp};
 use crate::store::Environment;
+use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// A source of the current time.
@@ -56,6 +57,10 @@ pub struct Caller {
     pub path: Option<String>,
     /// The editor of the person: `VISUAL`, else `EDITOR`.
     pub editor: Option<String>,
+    /// The directory for the state of programs: `XDG_STATE_HOME`, else `~/.local/state`.
+    pub state_home: Option<PathBuf>,
+    /// `ORCH_TRUST_ONCE`: runs start what `orch.toml` names without the trust of a person.
+    pub trusts_once: bool,
     /// The source of the times in records.
     pub clock: Clock,
     /// The environment variables of git.
@@ -94,9 +99,24 @@ impl Caller {
         let path = variable("PATH");
         let set = |name| variable(name).filter(|value| !value.trim().is_empty());
         let editor = set("VISUAL").or_else(|| set("EDITOR"));
+        let given = set("XDG_STATE_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
+        let state_home = given.or_else(|| Some(Path::new(&set("HOME")?).join(".local/state")));
+        let trusts_once = set("ORCH_TRUST_ONCE").is_some_and(|value| value != "0");
         let (at_terminal, process) = (false, None);
         let environment = Environment::read(variable);
-        Self { kind, name, task, at_terminal, process, path, editor, clock, environment }
+        Self {
+            kind,
+            name,
+            task,
+            at_terminal,
+            process,
+            path,
+            editor,
+            state_home,
+            trusts_once,
+            clock,
+            environment,
+        }
     }
 
     /// The stamp of a record made now for the caller. `identity` is the name from git.

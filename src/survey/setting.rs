@@ -76,6 +76,11 @@ pub(crate) trait Texts {
         false
     }
 
+    /// Whether a path is a link that leads out of the repository. Returns an error if that is unknown.
+    fn leads_out(&self, _path: &RepoPath) -> Result<bool, UnreadText> {
+        Ok(false)
+    }
+
     /// The names in a directory.
     fn names(&self, directory: &RepoPath) -> Result<Vec<String>, UnreadText>;
 }
@@ -157,7 +162,10 @@ fn overlay(texts: &dyn Texts, directory: &RepoPath, findings: &mut Vec<Diagnosti
                 any = true;
                 continue;
             }
-            match texts.text(&path) {
+            // Instructions go to a program, so a link must not feed it other files of the user.
+            let is_outside = folder == "agents" && texts.leads_out(&path).unwrap_or(true);
+            let outside = || Err(Reason::from("it is a link that leads out of the repository").into());
+            match if is_outside { outside() } else { texts.text(&path) } {
                 Ok(Some(text)) => {
                     any = true;
                     // A checkout may have converted line endings, but every clone must compute the same
@@ -176,6 +184,14 @@ fn overlay(texts: &dyn Texts, directory: &RepoPath, findings: &mut Vec<Diagnosti
 pub(crate) struct OnDisk<'a>(pub &'a Path);
 
 impl Texts for OnDisk<'_> {
+    fn leads_out(&self, path: &RepoPath) -> Result<bool, UnreadText> {
+        let is_link =
+            |step: &RepoPath| -> io::Result<bool> { Ok(step.under(self.0).symlink_metadata()?.is_symlink()) };
+        let mut steps = std::iter::successors(Some(path.clone()), RepoPath::parent);
+        let has_link = steps.try_fold(false, |found, step| Ok::<_, io::Error>(found || is_link(&step)?))?;
+        Ok(has_link && !path.under(self.0).canonicalize()?.starts_with(self.0.canonicalize()?))
+    }
+
     fn text(&self, path: &RepoPath) -> Result<Option<String>, UnreadText> {
         // Opening a named pipe would block forever.
         let file = match open_linked(&path.under(self.0)) {
@@ -207,6 +223,13 @@ impl Texts for OnDisk<'_> {
 pub(crate) struct Sparse<'a>(pub &'a Path, pub WorkTree<'a>);
 
 impl Texts for Sparse<'_> {
+    fn leads_out(&self, path: &RepoPath) -> Result<bool, UnreadText> {
+        match path.under(self.0).symlink_metadata() {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+            _ => OnDisk(self.0).leads_out(path),
+        }
+    }
+
     fn text(&self, path: &RepoPath) -> Result<Option<String>, UnreadText> {
         match OnDisk(self.0).text(path)? {
             None => InSource(&self.1).text(path).map_err(|UnreadText { why, fault }| {

@@ -49,6 +49,28 @@ pub struct DemoAnswer {
     pub directory: String,
 }
 
+/// What a run may start, and whether it is trusted.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct TrustAnswer {
+    /// The commands of orch.toml and the instructions of agents that need trust.
+    pub trustees: Vec<TrustLine>,
+    /// Whether all trust in the repository was taken back.
+    pub revoked: bool,
+}
+
+/// A command or instructions that need trust.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct TrustLine {
+    /// The key in orch.toml, or the path of the instructions.
+    pub name: String,
+    /// The program and its arguments; null for instructions.
+    pub command: Option<Vec<String>>,
+    /// Whether it is trusted as it is now.
+    pub trusted: bool,
+}
+
 /// A record that was rebuilt.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
@@ -156,6 +178,7 @@ super::json::documents! {
     PromptAnswer = "prompt",
     InitAnswer = "init",
     DemoAnswer = "demo",
+    TrustAnswer = "trust",
     RecoveryAnswer = "recovery",
     FormattedAnswer = "formatted",
     NewWorkflow = "workflow",

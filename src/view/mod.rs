@@ -43,7 +43,7 @@ mod wire;
 pub use action_prompt::action_prompt;
 pub use answer::{
     DemoAnswer, FormattedAnswer, HookLine, HooksAnswer, InitAnswer, NewWorkflow, NothingDue, PromptAnswer,
-    RecoveryAnswer, TextAnswer, WorkflowLine, WorkflowList,
+    RecoveryAnswer, TextAnswer, TrustAnswer, TrustLine, WorkflowLine, WorkflowList,
 };
 pub use audit::{AuditChange, AuditCommit, AuditReport};
 pub use brief::{Brief, BriefFile, Briefs};

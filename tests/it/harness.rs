@@ -160,6 +160,8 @@ impl World {
             .env("GIT_AUTHOR_DATE", &date)
             .env("GIT_COMMITTER_DATE", &date)
             .env("ORCH_NOW", seconds.to_string())
+            // Tests write their own orch.toml.
+            .env("ORCH_TRUST_ONCE", "1")
             .stdin(Stdio::null());
         // All tests can run in repositories of another format: `make formats`.
         for name in ["GIT_DEFAULT_HASH", "GIT_DEFAULT_REF_FORMAT"] {

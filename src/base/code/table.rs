@@ -722,6 +722,10 @@ codes! {
         "No state of the task is on this branch.",
         "The task has files, but `orch new` was never run for it here, or its state is only in the work directory.",
         "`orch new TASK` records it.";
+    Untrusted = "untrusted", Person,
+        "A run would start something that nobody has trusted.",
+        "A command in `orch.toml`, a file that it names, or the instructions of an agent are new or have changed.",
+        "Look at it with `orch trust --show`, then `orch trust`. For one run: `--trust-once`, or `ORCH_TRUST_ONCE=1`.";
     UntrustedOwner = "untrusted-owner", Usage,
         "The repository belongs to another user.",
         "git refuses to work in it, because its settings could run programs.",

@@ -40,6 +40,7 @@ pub mod schema;
 pub mod status;
 pub mod stop;
 pub mod suggest;
+pub mod trust;
 pub mod undo;
 pub mod watch;
 pub mod workflow;
@@ -67,6 +68,7 @@ pub(super) fn run(command: Option<Command>, context: &Context, ui: &Ui) -> Resul
         Some(Command::Runs(args)) => runs::run(&args, context, ui),
         #[cfg(feature = "mcp")]
         Some(Command::Mcp(args)) => mcp::run(&args, context, ui),
+        Some(Command::Trust(args)) => trust::run(&args, context, ui),
         Some(Command::Check(args)) => check::run(&args, context, ui),
         Some(Command::Approve(args)) => approve::run(&args, context, ui),
         Some(Command::Audit(args)) => audit::run(&args, context, ui),

@@ -13,6 +13,9 @@ use crate::drive::{self, Controlled, RunOptions};
 pub struct ResumeArgs {
     /// The task; optional if the current directory, the branch name or a single open task identifies it.
     task: Option<String>,
+    /// Start what orch.toml names even if nobody has trusted it; for CI also ORCH_TRUST_ONCE=1.
+    #[arg(long)]
+    trust_once: bool,
     /// The executor for all work in this run: a program and its arguments, not passed through a shell.
     #[arg(last = true, value_name = "CMD")]
     command: Vec<String>,
@@ -26,6 +29,10 @@ pub fn run(args: &ResumeArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fa
     if matches!(controlled, Controlled::Sent(_) | Controlled::Nothing) {
         return report::controlled(&workspace, context, ui, (&task, "resume"), &controlled);
     }
-    let options = RunOptions { command: args.command.clone(), ..RunOptions::default() };
+    let (command, trust) = (args.command.clone(), args.trust_once);
+    if trust {
+        context.writer(&workspace).refuse_agent(&["orch", "resume", task.id.as_str(), "--trust-once"])?;
+    }
+    let options = RunOptions { command, trust, ..RunOptions::default() };
     super::run::go(&workspace, &task, &options, context, ui)
 }

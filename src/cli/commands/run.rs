@@ -44,6 +44,9 @@ pub struct RunArgs {
     /// Start no executor and write nothing; print what the run would do until it starts an executor or ends.
     #[arg(long)]
     pub dry_run: bool,
+    /// Start what orch.toml names even if nobody has trusted it; for CI also ORCH_TRUST_ONCE=1.
+    #[arg(long)]
+    pub trust_once: bool,
     /// The executor for all work in this run: a program and its arguments, not passed through a shell.
     #[arg(last = true, value_name = "CMD")]
     pub command: Vec<String>,
@@ -57,7 +60,11 @@ pub fn run(args: &RunArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failu
         (_, true) => Some(Mode::Interactive),
         _ => None,
     };
-    let options = RunOptions { mode, max_turns: args.max_turns, command: args.command.clone() };
+    let options =
+        RunOptions { mode, max_turns: args.max_turns, command: args.command.clone(), trust: args.trust_once };
+    if args.trust_once {
+        context.writer(&workspace).refuse_agent(&["orch", "run", task.id.as_str(), "--trust-once"])?;
+    }
     if args.dry_run {
         let end = crate::drive::foresee_run(&context.writer(&workspace), &task, &options)?;
         let foreseen = foreseen_lines(&end);

@@ -61,6 +61,7 @@ fn every_command_answers_with_one_document() {
         (&["completions", "bash"], 0, "text"),
         (&["man", "next"], 0, "text"),
         (&["demo", "../demo"], 0, "demo"),
+        (&["trust", "--show"], 0, "trust"),
         (&["nonsense"], 2, "error"),
         (&["suggest", "nope"], 2, "error"),
         (&["schema", "nope"], 2, "error"),

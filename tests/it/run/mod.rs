@@ -11,6 +11,7 @@ mod limits;
 mod output;
 mod questions;
 mod terminal;
+mod trust;
 
 use crate::harness::{Ended, World};
 use orch::scan::Schema;

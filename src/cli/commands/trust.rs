@@ -1,0 +1,59 @@
+//! `orch trust`: what runs may start.
+
+use super::prelude::{Args, Context, ExitCode, Failure, Ui};
+use crate::base::command;
+use crate::drive::{self, Trustee};
+use crate::view::{TrustAnswer, TrustLine};
+
+/// Trust the programs that orch.toml names, as they are now.
+///
+/// `orch run` starts nothing that a clone or a pull request brought before a person has trusted it: the commands in
+/// [executor.*], the files of the repository that they name, and instructions of agents that differ from those that
+/// ship with orch. After each change of these, trust is needed again. Trust is kept in $XDG_STATE_HOME/orch/trust,
+/// outside the repository. A command given after `--` on the command line needs none.
+///
+/// Without an option, prints what was not trusted yet, and trusts it.
+#[derive(Debug, Args)]
+pub struct TrustArgs {
+    /// Only print what runs may start, and whether it is trusted. Exits with 1 if something is not.
+    #[arg(long, conflicts_with = "revoke")]
+    show: bool,
+    /// Take back all trust in this repository.
+    #[arg(long)]
+    revoke: bool,
+}
+
+pub fn run(args: &TrustArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
+    let workspace = context.workspace(ui)?;
+    let writer = context.writer(&workspace);
+    if args.revoke {
+        let revoked = drive::revoke_trust(&writer)?;
+        ui.status(if revoked { "took back all trust in this repository" } else { "nothing is trusted here" });
+        return tell(Vec::new(), revoked, context, ui);
+    }
+    if args.show {
+        let all = drive::trustees(&writer)?;
+        let is_whole = all.iter().all(|one| one.is_trusted);
+        tell(all, false, context, ui)?;
+        return Ok(if is_whole { ExitCode::Fine } else { ExitCode::No });
+    }
+    let new = drive::trust(&writer)?;
+    if new.is_empty() {
+        ui.status("everything that runs may start is trusted already");
+    }
+    tell(new, false, context, ui)
+}
+
+fn tell(trustees: Vec<Trustee>, revoked: bool, context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
+    let line = |one: Trustee| TrustLine { name: one.name, command: one.command, trusted: one.is_trusted };
+    let trustees: Vec<TrustLine> = trustees.into_iter().map(line).collect();
+    if context.global.json {
+        ui.document(&TrustAnswer { trustees, revoked })?;
+        return Ok(ExitCode::Fine);
+    }
+    for TrustLine { name, command: argv, trusted } in trustees {
+        let told = argv.map(|argv| format!("  {}", command(&argv))).unwrap_or_default();
+        ui.answer(&format!("{}  {name}{told}\n", if trusted { "trusted    " } else { "not trusted" }))?;
+    }
+    Ok(ExitCode::Fine)
+}

@@ -1,0 +1,171 @@
+//! Trust: which programs of a repository may be started.
+//!
+//! `orch.toml` names programs, and a clone or a merge may bring another `orch.toml`. So nothing that it names is
+//! started before a person has trusted it, as it is: each command with the files of the repository that it names, and
+//! the instructions of agents that differ from those that ship with `orch`. Trust is kept outside the repository, as
+//! digests, one file per repository.
+
+use super::RunOptions;
+use crate::apply::Writer;
+use crate::base::{Code, Digest, Error, ObjectFormat, command};
+use crate::scan::{Directory, io_error};
+use crate::store::durable;
+use crate::survey::Workspace;
+use crate::workflow::System;
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// The directory of trust files, below the directory for the state of programs.
+const PLACE: &str = "orch/trust";
+
+/// Something that a run may start or feed to a program, in the form in which it is trusted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Trustee {
+    /// The key in `orch.toml`, or the path of the instructions.
+    pub name: String,
+    /// The command with its arguments; `None` for instructions.
+    pub command: Option<Vec<String>>,
+    /// Whether it is trusted as it is.
+    pub is_trusted: bool,
+    digest: Digest,
+}
+
+/// Everything that needs trust in a repository, in a fixed order, with whether it has it. Returns an error if a file
+/// that a command names, or the trust, cannot be read.
+pub fn trustees(writer: &Writer<'_>) -> Result<Vec<Trustee>, Error> {
+    let mut found = subjects(writer)?;
+    let known = known(writer)?;
+    found.iter_mut().for_each(|one| one.is_trusted = known.contains(&one.digest));
+    Ok(found)
+}
+
+/// Trusts everything that a run may start now. Returns what needed it, and an error if the caller is an agent or the
+/// trust cannot be kept.
+pub fn trust(writer: &Writer<'_>) -> Result<Vec<Trustee>, Error> {
+    writer.refuse_agent(&["orch", "trust"])?;
+    let mut new = trustees(writer)?;
+    new.retain(|one| !one.is_trusted);
+    keep(writer, new.iter().map(|one| one.digest))?;
+    new.iter_mut().for_each(|one| one.is_trusted = true);
+    Ok(new)
+}
+
+/// Takes back all trust in the repository. Returns whether there was any, and an error if it cannot be removed.
+pub fn revoke_trust(writer: &Writer<'_>) -> Result<bool, Error> {
+    let Some(path) = trust_file(writer) else { return Ok(false) };
+    match fs::remove_file(&path) {
+        Ok(()) => Ok(true),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(io_error(&path, error)),
+    }
+}
+
+/// Returns an error unless the command, and the instructions of the repository, may be used in a run: the person gave
+/// the command, or trusts both. A run that continues brings the command that `run.json` names, which is the person's
+/// only if it is trusted.
+pub(super) fn refuse_untrusted(
+    writer: &Writer<'_>,
+    argv: &[String],
+    options: &RunOptions,
+) -> Result<(), Error> {
+    if options.trust || writer.caller.trusts_once {
+        return Ok(());
+    }
+    let known = known(writer)?;
+    let is_known = known.contains(&command_digest(writer.workspace, argv)?);
+    let is_own = !options.command.is_empty() && is_known;
+    let new = subjects(writer)?.into_iter().find(|one| {
+        let counts = one.command.as_deref().is_none_or(|command| command == argv);
+        counts && !known.contains(&one.digest)
+    });
+    if is_own || (is_known && new.is_none()) {
+        return Ok(());
+    }
+    let what = match new {
+        Some(Trustee { name, command: None, .. }) => format!("the instructions in {name}"),
+        Some(Trustee { name, .. }) => format!("`{}` of [{name}] in orch.toml", command(argv)),
+        None => format!("`{}`", command(argv)),
+    };
+    let hint = "look at what would be started: orch trust --show; then: orch trust; for one run: --trust-once, or \
+                ORCH_TRUST_ONCE=1 in CI";
+    let message = format!("nobody has trusted {what} as it is now");
+    Err(Error::new(Code::Untrusted, message).with_hint(hint.to_owned()))
+}
+
+/// Remembers a command that a person gave on the command line, so that the run may continue with it. Failing to keep
+/// it costs a question later.
+pub(super) fn remember(writer: &Writer<'_>, argv: &[String]) {
+    let kept = command_digest(writer.workspace, argv).and_then(|digest| keep(writer, [digest].into_iter()));
+    if let Err(error) = kept {
+        tracing::warn!(error = error.logged(), "cannot remember the command of the run");
+    }
+}
+
+fn subjects(writer: &Writer<'_>) -> Result<Vec<Trustee>, Error> {
+    let setting = &writer.workspace.setting;
+    let mut found = Vec::new();
+    for name in setting.config.executors.names() {
+        let Some(executor) = setting.config.executors.named(name) else { continue };
+        let digest = command_digest(writer.workspace, &executor.command)?;
+        let (name, command) = (format!("executor.{name}"), Some(executor.command.clone()));
+        found.push(Trustee { name, command, is_trusted: false, digest });
+    }
+    let shipped = System::shipped();
+    let texts = setting.system.iter().filter(|(path, _)| path.starts_with("agents/"));
+    for (path, text) in texts.filter(|(path, text)| shipped.text(path) != Some(*text)) {
+        let digest = ObjectFormat::Sha256.blob(format!("agent\n{path}\n{text}").as_bytes());
+        let name = format!("{}/{path}", setting.config.system);
+        found.push(Trustee { name, command: None, is_trusted: false, digest });
+    }
+    Ok(found)
+}
+
+/// The digest of a command: of its words, and of each file of the repository that one of them names.
+fn command_digest(workspace: &Workspace, argv: &[String]) -> Result<Digest, Error> {
+    let mut told = "command\n".to_owned();
+    for word in argv {
+        told += &format!("{} {word}\n", word.len());
+        let path = workspace.root().join(word);
+        let inside = path.canonicalize().ok().filter(|path| path.starts_with(workspace.root()));
+        let Some(path) = inside.filter(|path| path.is_file()) else { continue };
+        let bytes = durable::read_if_regular(&path).map_err(|source| io_error(&path, source))?;
+        told += &format!("{}\n", ObjectFormat::Sha256.blob(&bytes.unwrap_or_default()));
+    }
+    Ok(ObjectFormat::Sha256.blob(told.as_bytes()))
+}
+
+/// The digests that are trusted in the repository. Returns an error if they cannot be read.
+fn known(writer: &Writer<'_>) -> Result<BTreeSet<Digest>, Error> {
+    let Some(path) = trust_file(writer) else { return Ok(BTreeSet::new()) };
+    Ok(durable::text_of(&path)?.lines().filter_map(Digest::parse).collect())
+}
+
+/// Adds digests to those that are trusted.
+fn keep(writer: &Writer<'_>, new: impl Iterator<Item = Digest>) -> Result<(), Error> {
+    let (Some(home), Some(path)) = (&writer.caller.state_home, trust_file(writer)) else {
+        let message = "there is no place to keep trust: neither XDG_STATE_HOME nor HOME is set";
+        let hint = "set one of them, or start the run with --trust-once".to_owned();
+        return Err(Error::new(Code::Io, message).with_hint(hint));
+    };
+    let mut all = known(writer)?;
+    all.extend(new);
+    let lines: String = all.iter().map(|digest| format!("{digest}\n")).collect();
+    let text = format!("# {}\n{lines}", place_of(writer.workspace).display());
+    fs::create_dir_all(home).map_err(|source| io_error(home, source))?;
+    let directory = home.join(PLACE);
+    Directory::make(home, &directory).map_err(|source| io_error(&directory, source))?;
+    durable::write_atomic(home, &path, text.as_bytes()).map(drop)
+}
+
+/// The file with the trust in the repository; `None` without a directory for the state of programs.
+fn trust_file(writer: &Writer<'_>) -> Option<PathBuf> {
+    let home = writer.caller.state_home.as_ref()?;
+    let name = ObjectFormat::Sha256.blob(place_of(writer.workspace).as_os_str().as_encoded_bytes());
+    Some(home.join(PLACE).join(name.to_string()))
+}
+
+/// The place that stands for the repository with all its work trees; outside git, the root directory.
+fn place_of(workspace: &Workspace) -> &Path {
+    workspace.store().map_or(workspace.root(), |store| store.common_directory())
+}
