@@ -161,7 +161,7 @@ fn check_task(text: &str) -> Result<(), &'static str> {
         match part {
             "" => return Err("it has an empty part; remove the leading, trailing or double `/`"),
             "." | ".." => return Err("`.` and `..` are not allowed as parts"),
-            ".git" => return Err("`.git` is reserved for git"),
+            _ if is_git_directory(part) => return Err("git takes this name for `.git`, which is reserved"),
             _ if part.starts_with('-') => return Err("a part must not start with `-`"),
             _ if part.contains('\\') => return Err("use `/`, not `\\`"),
             _ if part.trim() != part => return Err("a part must not start or end with white space"),
@@ -171,9 +171,28 @@ fn check_task(text: &str) -> Result<(), &'static str> {
     Ok(())
 }
 
+/// Whether git takes a name for `.git`, because some file system does: letters count in either case, HFS+ ignores some
+/// characters, and NTFS ignores dots and spaces at the end, what follows a `:`, and calls it `git~1`, too.
+fn is_git_directory(name: &str) -> bool {
+    let is_ignored = |c: char| matches!(c, '\u{200c}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{206a}'..='\u{206f}' | '\u{feff}');
+    let plain: String = name.chars().filter(|c| !is_ignored(*c)).collect();
+    let stream = plain.split(':').next().unwrap_or_default();
+    [".git", "git~1"].iter().any(|git| stream.trim_end_matches([' ', '.']).eq_ignore_ascii_case(git))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_id_that_git_takes_for_its_directory_is_refused() {
+        for bad in [".git", ".GIT", ".g\u{200c}it", "git~1", "GIT~1", ".git.", ".git:x", "a/.gi\u{feff}t/b"] {
+            assert!(TaskId::new(bad).is_err(), "{bad:?}");
+        }
+        for good in [".github", "git", "git~2", "digit~1"] {
+            assert!(TaskId::new(good).is_ok(), "{good:?}");
+        }
+    }
 
     #[test]
     fn task_ids_are_safe_paths() {

@@ -91,7 +91,9 @@ impl RunFiles {
     pub fn create(&self) -> Result<(), Error> {
         let task = Directory::open(&self.root, &self.task);
         let own = task.and_then(|task| task.make_child(OWN_DIRECTORY));
-        own.and_then(|own| own.make_child(LOGS)).map_err(|source| self.refused(&self.logs(), source))?;
+        // What executors are told and print is for the user alone.
+        own.and_then(|own| own.permit(0o700).and_then(|()| own.make_child(LOGS)))
+            .map_err(|source| self.refused(&self.logs(), source))?;
         let ignore = self.directory.join(".gitignore");
         if durable::read_regular(&ignore).is_some_and(|text| text == b"*\n") {
             return Ok(());

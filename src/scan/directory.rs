@@ -81,6 +81,15 @@ impl Directory {
         }
     }
 
+    /// Gives it these permissions, whatever the process masks. Returns an error if that fails.
+    pub fn permit(&self, mode: u32) -> io::Result<()> {
+        let known = rustix::fs::fstat(&self.handle)?.st_mode & 0o7777;
+        if known & 0o777 == mode {
+            return Ok(());
+        }
+        Ok(rustix::fs::fchmod(&self.handle, Mode::from_raw_mode(known & 0o7000 | mode))?)
+    }
+
     /// The path by which the directory was opened.
     #[must_use]
     pub fn path(&self) -> &Path {

@@ -172,6 +172,10 @@ impl Store {
     pub(super) fn try_lock(&self) -> Result<Option<File>, Error> {
         let path = self.own("lock");
         let file = self.own_directory()?.touch("lock").map_err(|source| io_error(&path, source))?;
+        if let mode @ 0o701.. = self.sharing()? {
+            // Only its owner may do this, and only that user needs to.
+            let _ = file.set_permissions(std::os::unix::fs::PermissionsExt::from_mode(mode & 0o666));
+        }
         match file.try_lock() {
             Ok(()) => Ok(Some(file)),
             Err(fs::TryLockError::WouldBlock) => Ok(None),

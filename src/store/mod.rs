@@ -286,7 +286,27 @@ impl Store {
     pub(crate) fn own_directory(&self) -> Result<Directory, Error> {
         let git = self.repo.path();
         let path = git.join("orch");
-        Directory::make(git, &path).map_err(|source| io_error(&path, source))
+        let made = Directory::make(git, &path).map_err(|source| io_error(&path, source))?;
+        // Whoever may open the lock can hold it. The owner of the directory may be another user who shares it.
+        if let Err(error) = made.permit(self.sharing()?) {
+            tracing::debug!(%error, "cannot set the permissions of .git/orch");
+        }
+        Ok(made)
+    }
+
+    /// The permissions of directories that users share, as `core.sharedRepository` says.
+    fn sharing(&self) -> Result<u32, Error> {
+        let said = self.repo.config()?.snapshot()?.get_str("core.sharedRepository").map(str::to_owned);
+        let said = said.unwrap_or_default().to_lowercase();
+        Ok(match said.as_str() {
+            "group" | "true" | "yes" | "on" | "1" => 0o770,
+            "all" | "world" | "everybody" | "2" => 0o775,
+            octal if octal.starts_with('0') => {
+                let files = u32::from_str_radix(octal, 8).unwrap_or_default() & 0o666;
+                0o700 | files | (files & 0o444) >> 2
+            }
+            _ => 0o700,
+        })
     }
 
     /// The counters since the store was opened.

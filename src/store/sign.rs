@@ -5,7 +5,7 @@
 use super::error::{GitFault, no_identity, signing};
 use super::git::git_id;
 use super::{Error, Store, digest};
-use crate::base::{Digest, ObjectFormat};
+use crate::base::{Code, Digest, ObjectFormat};
 use git2::{ErrorCode, Oid, Time, Tree};
 use std::collections::HashMap;
 
@@ -44,7 +44,9 @@ impl Store {
                 Person::Committer => "GIT_COMMITTER_IDENT",
             };
             return match self.git(&["var", name], &[]) {
-                Ok(line) => identity_of(&String::from_utf8_lossy(&line)).ok_or_else(no_identity),
+                Ok(line) => identity_of(&String::from_utf8_lossy(&line))
+                    .ok_or_else(no_identity)
+                    .and_then(refuse_malformed),
                 Err(GitFault::Refused { .. }) => Err(no_identity()),
                 Err(error) => Err(error.into()),
             };
@@ -53,10 +55,12 @@ impl Store {
             Person::Author => self.repo.author_from_env(),
             Person::Committer => self.repo.committer_from_env(),
         };
-        known.map_err(|error| match error.code() {
+        let known = known.map_err(|error| match error.code() {
             ErrorCode::NotFound => no_identity(),
+            _ if error.message().contains("angle brackets") => malformed("name or mail address"),
             _ => error.into(),
-        })
+        })?;
+        refuse_malformed(known)
     }
 
     /// Whether commits have to be signed. Returns an error if the configuration cannot be read.
@@ -139,6 +143,23 @@ impl Store {
 }
 
 /// Parses `Name <mail> seconds zone`, the format of `git var`.
+/// Returns the person, or an error if the header of a commit cannot hold the name or the mail address.
+fn refuse_malformed(person: git2::Signature<'static>) -> Result<git2::Signature<'static>, Error> {
+    let breaks = |bytes: &[u8]| bytes.iter().any(|byte| matches!(byte, b'<' | b'>' | b'\n' | b'\0'));
+    let what = match (breaks(person.name_bytes()), breaks(person.email_bytes())) {
+        (true, _) => "name",
+        (_, true) => "mail address",
+        _ => return Ok(person),
+    };
+    Err(malformed(what))
+}
+
+fn malformed(what: &str) -> Error {
+    let message = format!("your {what} contains `<`, `>` or a line break, so no commit can name you");
+    let hint = "git config user.name NAME && git config user.email MAIL".to_owned();
+    Error::new(Code::NoIdentity, message).with_hint(hint)
+}
+
 fn identity_of(line: &str) -> Option<git2::Signature<'static>> {
     let (name, rest) = line.trim().split_once('<')?;
     let (mail, when) = rest.split_once('>')?;
@@ -177,6 +198,20 @@ mod tests {
         assert_eq!((person.name().ok(), person.email().ok()), (Some("Ann Lee"), Some("ann@example.com")));
         assert_eq!((person.when().seconds(), person.when().offset_minutes()), (1_790_000_000, -210));
         assert!(identity_of("Ann").is_none());
+    }
+
+    #[test]
+    fn a_name_that_no_commit_can_hold_is_refused() {
+        for (name, mail, expected) in [
+            ("Ann\ntree 0", "ann@example.com", Some("your name contains")),
+            ("Ann", "ann@example.com\nx", Some("your mail address contains")),
+            ("Ann", "ann@example.com", None),
+        ] {
+            let person = git2::Signature::now(name, mail).expect("libgit2 accepts it");
+            let refused = refuse_malformed(person).err().map(|error| error.to_string());
+            assert_eq!(refused.is_some(), expected.is_some(), "{refused:?}");
+            assert!(refused.unwrap_or_default().starts_with(expected.unwrap_or_default()));
+        }
     }
 
     #[test]

@@ -24,7 +24,7 @@ pub fn one_line(text: &str) -> String {
 }
 
 /// Replaces control characters, and characters that reorder text, by the replacement character.
-fn visible(c: char) -> char {
+pub(super) fn visible(c: char) -> char {
     let reorders = matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     if c.is_control() || reorders { char::REPLACEMENT_CHARACTER } else { c }
 }

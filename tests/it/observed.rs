@@ -59,6 +59,21 @@ fn spawned(mut command: Command) -> Child {
 }
 
 #[test]
+fn what_orch_keeps_is_for_the_owner_alone_unless_it_is_shared() {
+    let world = started("planning");
+    world.orch(&["run", "t", "--", "true"]);
+    let lock = world.path(".git/orch/lock");
+    for place in [".git/orch", "tasks/t/.orch"] {
+        assert_eq!(mode(&world.path(place)), 0o700, "{place}");
+    }
+    for (said, directory, file) in [("group", 0o770, 0o660), ("all", 0o775, 0o664), ("0640", 0o750, 0o640)] {
+        world.git(&["config", "core.sharedRepository", said]);
+        world.orch(&["new", &format!("shared-{said}")]).succeeds();
+        assert_eq!((mode(&world.path(".git/orch")), mode(&lock)), (directory, file), "{said}");
+    }
+}
+
+#[test]
 fn the_watch_keeps_a_log_of_what_came_and_what_was_decided() {
     let world = started("planning");
     let mut command = world.orch_command(&["watch"]);

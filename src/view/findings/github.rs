@@ -1,6 +1,7 @@
 //! Findings as workflow commands of GitHub Actions, which displays them at their lines.
 
 use crate::base::{Diagnostic, Severity};
+use crate::view::layout::visible;
 
 /// One `::error …::message` line per finding.
 #[must_use]
@@ -31,8 +32,11 @@ fn annotation(diagnostic: &Diagnostic) -> String {
     format!("::{command} {}::{}\n", properties.join(","), data(&message))
 }
 
-/// Escapes the message; `%` first, because it introduces every escape.
+/// Escapes the message; `%` first, because it introduces every escape. Other control characters would reach the
+/// terminal that shows the log.
 fn data(text: &str) -> String {
+    let keep = |c: char| if matches!(c, '\r' | '\n' | '\t') { c } else { visible(c) };
+    let text: String = text.chars().map(keep).collect();
     text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
 }
 
@@ -56,6 +60,9 @@ mod tests {
             github(&[finding]),
             "::error file=a%2Cb%3Ac%25%0Ad,line=3,col=5,title=json-syntax::100 %25 wrong%0A::error::forged%0Ahint: fix it\n"
         );
+        let hostile = Diagnostic::note(Code::Empty, "\u{1b}[2J\u{9b}31mx\u{202e}y");
+        let shown = github(&[hostile]);
+        assert_eq!(shown, "::notice title=empty::\u{fffd}[2J\u{fffd}31mx\u{fffd}y\n");
         assert_eq!(github(&[Diagnostic::note(Code::Empty, "y")]), "::notice title=empty::y\n");
     }
 }
