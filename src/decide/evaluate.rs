@@ -278,14 +278,16 @@ impl Judge<'_> {
             .filter(|seen| seen.derived.changed && seen.derived.tree.is_none() && !self.is_of_the_end(seen))
             .map(|seen| seen.derived.name.clone())
             .collect();
-        decision.reason = match changed.as_slice() {
-            [] => format!("the task is in `{}`, which is terminal", self.phase.id),
-            some => format!(
-                "the task is in `{}`, which is terminal; changed since: {}",
-                self.phase.id,
-                join(some)
-            ),
+        // Where a task has failed, people want to know why.
+        let here =
+            |entry: &&HistoryEntry| entry.to == self.phase.id && entry.from.as_ref() != Some(&entry.to);
+        let led_here = self.state.history.iter().rfind(here).filter(|_| !self.phase.success);
+        let why = led_here.map_or(String::new(), |entry| format!(" ({})", entry.reason));
+        let news = match changed.as_slice() {
+            [] => String::new(),
+            some => format!("; changed since: {}", join(some)),
         };
+        decision.reason = format!("the task is in `{}`, which is terminal{why}{news}", self.phase.id);
         decision.options.push(choice(
             "reopen",
             ["orch", "reopen", self.facts.task.as_str(), "--reason", "WHY"],

@@ -182,10 +182,17 @@ fn g5_a_limit_of_its_own_is_no_success() {
     ] {
         let machine = machine_of(&config(ends), Strategy::State);
         let mut task = machine.task();
-        run(&machine, &mut task, Mode::Auto, |job| {
+        let ended = run(&machine, &mut task, Mode::Auto, |job| {
             let items: Vec<String> = (0..=job.before).map(|item| item.to_string()).collect();
             (job.action.as_str() == "process").then(|| json!({"stateUpdates": {"pending_items": items}}))
         });
+        // The step that led to the failure says why.
+        assert_eq!(
+            ended.reason.contains("`failed`, which is terminal ("),
+            phase == "failed",
+            "{}",
+            ended.reason
+        );
         assert_eq!(
             (task.trace.len() - 1, task.phase().as_str()),
             (turns, phase),
