@@ -9,7 +9,7 @@ use crate::base::{Code, Diagnostic, Place, RepoPath, command, shell_word};
 use crate::decide::{self, Recorded, Stamp, Step, initial_state};
 use crate::scan::{Directory, io_error};
 use crate::store::durable;
-use crate::survey::{Error, Sight, TaskRef};
+use crate::survey::{Error, Sight, TaskRef, has_own_remedy};
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 
@@ -195,7 +195,9 @@ impl Writer<'_> {
                 return Err(fault.clone().into());
             }
             Recorded::Lost | Recorded::Broken(_) => {
-                let hint = command(&["orch", "recover", judged.task.id.as_str()]);
+                let own = judged.decision.diagnostics.iter().find(|finding| finding.is_error());
+                let recover = || command(&["orch", "recover", judged.task.id.as_str()]);
+                let hint = own.and_then(|finding| finding.hint.clone()).unwrap_or_else(recover);
                 let message = judged.decision.reason.clone();
                 return Err(Error::new(Code::StateUnusable, message).with_hint(hint));
             }
@@ -224,12 +226,6 @@ fn imported(judged: &Sight) -> Option<Diagnostic> {
     let hint = format!("the file as it was: git cat-file blob {}", original.digest.short());
     let note = Diagnostic::note(Code::StateImported, message).at(Place::file(&judged.task.state_path()));
     Some(note.hint(hint))
-}
-
-/// Whether the hint of a fault says how to go on, which is not to recover the record.
-fn has_own_remedy(fault: &Diagnostic) -> bool {
-    use Code::{ImportInvalid, RecordElsewhere, RecordLost, UnknownPhase};
-    matches!(fault.code, ImportInvalid | UnknownPhase | RecordElsewhere | RecordLost)
 }
 
 /// Returns an error if the task has a record on this branch.

@@ -88,11 +88,12 @@ pub fn judge(
     conclude(workflow, recorded, facts, decision, circumstances)
 }
 
-/// Whether `orch new` can record an untracked task: its state, if it has one, is its own and names a phase of the
-/// workflow, and no commit removed its record.
+/// Whether `orch new` can record an untracked task: what there is of a record can be used, or converted.
 fn may_be_adopted(decision: &Decision) -> bool {
-    use Code::{RecordElsewhere, RecordLost, UnknownPhase};
-    !matches!(decision.verdict, Verdict::Error { code: UnknownPhase | RecordElsewhere | RecordLost })
+    match decision.verdict {
+        Verdict::Error { code } => code == Code::OtherObjectFormat,
+        _ => true,
+    }
 }
 
 /// The livelock that a due transition begins; `None` if it leads somewhere.

@@ -34,7 +34,7 @@ pub use overview::{Overview, OverviewPlace, OverviewPlaceKind, OverviewTask};
 pub use sight::{Sight, SightKey};
 pub use tasks::{NamedBy, TaskRef};
 
-pub(crate) use sight::Placed;
+pub(crate) use sight::{Placed, has_own_remedy};
 
 use crate::base::{Code, Diagnostic, Digest, Period, WorkflowName};
 use crate::config::{Commit as CommitMode, Config};

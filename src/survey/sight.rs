@@ -228,6 +228,11 @@ impl Workspace {
             }
             recorded = fault.map_or(recorded, |fault| Recorded::Broken(vec![fault]));
         }
+        if let (Recorded::Broken(faults), ObservedLog::Missing, None) =
+            (&mut recorded, &observed.log, in_head.flatten())
+        {
+            begin_anew(task, faults);
+        }
         // Where nothing is committed, HEAD says what was lost, but not which tasks there are.
         let at_head = in_head.filter(|_| self.commits());
         let untracked = at_head.map_or(!observed.log.is_there(), |blob| blob.is_none());
@@ -402,6 +407,24 @@ impl SightKey {
         }
         Self { head, ..self }
     }
+}
+
+/// Replaces the hints about a state that no log belongs to: there is nothing to restore.
+fn begin_anew(task: &TaskRef, faults: &mut [Diagnostic]) {
+    let state = task.state_path();
+    let is_of_state =
+        |fault: &Diagnostic| fault.place.as_ref().is_some_and(|place| place.path == state.as_str());
+    for fault in faults.iter_mut().filter(|fault| is_of_state(fault) && !has_own_remedy(fault)) {
+        let remove = command(&["rm", "-f", state.as_str()]);
+        let new = command(&["orch", "new", task.id.as_str()]);
+        fault.hint = Some(format!("correct the file, or begin without it: {remove}; then: {new}"));
+    }
+}
+
+/// Whether what is wrong with a record has a remedy of its own, other than to recover it or to begin without it.
+pub(crate) fn has_own_remedy(fault: &Diagnostic) -> bool {
+    use Code::{ConflictMarkers, ImportInvalid, RecordElsewhere, RecordLost, UnknownPhase};
+    matches!(fault.code, ConflictMarkers | ImportInvalid | UnknownPhase | RecordElsewhere | RecordLost)
 }
 
 /// The recorded state, or an error if the log has lost events that HEAD contains: the next step would commit

@@ -80,7 +80,8 @@ fn the_watch_keeps_a_log_of_what_came_and_what_was_decided() {
     command.env("ORCH_LOG", "trace");
     let mut watch = spawned(command);
     // The first look at everything is over: what comes now comes as an event.
-    let has_begun = |line: Line| line.rest.starts_with("start:") && line.rest.contains("close time.busy=");
+    let has_begun =
+        |line: Line| line.rest.starts_with("part{left=1}: ") && line.rest.contains("close time.busy=");
     eventually("the watch begins", || {
         let text = fs::read_to_string(world.path(LOG)).unwrap_or_default();
         text.lines().filter_map(line).any(has_begun)

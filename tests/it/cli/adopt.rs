@@ -38,6 +38,27 @@ fn a_foreign_state_with_an_unknown_phase_is_refused_and_kept() {
     );
 }
 
+/// Where nothing was recorded there is nothing to restore or to recover, and no answer says so.
+#[test]
+fn a_foreign_state_that_cannot_be_read_has_a_way_out() {
+    for text in ["{\"phase\": 3}\n", "{\"phase\": \n", "[]\n"] {
+        let world = World::ready();
+        foreign(&world, "t", text);
+        assert_eq!(offered(&world, "t"), [""; 0], "{text}");
+        for order in
+            [&["suggest", "t"][..], &["explain", "t"], &["check", "t"], &["next", "t"], &["new", "t"]]
+        {
+            let told = world.orch(order);
+            let all = told.stdout.clone() + &told.stderr;
+            assert!(all.contains("rm -f tasks/t/state.json; then: orch new t"), "{order:?}: {all}");
+            assert!(!all.contains("orch recover") && !all.contains("git restore"), "{order:?}: {all}");
+        }
+        assert_eq!(world.read("tasks/t/state.json"), text);
+        world.remove("tasks/t/state.json");
+        world.orch(&["new", "t"]).succeeds();
+    }
+}
+
 #[test]
 fn the_watch_adopts_the_others_where_one_foreign_state_names_an_unknown_phase() {
     let world = World::ready();
