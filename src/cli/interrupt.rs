@@ -2,6 +2,7 @@
 //! files.
 
 use crate::drive::StopFlag;
+use crate::run::wait_for_hang_up;
 use crate::store::IndexGate;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
@@ -79,6 +80,17 @@ impl Interrupts {
         let waited = wait();
         self.is_childs.store(false, Ordering::Relaxed);
         waited
+    }
+
+    /// From now on the process ends when the terminal on stdin is gone. Not every process is told so by a SIGHUP, and
+    /// a line editor reads the end of a terminal again and again.
+    pub(super) fn end_with_terminal(&self) {
+        let (run, gate) = (Arc::clone(&self.run), self.gate.clone());
+        thread::spawn(move || {
+            if wait_for_hang_up() {
+                end(&run.lock().unwrap_or_else(PoisonError::into_inner), &gate);
+            }
+        });
     }
 
     /// From now on the next signal ends the process at once again.

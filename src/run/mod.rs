@@ -24,7 +24,7 @@ pub use executor::{Executor, Performed};
 pub use files::{Control, ControlOutcome, Lock, RunFiles};
 pub use group::{RESULT, RunningExecutor, adopt_orphans, end_leftovers};
 pub use lineage::Lineage;
-pub use own_program::run_self;
+pub use own_program::{run_self, wait_for_hang_up};
 pub use person_programs::{RunningPager, edit};
 pub use program::unstartable;
 pub use record::{Process, RunStanding, RunState, Turn, WorkState};

@@ -1,5 +1,7 @@
-//! This program once more, in the terminal of this process.
+//! This program once more, in the terminal of this process, and the end of that terminal.
 
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::io::Errno;
 use std::ffi::OsString;
 use std::io;
 use std::process::{Command, ExitStatus, Stdio};
@@ -11,4 +13,18 @@ pub fn run_self(arguments: &[OsString], shares_input: bool) -> io::Result<ExitSt
     let mut command = Command::new(std::env::current_exe()?);
     let input = if shares_input { Stdio::inherit() } else { Stdio::null() };
     command.args(arguments).stdin(input).status()
+}
+
+/// Waits until the terminal on stdin is gone. Returns whether it is; `false` if that cannot be told.
+pub fn wait_for_hang_up() -> bool {
+    let stdin = io::stdin();
+    loop {
+        // Without a wanted event, poll(2) reports only that the other side is gone, or an error.
+        let mut polled = [PollFd::new(&stdin, PollFlags::empty())];
+        match poll(&mut polled, None) {
+            Ok(_) => return polled[0].revents().intersects(PollFlags::HUP),
+            Err(Errno::INTR) => {}
+            Err(_) => return false,
+        }
+    }
 }

@@ -1,8 +1,8 @@
 //! The prompt: what is typed at a terminal, what is piped in, and what `-c` executes.
 
 use crate::harness::{Ended, World, eventually, started};
-use crate::terminal::Terminal;
-use std::io::Write;
+use crate::terminal::{Terminal, sides};
+use std::io::{Read, Write};
 use std::process::Stdio;
 
 /// Runs `orch repl` with lines on its stdin, which is no terminal.
@@ -28,6 +28,22 @@ fn next_is_answered_with_phase_next_and_reason_and_applied() {
     let json = world.orch(&["repl", "-c", "/next --json"]).ends(3).stdout;
     assert!(json.starts_with("{\"schemaVersion\":1,\"kind\":\"nothing\""), "{json}");
     assert_eq!(world.orch(&["--json", "repl", "-c", "/next"]).ends(3).stdout, json);
+}
+
+/// A line editor whose terminal is gone would read its end for ever, and nobody would stop it.
+#[test]
+fn the_prompt_ends_when_its_terminal_is_gone() {
+    let world = started("planning");
+    let (mut keyboard, slave) = sides();
+    let mut command = world.orch_command(&["repl", "--no-watch"]);
+    command.stdin(slave.try_clone().expect("cloned")).stdout(slave.try_clone().expect("cloned"));
+    let mut child = command.stderr(slave).spawn().expect("it starts");
+    drop(command);
+    // It has begun to draw the prompt.
+    assert_ne!(keyboard.read(&mut [0]).expect("readable"), 0);
+    drop(keyboard);
+    eventually("the prompt ends", || child.try_wait().expect("waits").is_some());
+    assert_eq!(child.wait().expect("ended").code(), Some(130));
 }
 
 #[test]

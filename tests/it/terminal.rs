@@ -22,7 +22,7 @@ pub struct Terminal {
 
 /// Both sides of a new terminal: what the user holds, and what programs read and write.
 pub fn sides() -> (File, File) {
-    let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a terminal");
+    let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC).expect("a terminal");
     grantpt(&master).expect("granted");
     unlockpt(&master).expect("unlocked");
     let name = ptsname(&master, Vec::new()).expect("a name").into_string().expect("plain");

@@ -34,6 +34,7 @@ pub(super) fn run(
     ui: &Ui,
 ) -> Result<ExitCode, Failure> {
     session.share_input();
+    context.interrupts.end_with_terminal();
     let (board, printer) = (Board::default(), ExternalPrinter::new(WAITING));
     let in_use = Arc::new(Mutex::new(None));
     let ended = Arc::new(AtomicBool::new(false));
