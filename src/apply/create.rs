@@ -67,6 +67,7 @@ impl Writer<'_> {
         }
         let file = if adopted { None } else { self.new_file(&task, new.title)? };
         let root = &self.workspace.root;
+        let is_made = directory.symlink_metadata().is_err();
         Directory::make(root, &directory).map_err(|source| io_error(&directory, source))?;
         let file = file.map(|(path, text)| {
             durable::write_atomic(root, &path, text.as_bytes())?;
@@ -89,6 +90,9 @@ impl Writer<'_> {
                 // Without its record it would be left behind as an untracked task.
                 for path in written.iter().chain(&file) {
                     durable::remove(root, path);
+                }
+                if is_made {
+                    durable::remove_empty(root, &directory);
                 }
                 Err(error)
             }

@@ -119,6 +119,9 @@ impl Writer<'_> {
         let is_conflicted = self.is_conflicted(task, &unmerged)?;
         let before = self.workspace.look_at_all(task)?;
         let mut united = self.united_log(task, &before, self.log_sides(task, &unmerged)?)?;
+        if united.log.heads().is_empty() {
+            return Err(no_record(task));
+        }
         let compiled = Arc::clone(&united.compiled);
         let workflow = &compiled.workflow;
         let phases = united.phases(workflow);
@@ -325,6 +328,15 @@ impl UnitedLog {
 }
 
 /// The error for a log that cannot be read even with both sides.
+/// The error for a task without a log: whatever its state says belongs to someone else, and folding it from nothing
+/// would lose it.
+fn no_record(task: &TaskRef) -> Error {
+    let message = format!("`{}` has no record to resolve: there is no log of it", task.id);
+    let new = crate::base::command(&["orch", "new", task.id.as_str()]);
+    Error::new(Code::Untracked, message)
+        .with_hint(Some(format!("correct {} by hand, then: {new}", task.state_path())))
+}
+
 fn unreadable(task: &TaskRef, fault: &LogFault) -> Error {
     let message = format!("cannot read the log of `{}`: {fault}", task.id);
     let hint = Some(crate::base::command(&["orch", "recover", task.id.as_str()]));

@@ -161,12 +161,12 @@ impl Ui {
         }
     }
 
-    /// Reads a line from stdin without its end; `None` at the end of input, or if stdin cannot be read as text.
-    #[must_use]
-    pub fn read_line(&self) -> Option<String> {
+    /// Reads a line from stdin without its end; `None` at the end of input. Returns an error if stdin cannot be read
+    /// as text.
+    pub fn read_line(&self) -> io::Result<Option<String>> {
         let mut line = String::new();
-        let count = io::stdin().read_line(&mut line).ok()?;
-        (count > 0).then(|| line.trim_end_matches(['\n', '\r']).to_owned())
+        let count = io::stdin().read_line(&mut line)?;
+        Ok((count > 0).then(|| line.trim_end_matches(['\n', '\r']).to_owned()))
     }
 
     /// Prints one line of status, unless `--quiet` is given.

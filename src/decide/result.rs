@@ -202,7 +202,13 @@ fn block(text: &str) -> Option<(usize, Value)> {
         let Some(&name) = RESULT_KEYS.iter().find(is_meant) else { continue };
         let from = at + line.find(':').unwrap_or_default() + 1;
         let mut values = serde_json::Deserializer::from_str(&text[from..]).into_iter::<Value>();
-        let is_json = !TEXTS.contains(&name) || value.trim().starts_with(['{', '"']);
+        // Only an object or a list may begin on the next line: a line of text there is no value of this key.
+        let starts = |openers: &[char]| text[from..].trim_start().starts_with(openers);
+        let is_json = match (value.trim().is_empty(), TEXTS.contains(&name)) {
+            (true, is_text) => !is_text && starts(&['{', '[']),
+            (false, true) => starts(&['{', '"']),
+            (false, false) => true,
+        };
         let read = match is_json.then(|| values.next()).flatten() {
             Some(Ok(value)) => {
                 end = end.max(from + values.byte_offset());
@@ -238,6 +244,8 @@ mod tests {
                     "outputFiles": ["a.md"], "skillStateUpdates": {"a": 1}, "message": "true"})),
             ),
             ("ACTION_RESULT:\n- cost: free\n", Some(json!({"cost": "free"}))),
+            ("ACTION_RESULT:\n- cost:\n42 tests passed\n", Some(json!({"cost": ""}))),
+            ("ACTION_RESULT:\n- state_updates:\n  {\"a\": 1}\n", Some(json!({"stateUpdates": {"a": 1}}))),
             ("it says ACTION_RESULT: here\n", None),
             ("", None),
         ] {

@@ -118,7 +118,7 @@ impl<'a> PassingRules<'a> {
         let mut since = None;
         for (left, back) in self.around(number, &own, people) {
             if permits(&left.before.config.people) {
-                return Ok(None);
+                continue;
             }
             since = Some((left.commit.short(), back.commit.short()));
         }
@@ -153,7 +153,7 @@ impl<'a> PassingRules<'a> {
         let mut since = None;
         for (left, back) in self.around(number, own, &rules) {
             if self.yields(&left.before, (commit, task), step, name.as_str())? {
-                return Ok(None);
+                continue;
             }
             since = Some((left.commit.short(), back.commit.short()));
         }

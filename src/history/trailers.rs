@@ -112,7 +112,7 @@ impl ToldStep {
         if !message.to_ascii_lowercase().contains(&OURS.to_ascii_lowercase()) {
             return told;
         }
-        for (token, value) in trailers(message) {
+        for (token, value) in told_trailers(message) {
             if token.eq_ignore_ascii_case(TASK) {
                 told.push(Self { task: value, rest: Vec::new() });
             } else if token.get(..OURS.len()).is_some_and(|start| start.eq_ignore_ascii_case(OURS)) {
@@ -223,6 +223,23 @@ impl ToldStep {
         let missing = unlisted.iter().find(|(path, _)| !has_several && !is_unproven(path));
         missing
             .map(|(path, digest)| format!("the trailers do not list the evidence {path}@{}", digest.short()))
+    }
+}
+
+/// The trailers of a message. Blocks of other trailers may follow those of `orch`, such as a sign-off in a paragraph of
+/// its own: git does not count what is above the last block, but people read it.
+fn told_trailers(message: &str) -> Vec<(String, String)> {
+    let is_ours = |token: &str| token.get(..OURS.len()).is_some_and(|start| start.eq_ignore_ascii_case(OURS));
+    let mut rest = message.trim_end();
+    loop {
+        let found = trailers(rest);
+        if found.is_empty() || found.iter().any(|(token, _)| is_ours(token)) {
+            return found;
+        }
+        match rest.rsplit_once("\n\n") {
+            Some((above, _)) => rest = above.trim_end(),
+            None => return Vec::new(),
+        }
     }
 }
 

@@ -152,8 +152,14 @@ pub(super) fn read(text: &str) -> (Type, bool) {
     (kind, optional)
 }
 
+/// How deeply the notation of a type may nest; what is nested more deeply is of any type.
+const MOST_NESTED: usize = 16;
+
 /// The type of a list of items, whose type is given as text.
 fn list(item: &str) -> Type {
+    if item.matches("[]").count() + item.matches('<').count() > MOST_NESTED {
+        return Type::list_of(Type::Any, false);
+    }
     let (kind, nullable) = read(item);
     Type::list_of(kind, nullable)
 }
@@ -196,6 +202,7 @@ mod tests {
             ("number[][] | null", list(list(Type::Number)), true),
             ("(string | null)[]", list(Type::Any), false),
             ("Issue[]", list(Type::Any), false),
+            (&format!("string{}", "[]".repeat(20_000)), list(Type::Any), false),
             ("Array<Array<string>>", list(list(Type::Text)), false),
             ("Array<string | number>", list(Type::Any), false),
             ("Array", list(Type::Any), false),

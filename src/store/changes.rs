@@ -101,7 +101,7 @@ impl Store {
     /// the object does not exist.
     pub fn commit_of(&self, object: Digest) -> Result<Option<Digest>, Error> {
         let found = match self.oid(object) {
-            Ok(id) => self.unless_missing(id, self.repo.find_object(id, None))?,
+            Ok(id) => self.unless_missing((id, ObjectType::Any), self.repo.find_object(id, None))?,
             Err(_) => None,
         };
         let Some(found) = found else { return Err(super::error::unknown_revision(&object.to_string())) };

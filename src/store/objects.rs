@@ -6,7 +6,7 @@
 use super::{Error, Store};
 use crate::base::{Code, Digest};
 use crate::scan::io_error;
-use git2::{Commit, ErrorCode, Oid, Repository, RepositoryOpenFlags, Tree};
+use git2::{Commit, ErrorCode, ObjectType, Oid, Repository, RepositoryOpenFlags, Tree};
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -24,29 +24,34 @@ impl Store {
         self.refuse_unread(id).map(|()| false)
     }
 
-    /// What libgit2 found for an id; `None` if this clone does not have the object. Returns an error if the object
-    /// is there and cannot be read.
+    /// What libgit2 found for the id of an object of a kind; `None` if this clone does not have the object, or it is of
+    /// another kind, which libgit2 does not find either. Returns an error if the object is there and cannot be read.
     pub(super) fn unless_missing<T>(
         &self,
-        id: Oid,
+        (id, kind): (Oid, ObjectType),
         found: Result<T, git2::Error>,
     ) -> Result<Option<T>, Error> {
         match found {
             Ok(found) => Ok(Some(found)),
-            Err(error) if error.code() == ErrorCode::NotFound => self.refuse_unread(id).map(|()| None),
+            Err(error) if error.code() == ErrorCode::NotFound => {
+                let held = self.repo.odb()?.read_header(id).map(|(_, held)| held);
+                let is_other = kind != ObjectType::Any && held.is_ok_and(|held| held != kind);
+                if is_other { Ok(None) } else { self.refuse_unread(id).map(|()| None) }
+            }
             Err(error) => Err(error.into()),
         }
     }
 
     /// The commit with this id; `None` if this clone does not have it. Returns an error if git cannot read it.
     pub(super) fn commit_if_held(&self, id: Oid) -> Result<Option<Commit<'_>>, Error> {
-        self.unless_missing(id, self.repo.find_commit(id))
+        self.unless_missing((id, ObjectType::Commit), self.repo.find_commit(id))
     }
 
     /// The tree with this id. Returns an error if git cannot read it, with a code of its own if this clone does not
     /// have it.
     pub(super) fn tree_with_id(&self, id: Oid) -> Result<Tree<'_>, Error> {
-        self.unless_missing(id, self.repo.find_tree(id))?.ok_or_else(|| not_in_clone("directory", id))
+        self.unless_missing((id, ObjectType::Tree), self.repo.find_tree(id))?
+            .ok_or_else(|| not_in_clone("directory", id))
     }
 
     /// The tree of the commit with this id. Returns an error if git cannot read either, with a code of its own if

@@ -76,7 +76,7 @@ impl Store {
     pub fn blob_size(&self, blob: Digest) -> Result<Option<u64>, Error> {
         let Ok(id) = self.oid(blob) else { return Ok(None) };
         // A partial clone fetches blobs when they are needed; here nothing is fetched.
-        let header = self.unless_missing(id, self.repo.odb()?.read_header(id))?;
+        let header = self.unless_missing((id, ObjectType::Any), self.repo.odb()?.read_header(id))?;
         Ok(header.map(|(size, _)| size as u64))
     }
 
@@ -86,7 +86,9 @@ impl Store {
         if let Some(known) = self.recent.borrow_mut().get(id) {
             return Ok(Some(known.to_vec()));
         }
-        let Some(found) = self.unless_missing(id, self.repo.find_blob(id))? else { return Ok(None) };
+        let Some(found) = self.unless_missing((id, ObjectType::Blob), self.repo.find_blob(id))? else {
+            return Ok(None);
+        };
         self.costs.blob_bytes.set(self.costs.blob_bytes.get() + found.content().len() as u64);
         self.recent.borrow_mut().put(id, found.content().into());
         Ok(Some(found.content().to_vec()))

@@ -183,11 +183,19 @@ impl Snapshot<'_> {
             }
             children => children?.unwrap_or_default(),
         };
-        if let Some(task) = self.possible_task(directory)?
-            && self.holds_task(&task.workflow, directory, &children)?
-        {
-            found.tasks.push(task);
-            return Ok(());
+        if let Some(task) = self.possible_task(directory)? {
+            match self.holds_task(&task.workflow, directory, &children) {
+                // What cannot be read hides this directory alone.
+                Err(error) if error.class() == Class::Fault => {
+                    found.findings.push(Diagnostic::from(error).at(Place::file(directory)));
+                    return Ok(());
+                }
+                Ok(true) => {
+                    found.tasks.push(task);
+                    return Ok(());
+                }
+                holds => drop(holds?),
+            }
         }
         found.findings.extend(self.misnamed(directory, &children)?);
         if depth >= MAX_DEPTH || self.source.other_repository(directory)?.is_some() {

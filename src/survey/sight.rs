@@ -80,8 +80,8 @@ impl Sight {
         if !self.untracked {
             return Ok(());
         }
-        if let Recorded::Broken(faults) = &self.recorded
-            && let Some(fault) = faults.iter().find(|fault| fault.is_error())
+        if matches!(self.recorded, Recorded::Broken(_) | Recorded::Lost)
+            && let Some(fault) = self.decision.diagnostics.iter().find(|finding| finding.is_error())
         {
             return Err(fault.clone().into());
         }
@@ -423,8 +423,8 @@ fn begin_anew(task: &TaskRef, faults: &mut [Diagnostic]) {
 
 /// Whether what is wrong with a record has a remedy of its own, other than to recover it or to begin without it.
 pub(crate) fn has_own_remedy(fault: &Diagnostic) -> bool {
-    use Code::{ConflictMarkers, ImportInvalid, RecordElsewhere, RecordLost, UnknownPhase};
-    matches!(fault.code, ConflictMarkers | ImportInvalid | UnknownPhase | RecordElsewhere | RecordLost)
+    use Code::{ImportInvalid, RecordElsewhere, RecordLost, UnknownPhase};
+    matches!(fault.code, ImportInvalid | UnknownPhase | RecordElsewhere | RecordLost)
 }
 
 /// The recorded state, or an error if the log has lost events that HEAD contains: the next step would commit

@@ -76,10 +76,13 @@ fn the_settings_in_head_count_and_the_audit_reads_those_before_the_order() {
         world.json("tasks/t/state.json")["history"][1]["actor"],
         json!({"kind": "agent", "name": "x"})
     );
-    world.write("orch.toml", world.read("orch.toml").replace("orders = \"anyone\"\n", ""));
-    world.commit("a person again");
     world.orch(&["audit"]).succeeds();
     assert_eq!(last(&world)["standing"], "overridden");
+    world.write("orch.toml", world.read("orch.toml").replace("orders = \"anyone\"\n", ""));
+    world.commit("a person again");
+    // Settings that stood only for a while prove nothing.
+    world.orch(&["audit"]).succeeds();
+    assert_eq!(last(&world)["standing"], "unverifiable");
     // Under these settings the same order is a finding.
     world.git(&["rebase", "-q", "--onto", "HEAD~3", "HEAD~2", "HEAD~1"]);
     let forged = last(&world);

@@ -47,6 +47,17 @@ fn the_prompt_ends_when_its_terminal_is_gone() {
 }
 
 #[test]
+fn a_script_that_cannot_be_read_fails() {
+    let world = started("planning");
+    let mut command = world.orch_command(&["repl"]);
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().expect("orch starts");
+    child.stdin.take().expect("a pipe").write_all(b"/status\n\xff\n/rename t u\n").expect("written");
+    world.end(child.wait_with_output().expect("ends")).ends(70);
+    assert!(!world.path("tasks/u").exists());
+}
+
+#[test]
 fn a_command_is_about_the_task_in_use_and_has_all_its_options() {
     let world = started("planning");
     world.orch(&["new", "other"]).succeeds();

@@ -15,6 +15,7 @@ use super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use crate::base::TypedLine;
 use own::is_skipped;
 use session::Session;
+use std::io;
 
 /// Type commands at a prompt that shows where a task stands.
 ///
@@ -48,7 +49,7 @@ pub fn run(args: &ReplArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fail
     if !args.lines.is_empty() {
         let text = args.lines.join("\n");
         let mut lines = text.lines().map(str::to_owned);
-        execute(&mut session, || lines.next())?;
+        execute(&mut session, || Ok(lines.next()))?;
     } else if ui.interactive && ui.width > 0 && !context.global.json {
         let watched = (!args.no_watch).then_some(workspace);
         return editor::run(&mut session, watched, context, ui);
@@ -59,10 +60,13 @@ pub fn run(args: &ReplArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fail
 }
 
 /// Executes lines until there are no more, or one of them says `/quit`. A line goes on while a quote is open.
-fn execute(session: &mut Session<'_>, mut next: impl FnMut() -> Option<String>) -> Result<(), Failure> {
-    while let Some(mut line) = next() {
+fn execute(
+    session: &mut Session<'_>,
+    mut next: impl FnMut() -> io::Result<Option<String>>,
+) -> Result<(), Failure> {
+    while let Some(mut line) = next()? {
         while !is_skipped(&line) && TypedLine::of(&line).is_open {
-            let Some(more) = next() else { break };
+            let Some(more) = next()? else { break };
             line.push('\n');
             line.push_str(&more);
         }

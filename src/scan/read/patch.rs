@@ -29,6 +29,9 @@ pub(super) fn read(path: &RepoPath, text: &str) -> ReadResult {
     }))
 }
 
+/// The last header lines of the changes that need no content.
+const WHOLE: [&str; 5] = ["new mode ", "rename to ", "copy to ", "new file mode ", "deleted file mode "];
+
 /// The line at which a diff is cut off or garbled, counted from 1, and what is wrong.
 struct PatchCutAt {
     line: usize,
@@ -48,7 +51,7 @@ struct PatchReader<'t> {
     added: usize,
     removed: usize,
     hunks: usize,
-    /// The line of a header `index A..B`, as long as the change of content that it announces has not come.
+    /// The line of a header `diff --git` or `index A..B`, as long as the change that it announces has not come.
     announced: Option<usize>,
 }
 
@@ -171,6 +174,9 @@ impl PatchReader<'_> {
     fn header(&mut self, line: &str) -> Result<(), PatchCutAt> {
         if line.starts_with("diff --git ") {
             self.no_change_is_missing()?;
+            self.announced = Some(self.at);
+        } else if WHOLE.iter().any(|end| line.starts_with(end)) {
+            self.announced = None;
         } else if line.starts_with("index ") && line.contains("..") {
             // The content of an empty file that was added or removed does not change.
             let before = self.at.checked_sub(2).and_then(|before| self.lines.get(before));
@@ -189,7 +195,7 @@ impl PatchReader<'_> {
         match self.announced.take() {
             Some(line) => Err(PatchCutAt {
                 line,
-                message: "neither a hunk nor binary data follows the `index` line".to_owned(),
+                message: "the change that this header announces does not follow".to_owned(),
             }),
             None => Ok(()),
         }
@@ -351,6 +357,11 @@ mod tests {
         let head = "diff --git a/f b/f\n";
         let cases = [
             ("index 1..2 100644\n", Some(2)),
+            ("", Some(1)),
+            ("old mode 100644\n", Some(1)),
+            ("old mode 100644\nnew mode 100755\n", None),
+            ("similarity index 90%\nrename from f\n", Some(1)),
+            ("similarity index 100%\nrename from f\nrename to g\n", None),
             ("index 1..2 100644\ndiff --git a/g b/g\nold mode 100644\nnew mode 100755\n", Some(2)),
             ("index 1..2 100644\nGIT binary patch\n", Some(3)),
             ("index 1..2 100644\nGIT binary patch\nliteral 3\n", Some(4)),

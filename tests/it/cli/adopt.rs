@@ -41,7 +41,8 @@ fn a_foreign_state_with_an_unknown_phase_is_refused_and_kept() {
 /// Where nothing was recorded there is nothing to restore or to recover, and no answer says so.
 #[test]
 fn a_foreign_state_that_cannot_be_read_has_a_way_out() {
-    for text in ["{\"phase\": 3}\n", "{\"phase\": \n", "[]\n"] {
+    let conflict = "<<<<<<< HEAD\n{\"phase\":\"codegen\"}\n=======\n{\"phase\":\"test\"}\n>>>>>>> x\n";
+    for text in ["{\"phase\": 3}\n", "{\"phase\": \n", "[]\n", conflict] {
         let world = World::ready();
         foreign(&world, "t", text);
         assert_eq!(offered(&world, "t"), [""; 0], "{text}");
@@ -53,6 +54,8 @@ fn a_foreign_state_that_cannot_be_read_has_a_way_out() {
             assert!(all.contains("rm -f tasks/t/state.json; then: orch new t"), "{order:?}: {all}");
             assert!(!all.contains("orch recover") && !all.contains("git restore"), "{order:?}: {all}");
         }
+        // Folding a state from no log would lose what the file says.
+        world.orch(&["resolve", "t"]).ends(5).reports("correct tasks/t/state.json by hand, then: orch new t");
         assert_eq!(world.read("tasks/t/state.json"), text);
         world.remove("tasks/t/state.json");
         world.orch(&["new", "t"]).succeeds();
@@ -129,4 +132,13 @@ fn a_state_with_an_unknown_phase_offers_no_adoption() {
     let suggestion = &world.orch_json(&["suggest", "f"])["suggestions"][0];
     assert!(!suggestion.to_string().contains("orch new f"), "{suggestion}");
     assert!(!suggestion["options"].to_string().contains("\"new\""), "{suggestion}");
+}
+
+#[test]
+fn a_task_that_cannot_be_made_leaves_no_directory() {
+    let world = World::ready();
+    world.orch(&["new", "t"]).succeeds();
+    std::fs::rename(world.path("tasks/t"), world.path("tasks/u")).expect("moved");
+    world.orch(&["new", "t"]).ends(5);
+    assert!(!world.path("tasks/t").exists());
 }

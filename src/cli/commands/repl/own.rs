@@ -59,10 +59,12 @@ pub(super) fn typed(line: &str) -> Result<Typed, Failure> {
         let failure = Failure::new(Code::Usage, "a quote is open, or a backslash ends the input");
         return Err(failure.hint("close the quote, or write the quote as \\' or \\\""));
     }
-    let Some(name) = words[0].strip_prefix('/').map(str::to_owned) else {
-        return Err(without_slash(&words[0]));
+    // A backslash and a line end are no word.
+    let Some(first) = words.first_mut() else { return Ok(Typed::Nothing) };
+    let Some(name) = first.strip_prefix('/').map(str::to_owned) else {
+        return Err(without_slash(first));
     };
-    words[0].clone_from(&name);
+    first.clone_from(&name);
     if OwnCommand::has_subcommand(&name) {
         let parsed = OwnLine::try_parse_from(&words);
         return parsed
@@ -142,6 +144,7 @@ mod tests {
             ("/help /next", words(&["help", "next"])),
             ("/help use", Typed::OwnHelp),
             ("/unknown", words(&["unknown"])),
+            ("\\\n", Typed::Nothing),
         ] {
             assert_eq!(typed(line).expect(line), expected, "{line}");
         }
