@@ -233,6 +233,10 @@ fn trailers_of_a_commit_without_a_step_are_forged() {
         world.orch(&["audit"]).ends(1).says("without Orch-Task, and this commit records none");
         world.orch(&["check", "--range", "HEAD~1..HEAD"]).ends(1).says("without Orch-Task");
     }
+    // git counts only the last block, and people read both.
+    let signed = "code\n\nOrch-Task: t\nOrch-To: done\n\nSigned-off-by: Ann <ann@example.com>";
+    world.git(&["commit", "-q", "--amend", "-m", signed]);
+    world.orch(&["audit"]).ends(1).says("a step of `t` that this commit does not record");
     world.git(&["commit", "-q", "--amend", "-m", "code\n\nReviewed-by: Ann <ann@example.com>"]);
     world.orch(&["audit"]).succeeds();
 }
