@@ -238,7 +238,13 @@ fn refuse_existing(judged: &Sight) -> Result<(), Error> {
         return Ok(());
     }
     let message = format!("task `{}` already exists", judged.task.id);
-    let hint = format!("orch status, or: orch suggest {}", shell_word(judged.task.id.as_str()));
+    // Its directory is gone or was moved, so no other command knows the task.
+    let hint = match judged.recorded {
+        Recorded::Lost => {
+            command(&["git", "restore", "--source=HEAD", "--", judged.task.directory().as_str()])
+        }
+        _ => format!("orch status, or: orch suggest {}", shell_word(judged.task.id.as_str())),
+    };
     Err(Diagnostic::error(Code::TaskExists, message).hint(hint).into())
 }
 
