@@ -2,7 +2,7 @@
 
 CARGO ?= cargo
 
-.PHONY: help demo test check bench fix build loops model audit-fuzz soak faults formats install
+.PHONY: help demo test check bench bench-large fix build loops model audit-fuzz soak faults formats install
 
 help: ## List the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -24,6 +24,9 @@ check: ## What CI runs: formatting, lints, tests, documentation
 
 bench: build ## Print every speed target beside its yardstick
 	$(CARGO) bench --bench targets
+
+bench-large: build ## The same for repositories of 10,000 tasks; takes minutes
+	ORCH_BENCH_TASKS="1600 10000" $(CARGO) bench --bench targets -- scale
 
 fix: ## Format, apply lint suggestions, rewrite generated documents
 	$(CARGO) fmt

@@ -1,7 +1,7 @@
 //! This build beside an earlier one, in the same run: each makes its own repositories with its own commands.
 
-use super::audit::{Scene, scenes};
 use super::costs::{calls, strace};
+use super::lives::{Scene, lifecycle};
 use super::run::{EXECUTOR, LOOP};
 use super::{ORCH, PLAN, RUNS, World, median};
 use std::time::Duration;
@@ -149,7 +149,7 @@ fn audited(both: [&str; 2]) {
         let world = World::of(orch);
         let ids: Vec<String> = (0..LIVES).map(|number| format!("a-{number:03}")).collect();
         ids.iter().for_each(|id| world.orch(&["new", id]));
-        for scene in scenes() {
+        for scene in lifecycle() {
             if let Scene::File(path, text) = scene {
                 ids.iter().for_each(|id| world.write(&format!("tasks/{id}/{path}"), &text));
                 world.orch(&["watch", "--once"]);

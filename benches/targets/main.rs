@@ -14,10 +14,13 @@
 mod against;
 mod audit;
 mod costs;
+mod grown;
+mod lives;
 mod longer;
 mod mcp;
 mod overview;
 mod run;
+mod scale;
 
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -35,7 +38,7 @@ fn main() {
         return;
     }
     println!("medians of {RUNS} runs each, in milliseconds\n");
-    let parts: [(&str, fn()); 12] = [
+    let parts: [(&str, fn()); 13] = [
         ("suggest", suggest),
         ("events", events),
         ("transitions", transitions),
@@ -46,6 +49,7 @@ fn main() {
         ("overview", overview::overview),
         ("run", run::run),
         ("mcp", mcp::mcp),
+        ("scale", scale::scale),
         ("costs", costs::costs),
         ("against", against::against),
     ];
@@ -72,6 +76,10 @@ impl World {
         let world = Self { directory, orch: orch.to_owned() };
         world.run("git", &["init", "-q", "-b", "main"]);
         world.orch(&["init"]);
+        // Nobody sits at a terminal.
+        let settings = fs::read_to_string(world.root().join("orch.toml")).expect("settings");
+        let settings = settings.replace("[people]\n", "[people]\norders = \"anyone\"\n");
+        world.write("orch.toml", &settings);
         world.run("git", &["add", "-A"]);
         world.run("git", &["commit", "-qm", "Set up orch"]);
         world

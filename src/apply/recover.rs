@@ -6,7 +6,7 @@ use super::record_files::RecordFiles;
 use crate::base::{Code, Digest, RepoPath, command, shell_word};
 use crate::decide::rebuild_from_files;
 use crate::record::{EventLog, TRANSCRIPT_FILE, record_steps, whole_lines};
-use crate::store::durable;
+use crate::store::{PathChange, durable};
 use crate::survey::{Error, Sight, TaskRef};
 
 /// The source of a recovered record.
@@ -74,7 +74,9 @@ impl Writer<'_> {
             store.source_at(head).blob_at(&path)?.map(|blob| store.blob(blob)).transpose()?.flatten();
         let at_head = at_head.unwrap_or_default();
         let mut whole = (Vec::new(), Recovered::FromTranscript);
-        for commit in store.history(std::slice::from_ref(&path))?.remove(&path).unwrap_or_default() {
+        for PathChange { commit, .. } in
+            store.history(std::slice::from_ref(&path))?.remove(&path).unwrap_or_default()
+        {
             let held = store.read_at(commit, &path)?.unwrap_or_default();
             let (log, faults) = EventLog::parse(&held);
             if faults.is_empty() && !log.is_empty() {

@@ -240,6 +240,8 @@ impl Watching {
             }
             WatchEvent::Start => {
                 let tasks = self.survey(&mut effects);
+                // One walk over the history for all tasks, and not one for each part of them.
+                self.workspace.find_commits(&tasks);
                 effects.insert(0, WatchEffect::Watching { tasks: tasks.len() });
                 self.left = tasks.into();
             }

@@ -2,7 +2,7 @@
 
 use super::acknowledged::Acknowledgements;
 use super::archive::{Archive, ReadOnce};
-use super::parallel::replay_all;
+use super::parallel::{ReplayWork, replay_all};
 use super::passing_rules::PassingRules;
 use super::range_rules::RangeRules;
 use super::removed::RemovedRecords;
@@ -50,7 +50,12 @@ pub fn audit(workspace: &Workspace, scope: AuditScope<'_>) -> Result<Audit, Erro
     let since = scope.since.map(|since| store.resolve(since)).transpose()?;
     let range = Range { from: since.or(range.from), ..range };
     let commits = store.commits(&range)?;
-    let mut changes = replayed(store, &range, &commits, scope.progress)?;
+    let mut changes = replayed(
+        store,
+        &range,
+        &commits,
+        ReplayWork { threads: workspace.threads, progress: scope.progress },
+    )?;
     // A commit that hid a task is reported once, although several commits may show the task again.
     let mut reported = HashSet::new();
     changes.retain(|change| reported.insert((change.commit.id, change.task.directory().clone())));
@@ -58,9 +63,10 @@ pub fn audit(workspace: &Workspace, scope: AuditScope<'_>) -> Result<Audit, Erro
         return Err(shallow(change));
     }
     let mut elsewhere = Elsewhere::default();
+    let unseen = ReplayWork { threads: workspace.threads, progress: None };
     for revision in scope.also {
         let range = Range { from: Some(range.to), to: store.resolve(revision)? };
-        let mut found = replayed(store, &range, &store.commits(&range)?, None)?;
+        let mut found = replayed(store, &range, &store.commits(&range)?, unseen)?;
         verify(store, &mut found)?;
         found.iter().for_each(|change| elsewhere.note(revision, change));
     }
@@ -109,10 +115,10 @@ fn replayed(
     store: &Store,
     range: &Range,
     commits: &[Visited],
-    progress: Option<&dyn Fn(usize, usize)>,
+    work: ReplayWork<'_>,
 ) -> Result<Vec<Audited>, Error> {
     let is_whole = range.from.is_none() && !commits.iter().any(|commit| commit.is_boundary);
-    replay_all(store, commits, is_whole, progress)
+    replay_all(store, commits, is_whole, work)
 }
 
 fn shallow(change: &Audited) -> Error {

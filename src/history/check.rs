@@ -15,8 +15,8 @@ use crate::scan::{Content, Source, ValidationCache};
 use crate::store::{IndexSource, KnownRefs, Range, Store, Visited, resolving};
 use crate::survey::setting::{InSource, Setting};
 use crate::survey::snapshot::Snapshot;
-use crate::survey::{Caller, CodeAt, Error, Sight, TaskRef, Workspace, unread};
-use std::collections::{BTreeMap, BTreeSet};
+use crate::survey::{Caller, CodeAt, Error, LookDepth, Sight, TaskRef, Workspace, unread};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::rc::Rc;
 
 /// The result of a check.
@@ -28,6 +28,8 @@ pub struct Checked {
     pub findings: Vec<Diagnostic>,
     /// The checked text of each file that a finding points into, by path.
     pub texts: BTreeMap<String, String>,
+    /// The findings again, to tell duplicates.
+    pub(crate) known: HashSet<Diagnostic>,
 }
 
 impl Checked {
@@ -37,7 +39,7 @@ impl Checked {
 
     fn add(&mut self, found: impl IntoIterator<Item = Diagnostic>, snapshot: &Snapshot<'_>) {
         for finding in found {
-            if finding.severity == Severity::Note || self.findings.contains(&finding) {
+            if finding.severity == Severity::Note || !self.known.insert(finding.clone()) {
                 continue;
             }
             if let Some(place) = finding.place.as_ref().filter(|place| place.line.is_some())
@@ -83,19 +85,26 @@ impl<'w> Checker<'w> {
     pub fn tasks(&self, tasks: &[TaskRef]) -> Result<Checked, Error> {
         let mut checked =
             Checked { tasks: tasks.iter().map(|task| task.id.clone()).collect(), ..Checked::default() };
-        for task in tasks {
-            let found = match self.workspace.look_at_all(task) {
+        let found = |workspace: &Workspace, task: &TaskRef, looked: Result<Sight, Error>| {
+            let found = match looked {
                 Ok(judged) => {
                     let mut found = findings_of(&judged);
-                    if self.workspace.reads_work_dir() {
-                        found.extend(self.workspace.ignored_evidence(&judged)?);
-                        found.extend(self.workspace.filtered(&judged)?);
+                    if workspace.reads_work_dir() {
+                        found.extend(workspace.ignored_evidence(&judged)?);
+                        found.extend(workspace.filtered(&judged)?);
                     }
                     found
                 }
                 Err(error) => vec![unread(&format!("task `{}`", task.id), &error)],
             };
-            self.workspace.snapshot(|snapshot| checked.add(found, snapshot));
+            let mut own = Checked::default();
+            workspace.snapshot(|snapshot| own.add(found, snapshot));
+            Ok::<_, Error>(own)
+        };
+        for own in self.workspace.look_at_each(tasks, LookDepth::Whole, found) {
+            let own = own?;
+            checked.texts.extend(own.texts);
+            checked.findings.extend(own.findings.into_iter().filter(|one| checked.known.insert(one.clone())));
         }
         Ok(checked)
     }

@@ -10,7 +10,6 @@ use crate::scan::ValidationCache;
 use crate::store::{Store, Visited};
 use crate::survey::Error;
 use std::collections::BTreeMap;
-use std::num::NonZero;
 use std::ops::Range;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
@@ -18,11 +17,17 @@ use std::thread;
 /// The number of commits in a piece.
 const PIECE: usize = 32;
 
-/// The maximum number of helper threads. Each of them opens the repository.
-const MOST_HELPERS: usize = 7;
-
 /// The stack size of a helper thread, equal to that of the main thread: directories may be nested deeply.
 const STACK: usize = 8 << 20;
+
+/// How to replay.
+#[derive(Clone, Copy)]
+pub(super) struct ReplayWork<'a> {
+    /// In how many threads.
+    pub threads: usize,
+    /// Receives how many commits were replayed, of how many.
+    pub progress: Option<&'a dyn Fn(usize, usize)>,
+}
 
 /// The result of a piece that was replayed before its turn.
 struct ReplayedPiece {
@@ -71,7 +76,7 @@ impl Sections {
 }
 
 /// Replays commits, which list parents before their children. `is_whole` says that they are the whole
-/// history. `progress` receives how many of them were replayed, of how many.
+/// history.
 ///
 /// # Errors
 ///
@@ -80,15 +85,14 @@ pub(super) fn replay_all(
     store: &Store,
     commits: &[Visited],
     is_whole: bool,
-    progress: Option<&dyn Fn(usize, usize)>,
+    ReplayWork { threads, progress }: ReplayWork<'_>,
 ) -> Result<Vec<Audited>, Error> {
     // An audit trusts git alone, so it does not use the validation cache of the clone.
     let validations = ValidationCache::default();
     let read = ReadOnce::default();
     let archive = Archive::new(store, &read, is_whole);
     let pieces: Vec<&[Visited]> = commits.chunks(PIECE).collect();
-    let cores = thread::available_parallelism().map_or(1, NonZero::get);
-    let helpers = (cores - 1).min(MOST_HELPERS).min(pieces.len() / 2);
+    let helpers = (threads - 1).min(pieces.len() / 2);
     let sections = Sections::new(pieces.len(), helpers + 1);
     // A piece whose verdicts depend on all earlier commits has no result here.
     let ahead = |store: &Store, read: &ReadOnce, piece: &[Visited]| {

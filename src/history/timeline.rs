@@ -4,7 +4,7 @@ use crate::base::{Digest, RepoPath};
 use crate::decide::HistoryEntry;
 use crate::record::{EventLog, LogPeek};
 use crate::scan::io_error;
-use crate::store::durable;
+use crate::store::{PathChange, durable};
 use crate::survey::{Error, TaskRef, Workspace};
 use std::collections::{BTreeMap, HashMap};
 
@@ -48,14 +48,14 @@ fn story(
     workspace: &Workspace,
     log: &EventLog,
     paths: &[RepoPath],
-    history: &BTreeMap<RepoPath, Vec<Digest>>,
+    history: &BTreeMap<RepoPath, Vec<PathChange>>,
 ) -> Result<Story, Error> {
     let mut recorded: HashMap<Digest, Digest> = HashMap::new();
     for path in paths {
-        for commit in history.get(path).into_iter().flatten() {
+        for PathChange { commit, blob } in history.get(path).into_iter().flatten() {
             // History runs from new to old, so the oldest commit with an event wins.
-            let Some(store) = &workspace.store else { continue };
-            let held = store.read_at(*commit, path)?.unwrap_or_default();
+            let (Some(store), Some(blob)) = (&workspace.store, blob) else { continue };
+            let held = store.blob(*blob)?.unwrap_or_default();
             recorded.extend(LogPeek::new(0, &held).last.map(|last| (last, *commit)));
         }
     }

@@ -1,6 +1,6 @@
 //! Differences between two trees or between a tree and the index, and the commits of a range.
 
-use super::sources::TREE;
+use super::listing::{Listing, ListingEntry, TREE};
 use super::{Error, IndexSource, StagedFile, Store, TreeSource, digest};
 use crate::base::{Digest, RepoPath, Timestamp};
 use git2::{ObjectType, Oid, Sort, Tree, TreeEntry};
@@ -247,11 +247,13 @@ pub(super) fn unlike_names(
 ) -> Result<BTreeMap<String, [Option<TreeObject>; 2]>, Error> {
     let before = before.map(|id| one.directory(id)).transpose()?;
     let after = after.map(|id| other.directory(id)).transpose()?;
-    let (before, after) = unlike(before.as_ref(), after.as_ref());
+    let (before, after) = unlike(before.as_deref(), after.as_deref());
     let mut names: BTreeMap<String, [Option<TreeObject>; 2]> = BTreeMap::new();
-    for (side, held) in [entries(before), entries(after)].into_iter().enumerate() {
-        for (name, held) in held {
-            names.entry(name).or_default()[side] = Some(held);
+    for (side, entries) in [before, after].into_iter().enumerate() {
+        for entry in entries {
+            let Some(name) = entry.text() else { continue };
+            let mode = i32::try_from(entry.mode).unwrap_or_default();
+            names.entry(name.to_owned()).or_default()[side] = Some((entry.id, mode, entry.is_tree()));
         }
     }
     Ok(names)
@@ -273,23 +275,23 @@ pub(super) fn is_file(held: Option<TreeObject>) -> bool {
 /// The entries of two trees that differ. Both trees are sorted, so equal entries are skipped without reading
 /// names.
 fn unlike<'t>(
-    before: Option<&'t Tree<'_>>,
-    after: Option<&'t Tree<'_>>,
-) -> (Vec<TreeEntry<'t>>, Vec<TreeEntry<'t>>) {
+    before: Option<&'t Listing>,
+    after: Option<&'t Listing>,
+) -> (Vec<ListingEntry<'t>>, Vec<ListingEntry<'t>>) {
     let (mut old, mut new) = (Vec::new(), Vec::new());
-    let mut before = before.into_iter().flat_map(Tree::iter).peekable();
-    let mut after = after.into_iter().flat_map(Tree::iter).peekable();
+    let mut before = before.into_iter().flat_map(Listing::iter).peekable();
+    let mut after = after.into_iter().flat_map(Listing::iter).peekable();
     loop {
         let order = match (before.peek(), after.peek()) {
             (None, None) => return (old, new),
             (Some(_), None) => Ordering::Less,
             (None, Some(_)) => Ordering::Greater,
-            (Some(one), Some(other)) => one.cmp(other),
+            (Some(one), Some(other)) => one.in_order(other),
         };
         let one = if order.is_le() { before.next() } else { None };
         let other = if order.is_ge() { after.next() } else { None };
         let same = one.as_ref().zip(other.as_ref());
-        if !same.is_some_and(|(one, other)| one.id() == other.id() && one.filemode() == other.filemode()) {
+        if !same.is_some_and(|(one, other)| one.id == other.id && one.mode == other.mode) {
             old.extend(one);
             new.extend(other);
         }

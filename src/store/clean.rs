@@ -9,6 +9,7 @@ use std::borrow::Cow;
 use std::fs;
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering::Relaxed;
 
 /// Attributes that convert bytes in a way that only git itself implements; see gitattributes(5).
 const CONVERTING: [&str; 3] = ["filter", "working-tree-encoding", "ident"];
@@ -115,7 +116,7 @@ impl Store {
 
     fn names_conversion(&self, file: PathBuf) -> bool {
         *self.conversions.borrow_mut().entry(file).or_insert_with_key(|file| {
-            self.costs.attributes.set(self.costs.attributes.get() + 1);
+            self.costs.attributes.fetch_add(1, Relaxed);
             names_conversion(file)
         })
     }

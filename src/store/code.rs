@@ -4,7 +4,6 @@
 //! same digest in every clone.
 
 use super::changes::{TreeObject, differ, is_file, subtree, unlike_names};
-use super::tree::entry_at;
 use super::{Error, Store, TreeSource, digest, trailers};
 use crate::base::{Digest, RepoPath};
 use crate::workflow::TreePart;
@@ -132,8 +131,7 @@ impl Store {
                 None => self.empty_source(),
             };
             let after = self.tree_source(head);
-            let tree = |source: &TreeSource<'_>| Ok::<_, Error>(source.tree()?.map(Tree::id));
-            let (one, other) = (tree(&before)?, tree(&after)?);
+            let (one, other) = (before.tree()?, after.tree()?);
             changed_in_part((&before, one), (&after, other), &RepoPath::root(), code, &mut since.files)?;
             since.files.sort();
             since.files.truncate(MOST_FILES);
@@ -181,8 +179,8 @@ impl Store {
 
     /// Whether a file differs from that in every parent.
     fn is_changed_by(&self, commit: &GitCommit<'_>, path: &RepoPath) -> Result<bool, Error> {
-        let blob = |commit: &GitCommit<'_>| -> Result<Option<Oid>, Error> {
-            Ok(entry_at(&commit.tree()?, path)?.map(|entry| entry.id()))
+        let blob = |commit: &GitCommit<'_>| -> Result<Option<Digest>, Error> {
+            Ok(self.object_below(commit.tree_id(), path.as_str().split('/'))?.map(|(id, _)| id))
         };
         let own = blob(commit)?;
         let mut parents = commit.parents().peekable();
@@ -263,7 +261,7 @@ impl Store {
         code: &CodePart<'_>,
     ) -> Result<Option<Digest>, Error> {
         let tree = |commit: Option<Digest>| -> Result<Option<Oid>, Error> {
-            commit.map(|commit| Ok(self.tree_of(commit)?.id())).transpose()
+            commit.map(|commit| self.tree_of(commit)).transpose()
         };
         let trees = [tree(onto)?, tree(from)?, tree(to)?];
         let content = self.with_change(trees, &RepoPath::root(), code)?;

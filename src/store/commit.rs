@@ -8,7 +8,7 @@ use super::lock_wait::{LockWait, PATIENCE};
 use super::ref_tables::RefMove;
 use super::sign::Person;
 use super::tree::entry_at;
-use super::{Error, Head, Store, digest, durable};
+use super::{Error, Head, Store, TreeSource, digest, durable};
 use crate::base::{Class, Code, Digest, RepoPath};
 use crate::scan::{FileStamp, io_error};
 use git2::build::TreeUpdateBuilder;
@@ -17,6 +17,7 @@ use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io;
 use std::path::PathBuf;
+use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
 /// A commit to create.
@@ -135,7 +136,7 @@ impl Store {
     fn begin_now(&self) -> Result<Transaction<'_>, Error> {
         let lock = self.lock()?;
         self.forget_attributes();
-        self.costs.locks.set(self.costs.locks.get() + 1);
+        self.costs.locks.fetch_add(1, Relaxed);
         self.clear_index_lock()?;
         self.wait_for_index()?;
         self.refuse_bare()?;
@@ -458,9 +459,8 @@ impl<'s> Transaction<'s> {
 
     pub(super) fn journal(&self, planned: &[PlannedCommit], built: &[Oid]) -> Result<Journal, Error> {
         let store = self.store;
-        let before = self.head.commit.map(|commit| store.tree_of(commit)).transpose()?;
         let last = built.last().copied().ok_or_else(Error::moved)?;
-        let after = store.repo.find_commit(last)?.tree()?;
+        let after = store.tree_source(digest(last));
         let mut index: BTreeMap<RepoPath, IndexChange> = BTreeMap::new();
         let mut paths: Vec<RepoPath> = planned
             .iter()
@@ -477,15 +477,11 @@ impl<'s> Transaction<'s> {
             }
         }
         for path in &paths {
-            let side = |tree: Option<&git2::Tree<'_>>| -> Result<Option<(Digest, i32)>, Error> {
-                let entry = tree.map(|tree| entry_at(tree, path)).transpose()?.flatten();
-                Ok(entry.map(|entry| (digest(entry.id()), entry.filemode())))
+            let side = |source: &TreeSource<'_>| -> Result<Option<(Digest, i32)>, Error> {
+                let held = source.object(path)?;
+                Ok(held.map(|(id, mode)| (id, i32::try_from(mode).unwrap_or_default())))
             };
-            let change = IndexChange {
-                path: path.clone(),
-                before: side(before.as_ref())?,
-                after: side(Some(&after))?,
-            };
+            let change = IndexChange { path: path.clone(), before: side(&head)?, after: side(&after)? };
             index.insert(path.clone(), change);
         }
         let files = placed(planned)

@@ -1,34 +1,34 @@
 //! The history of paths, read from commits. The cost depends on the commits walked, not on the repository.
 
-use super::tree::entry_at;
 use super::{Error, Store, TreeSource, digest};
 use crate::base::{Digest, RepoPath, Timestamp};
-use git2::{Commit as GitCommit, Oid, Sort};
+use git2::{Commit as GitCommit, Sort};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The file that caches the last changes.
-const KNOWN: &str = "changes";
-
-/// The newest commit that changed each path, as seen from a HEAD.
-struct KnownChanges {
-    head: Option<Digest>,
-    changes: BTreeMap<RepoPath, Digest>,
+/// A commit that changes a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PathChange {
+    /// The commit.
+    pub commit: Digest,
+    /// The file in it; `None` if the commit removes it.
+    pub blob: Option<Digest>,
 }
 
 /// The maximum number of commits that are searched for a lost blob.
 const MAX_WALK: usize = 20_000;
 
 impl Store {
-    /// For each path, the commits that changed it, newest first; one walk for all. Returns an error if git
-    /// cannot read the history.
-    pub fn history(&self, paths: &[RepoPath]) -> Result<BTreeMap<RepoPath, Vec<Digest>>, Error> {
-        let mut found: BTreeMap<RepoPath, Vec<Digest>> =
+    /// For each path, the commits that changed it, newest first, each with what it contains there; one walk for
+    /// all. Returns an error if git cannot read the history.
+    pub fn history(&self, paths: &[RepoPath]) -> Result<BTreeMap<RepoPath, Vec<PathChange>>, Error> {
+        let mut found: BTreeMap<RepoPath, Vec<PathChange>> =
             paths.iter().map(|path| (path.clone(), Vec::new())).collect();
         let tops = tops(paths);
         self.walk(|commit| {
             for path in self.changed_by(&commit, &tops)? {
-                if let Some(commits) = found.get_mut(&path) {
-                    commits.push(digest(commit.id()));
+                if let Some(changes) = found.get_mut(&path) {
+                    let (id, blob) = (digest(commit.id()), self.blob_of(&commit, &path)?);
+                    changes.push(PathChange { commit: id, blob });
                 }
             }
             Ok(true)
@@ -36,42 +36,15 @@ impl Store {
         Ok(found)
     }
 
-    /// For each path, the newest commit that changed it. Returns an error if git cannot read the history.
-    ///
-    /// The results for an earlier HEAD are cached in the git directory, so that only newer commits are
-    /// walked.
-    pub fn last_changes(&self, paths: &[RepoPath]) -> Result<Vec<Option<Digest>>, Error> {
-        let Some(head) = self.head()?.commit else { return Ok(vec![None; paths.len()]) };
-        let mut known = self.known_changes()?;
-        if known.head != Some(head) {
-            let older = known.head.filter(|older| self.is_ancestor(*older, head).unwrap_or(false));
-            if older.is_none() {
-                known.changes.clear();
-            }
-            let all: Vec<RepoPath> = known.changes.keys().cloned().collect();
-            let newer = self.walk_for(&all, head, older)?;
-            known.changes.extend(newer);
-            known.head = Some(head);
-            self.keep_changes(&known);
-        }
-        let missing: Vec<RepoPath> =
-            paths.iter().filter(|path| !known.changes.contains_key(path)).cloned().collect();
-        if !missing.is_empty() {
-            known.changes.extend(self.walk_for(&missing, head, None)?);
-            self.keep_changes(&known);
-        }
-        Ok(paths.iter().map(|path| known.changes.get(path).copied()).collect())
-    }
-
     /// The commits among `from` and its ancestors that changed a path, newest first. Returns an error if git
     /// cannot read the history.
     pub fn changes_of(&self, from: Digest, path: &RepoPath) -> Result<Vec<Digest>, Error> {
         let mut found = Vec::new();
         self.walk_between(from, None, |commit| {
-            let own = blob_of(&commit, path)?;
+            let own = self.blob_of(&commit, path)?;
             // At the end of a shallow clone, parents are missing.
             let mut before =
-                commit.parents().map(|parent| blob_of(&parent, path)).collect::<Result<Vec<_>, _>>()?;
+                commit.parents().map(|parent| self.blob_of(&parent, path)).collect::<Result<Vec<_>, _>>()?;
             if commit.parent_count() == 0 {
                 before.push(None);
             }
@@ -95,7 +68,7 @@ impl Store {
 
     /// For each path, the newest commit that changed it, among those reachable from `from` and not from
     /// `until`.
-    fn walk_for(
+    pub(super) fn walk_for(
         &self,
         paths: &[RepoPath],
         from: Digest,
@@ -158,28 +131,6 @@ impl Store {
         Ok(self.repo.graph_descendant_of(self.oid(newer)?, self.oid(older)?)?)
     }
 
-    fn known_changes(&self) -> Result<KnownChanges, Error> {
-        let text = super::durable::text_of(&self.own(KNOWN)).unwrap_or_default();
-        let mut lines = text.lines();
-        let head = lines.next().and_then(Digest::parse);
-        let rows = lines.filter_map(|line| {
-            let (commit, path) = line.split_once(' ')?;
-            Some((RepoPath::new(path).ok()?, Digest::parse(commit)?))
-        });
-        Ok(KnownChanges { head, changes: if head.is_some() { rows.collect() } else { BTreeMap::new() } })
-    }
-
-    /// Writes the cache. A failure is ignored: the changes are found again next time.
-    fn keep_changes(&self, known: &KnownChanges) {
-        let Some(head) = known.head else { return };
-        let rows = known.changes.iter().filter(|(path, _)| !path.as_str().contains('\n'));
-        let rows: String = rows.map(|(path, commit)| format!("{commit} {path}\n")).collect();
-        if self.own_directory().is_ok() {
-            let text = format!("{head}\n{rows}");
-            let _ = super::durable::write_derived(self.repo.path(), &self.own(KNOWN), text.as_bytes());
-        }
-    }
-
     /// The newest commit in the history of HEAD that has this blob at this path. Returns an error if git
     /// cannot read the history.
     pub fn commit_holding(&self, path: &RepoPath, blob: Digest) -> Result<Option<Digest>, Error> {
@@ -190,7 +141,7 @@ impl Store {
         let mut left = MAX_WALK;
         self.walk(|commit| {
             left -= 1;
-            if blob_of(&commit, path)?.map(digest) == Some(blob) {
+            if self.blob_of(&commit, path)? == Some(blob) {
                 found = Some(digest(commit.id()));
             }
             Ok(found.is_none() && left > 0)
@@ -213,7 +164,7 @@ impl Store {
             let changed = self.changed_by(&commit, &everywhere)?;
             for path in changed.iter().filter(|path| path.name() == name) {
                 let mut has = |commit: &GitCommit<'_>| -> Result<bool, Error> {
-                    let Some(blob) = blob_of(commit, path)?.map(digest) else { return Ok(false) };
+                    let Some(blob) = self.blob_of(commit, path)? else { return Ok(false) };
                     let bytes = self.blob(blob)?;
                     is_only &= bytes.is_some();
                     Ok(bytes.is_some_and(|bytes| String::from_utf8_lossy(&bytes).contains(text)))
@@ -260,6 +211,11 @@ impl Store {
         Ok(None)
     }
 
+    /// The object at a path in a commit.
+    fn blob_of(&self, commit: &GitCommit<'_>, path: &RepoPath) -> Result<Option<Digest>, Error> {
+        Ok(self.object_below(commit.tree_id(), path.as_str().split('/'))?.map(|(id, _)| id))
+    }
+
     /// Visits the history of HEAD, newest first, until `visit` returns false.
     fn walk(&self, visit: impl FnMut(GitCommit<'_>) -> Result<bool, Error>) -> Result<(), Error> {
         match self.head()?.commit {
@@ -300,8 +256,4 @@ fn tops(paths: &[RepoPath]) -> Vec<RepoPath> {
     };
     let tops: BTreeSet<RepoPath> = paths.iter().map(top).collect();
     tops.into_iter().collect()
-}
-
-fn blob_of(commit: &GitCommit<'_>, path: &RepoPath) -> Result<Option<Oid>, Error> {
-    Ok(entry_at(&commit.tree()?, path)?.map(|entry| entry.id()))
 }

@@ -4,7 +4,6 @@
 //! updated once per batch under git's own lock, and the next command completes what a killed process left
 //! unfinished.
 
-mod blob_cache;
 mod cache_tree;
 mod changes;
 mod clean;
@@ -20,6 +19,8 @@ mod history;
 mod hooks;
 mod index;
 mod journal;
+mod last_changes;
+mod listing;
 mod lock;
 mod lock_wait;
 mod log_file;
@@ -27,6 +28,7 @@ mod ls_files;
 mod message;
 mod objects;
 mod places;
+mod recent;
 mod ref_tables;
 mod references;
 mod removals;
@@ -50,6 +52,7 @@ pub use commit::{Committed, PlannedCommit, Transaction, Write};
 pub use conflict::{Operation, Unmerged};
 pub use environment::Environment;
 pub use git::git_pager;
+pub use history::PathChange;
 pub use hooks::{Hooks, HooksLocation};
 pub use index::resolving;
 pub use journal::MovedPath;
@@ -65,13 +68,17 @@ pub use sources::TreeSource;
 pub use sparse::WorkTree;
 pub use staged::{IndexSource, StagedFile};
 
-use blob_cache::BlobCache;
 use git2::{Oid, Repository};
+use last_changes::KnownChanges;
+use listing::Listing;
+use recent::Recent;
 use references::RefStorage;
 use sign::Person;
-use std::cell::{Cell, OnceCell, RefCell};
+use std::cell::{OnceCell, RefCell};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
 /// A git repository, usually with a work tree.
@@ -88,11 +95,14 @@ pub struct Store {
     conversions: RefCell<BTreeMap<PathBuf, bool>>,
     /// Cached results about parts of trees.
     parts: code::Parts,
-    recent: RefCell<BlobCache>,
+    blobs: RefCell<Recent<Arc<[u8]>>>,
+    trees: RefCell<Recent<Arc<Listing>>>,
+    /// The last changes of paths, as far as they were looked up.
+    changes: RefCell<KnownChanges>,
     removed: RefCell<Option<removals::KnownRemovals>>,
     /// The repository opened once more, to make sure that a missing object is missing.
     anew: OnceCell<Repository>,
-    costs: StoreCosts,
+    costs: Arc<StoreCosts>,
 }
 
 /// Counters for tests of how often a store does expensive work.
@@ -106,15 +116,25 @@ pub struct StoreCounts {
     pub blob_bytes: u64,
     /// How often an attribute file was read.
     pub attributes: u64,
+    /// How many directories of commits were read.
+    pub trees: u64,
+    /// How many entries these directories have.
+    pub tree_entries: u64,
 }
 
 #[derive(Debug, Default)]
 struct StoreCosts {
-    heads: Cell<u64>,
-    locks: Cell<u64>,
-    blob_bytes: Cell<u64>,
-    attributes: Cell<u64>,
+    heads: AtomicU64,
+    locks: AtomicU64,
+    blob_bytes: AtomicU64,
+    attributes: AtomicU64,
+    trees: AtomicU64,
+    tree_entries: AtomicU64,
 }
+
+/// How many bytes of recently read blobs, and of trees, a generation of the cache holds.
+const RECENT_BLOBS: usize = 8 << 20;
+const RECENT_TREES: usize = 16 << 20;
 
 /// What the configuration permits.
 #[derive(Debug, Clone, Default)]
@@ -152,14 +172,18 @@ pub struct Location {
     root: PathBuf,
     git_directory: PathBuf,
     environment: Environment,
+    options: StoreOptions,
+    costs: Arc<StoreCosts>,
 }
 
 impl Location {
-    /// Opens the repository; `None` if it no longer exists.
+    /// Opens the repository with the same options; `None` if it no longer exists. What it does counts with what
+    /// the store does that it was made from.
     #[must_use]
     pub fn open(&self) -> Option<Store> {
         let store = Store::discover(&self.root, &self.environment).ok()??;
-        (store.repo.path() == self.git_directory).then_some(store)
+        let (options, costs) = (self.options.clone(), Arc::clone(&self.costs));
+        (store.repo.path() == self.git_directory).then_some(Store { options, costs, ..store })
     }
 }
 
@@ -186,10 +210,12 @@ impl Store {
             shared_attributes: OnceCell::new(),
             conversions: RefCell::default(),
             parts: code::Parts::default(),
-            recent: RefCell::default(),
+            blobs: Recent::at_most(RECENT_BLOBS).into(),
+            trees: Recent::at_most(RECENT_TREES).into(),
+            changes: RefCell::default(),
             removed: RefCell::default(),
             anew: OnceCell::new(),
-            costs: StoreCosts::default(),
+            costs: Arc::default(),
         };
         store.refuse_old_git()?;
         Ok(Some(store))
@@ -199,7 +225,9 @@ impl Store {
     #[must_use]
     pub fn location(&self) -> Location {
         let git_directory = self.repo.path().to_owned();
-        Location { root: self.root.clone(), git_directory, environment: self.environment.clone() }
+        let (root, environment) = (self.root.clone(), self.environment.clone());
+        let (options, costs) = (self.options.clone(), Arc::clone(&self.costs));
+        Location { root, git_directory, environment, options, costs }
     }
 
     /// Returns an error if the repository has no work tree: there are no tasks to evaluate or move.
@@ -312,12 +340,14 @@ impl Store {
     /// The counters since the store was opened.
     #[must_use]
     pub fn counted(&self) -> StoreCounts {
-        let StoreCosts { heads, locks, blob_bytes, attributes } = &self.costs;
+        let StoreCosts { heads, locks, blob_bytes, attributes, trees, tree_entries } = &*self.costs;
         StoreCounts {
-            heads: heads.get(),
-            locks: locks.get(),
-            blob_bytes: blob_bytes.get(),
-            attributes: attributes.get(),
+            heads: heads.load(Relaxed),
+            locks: locks.load(Relaxed),
+            blob_bytes: blob_bytes.load(Relaxed),
+            attributes: attributes.load(Relaxed),
+            trees: trees.load(Relaxed),
+            tree_entries: tree_entries.load(Relaxed),
         }
     }
 

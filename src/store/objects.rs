@@ -54,11 +54,10 @@ impl Store {
             .ok_or_else(|| not_in_clone("directory", id))
     }
 
-    /// The tree of the commit with this id. Returns an error if git cannot read either, with a code of its own if
-    /// this clone does not have it.
-    pub(super) fn tree_of_commit(&self, id: Oid) -> Result<Tree<'_>, Error> {
-        let commit = self.commit_if_held(id)?.ok_or_else(|| not_in_clone("commit", id))?;
-        self.tree_with_id(commit.tree_id())
+    /// The commit with this id. Returns an error if git cannot read it, with a code of its own if this clone does
+    /// not have it.
+    pub(super) fn held_commit(&self, id: Oid) -> Result<Commit<'_>, Error> {
+        self.commit_if_held(id)?.ok_or_else(|| not_in_clone("commit", id))
     }
 
     /// Returns an error unless an object that libgit2 did not find is certainly missing.
@@ -136,7 +135,7 @@ fn unread(id: Oid) -> Error {
         .with_hint("try again; if it stays so: git fsck".to_owned())
 }
 
-fn not_in_clone(what: &str, id: Oid) -> Error {
+pub(super) fn not_in_clone(what: &str, id: Oid) -> Error {
     let hint = "git fetch --refetch, or git fetch --unshallow".to_owned();
     Error::new(Code::NotInClone, format!("the {what} {id} is not in this clone")).with_hint(hint)
 }

@@ -1,11 +1,11 @@
 //! Where else the repository has files: its other work trees, and its branches.
 
 use super::environment::allow_reftable;
-use super::sources::TREE;
+use super::listing::{ListingEntry, TREE};
 use super::{Error, Store, digest};
 use crate::base::Digest;
 use crate::scan::io_error;
-use git2::{ObjectType, Repository};
+use git2::Repository;
 use std::io::ErrorKind;
 use std::path::PathBuf;
 
@@ -81,10 +81,9 @@ impl Store {
     /// The entries of a tree, in its order; without names that are not UTF-8. Returns an error if git cannot read
     /// it.
     pub(crate) fn tree_children(&self, tree: Digest) -> Result<Vec<TreeChild>, Error> {
-        let tree = self.tree_with_id(self.oid(tree)?)?;
-        let child = |entry: git2::TreeEntry<'_>| {
-            let is_directory = entry.kind() == Some(ObjectType::Tree);
-            Some((entry.name().ok()?.to_owned(), is_directory.then(|| digest(entry.id()))))
+        let tree = self.listing(self.oid(tree)?)?;
+        let child = |entry: ListingEntry<'_>| {
+            Some((entry.text()?.to_owned(), entry.is_tree().then(|| digest(entry.id))))
         };
         Ok(tree.iter().filter_map(child).collect())
     }

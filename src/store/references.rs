@@ -11,6 +11,7 @@ use crate::base::{Code, Digest};
 use git2::{ErrorCode, ObjectType, Oid, ReferenceType, Repository, RepositoryState};
 use std::fs;
 use std::path::PathBuf;
+use std::sync::atomic::Ordering::Relaxed;
 use std::thread::sleep;
 use std::time::{Duration, SystemTime};
 
@@ -69,7 +70,7 @@ impl Store {
 
     /// Reads HEAD. Returns an error if git cannot read it.
     pub fn head(&self) -> Result<Head, Error> {
-        self.costs.heads.set(self.costs.heads.get() + 1);
+        self.costs.heads.fetch_add(1, Relaxed);
         if let RefStorage::Tables(tables) = &self.references {
             return Ok(tables.root_refs(self)?.head);
         }

@@ -1,11 +1,16 @@
 //! A commit's tree as a source of files, and access to blobs.
 
+use super::listing::{EXECUTABLE, Listing, ListingEntry, SUBMODULE, TREE};
 use super::{Error, Store, digest};
 use crate::base::{Digest, ObjectFormat, Reason, RepoPath};
 use crate::scan::{Child, Clean, Content, Entry, EntryKind, Source};
-use git2::{ObjectType, Oid, Tree};
-use std::cell::{OnceCell, RefCell};
-use std::collections::HashMap;
+use git2::{ObjectType, Oid};
+use std::cell::OnceCell;
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+
+/// A blob of more bytes is not cached.
+const LARGE: usize = 1 << 20;
 
 impl Clean for Store {
     fn format(&self) -> ObjectFormat {
@@ -21,10 +26,7 @@ impl Clean for Store {
 pub struct TreeSource<'s> {
     store: &'s Store,
     commit: Option<Digest>,
-    tree: OnceCell<Option<Tree<'s>>>,
-    /// The directories read so far. Every path leads through the top ones, which libgit2 would read and
-    /// verify each time.
-    directories: RefCell<HashMap<Oid, Tree<'s>>>,
+    tree: OnceCell<Option<Oid>>,
 }
 
 impl Store {
@@ -57,7 +59,7 @@ impl Store {
             return Ok(Content::Unreadable("it is not a regular file".to_owned()));
         };
         let id = self.oid(blob)?;
-        let known = self.recent.borrow_mut().get(id).map(|known| known.len() as u64);
+        let known = self.blobs.borrow_mut().get(id).map(|known| known.len() as u64);
         let size = match known {
             // Without a limit, the blob is read at once.
             None if limit < u64::MAX - 1 => match self.blob_size(blob)? {
@@ -83,29 +85,34 @@ impl Store {
     /// The bytes of a blob; `None` if this clone does not have it. Returns an error if git cannot read it.
     pub fn blob(&self, blob: Digest) -> Result<Option<Vec<u8>>, Error> {
         let Ok(id) = self.oid(blob) else { return Ok(None) };
-        if let Some(known) = self.recent.borrow_mut().get(id) {
+        if let Some(known) = self.blobs.borrow_mut().get(id) {
             return Ok(Some(known.to_vec()));
         }
         let Some(found) = self.unless_missing((id, ObjectType::Blob), self.repo.find_blob(id))? else {
             return Ok(None);
         };
-        self.costs.blob_bytes.set(self.costs.blob_bytes.get() + found.content().len() as u64);
-        self.recent.borrow_mut().put(id, found.content().into());
-        Ok(Some(found.content().to_vec()))
+        let content = found.content();
+        self.costs.blob_bytes.fetch_add(content.len() as u64, Relaxed);
+        // A large blob would evict many others.
+        if content.len() <= LARGE {
+            self.blobs.borrow_mut().put(id, content.into(), content.len());
+        }
+        Ok(Some(content.to_vec()))
     }
 }
 
 impl<'s> TreeSource<'s> {
     fn new(store: &'s Store, commit: Option<Digest>) -> Self {
-        Self { store, commit, tree: OnceCell::new(), directories: RefCell::default() }
+        Self { store, commit, tree: OnceCell::new() }
     }
 
-    pub(super) fn tree(&self) -> Result<Option<&Tree<'s>>, Error> {
+    /// The id of its tree; `None` for the empty source.
+    pub(super) fn tree(&self) -> Result<Option<Oid>, Error> {
         if let Some(tree) = self.tree.get() {
-            return Ok(tree.as_ref());
+            return Ok(*tree);
         }
         let tree = self.commit.map(|commit| self.store.tree_of(commit)).transpose()?;
-        Ok(self.tree.get_or_init(|| tree).as_ref())
+        Ok(*self.tree.get_or_init(|| tree))
     }
 
     /// The repository of the tree.
@@ -124,16 +131,7 @@ impl<'s> TreeSource<'s> {
     /// read a tree.
     pub fn object(&self, path: &RepoPath) -> Result<Option<(Digest, u32)>, Error> {
         let Some(tree) = self.tree()? else { return Ok(None) };
-        let (mut id, mut mode) = (tree.id(), TREE);
-        for name in path.as_str().split('/').filter(|name| !name.is_empty()) {
-            if mode != TREE {
-                return Ok(None);
-            }
-            let directory = self.directory(id)?;
-            let Some(entry) = directory.get_name(name) else { return Ok(None) };
-            (id, mode) = (entry.id(), mode_of(entry.filemode()));
-        }
-        Ok(Some((digest(id), mode)))
+        self.store.object_below(tree, path.as_str().split('/').filter(|name| !name.is_empty()))
     }
 
     /// The blob at a path, including that of a symbolic link; `None` if there is none. Returns an error if
@@ -164,14 +162,10 @@ impl<'s> TreeSource<'s> {
         Ok(self.files(directory)?.into_iter().map(|(path, ..)| path).collect())
     }
 
-    /// The directory with this tree id; cached.
-    pub(super) fn directory(&self, id: Oid) -> Result<Tree<'s>, Error> {
-        if let Some(known) = self.directories.borrow().get(&id) {
-            return Ok(known.clone());
-        }
-        let tree = self.store.tree_with_id(id)?;
-        self.directories.borrow_mut().insert(id, tree.clone());
-        Ok(tree)
+    /// The directory with this tree id. Returns an error if git cannot read it, with a code of its own if this clone
+    /// does not have it.
+    pub(super) fn directory(&self, id: Oid) -> Result<Arc<Listing>, Error> {
+        self.store.listing(id)
     }
 
     /// All files below a directory: path, blob id and mode.
@@ -189,31 +183,21 @@ impl<'s> TreeSource<'s> {
         directory: &RepoPath,
         files: &mut Vec<(RepoPath, Digest, u32)>,
     ) -> Result<(), Error> {
-        for entry in &self.directory(tree)? {
-            let Some(path) = entry.name().ok().and_then(|name| directory.join(name).ok()) else { continue };
-            match entry.kind() {
-                Some(ObjectType::Tree) => self.collect(entry.id(), &path, files)?,
-                Some(ObjectType::Blob) => files.push((path, digest(entry.id()), mode_of(entry.filemode()))),
-                _ => {}
+        for entry in self.directory(tree)?.iter() {
+            let Some(path) = entry.text().and_then(|name| directory.join(name).ok()) else { continue };
+            match entry.mode {
+                TREE => self.collect(entry.id, &path, files)?,
+                SUBMODULE => {}
+                mode => files.push((path, digest(entry.id), mode)),
             }
         }
         Ok(())
     }
 }
 
-/// The file modes of an executable file and of a submodule.
-const EXECUTABLE: u32 = 0o100_755;
-const SUBMODULE: u32 = 0o160_000;
-/// The file mode of a directory.
-pub(super) const TREE: u32 = 0o040_000;
-
 /// The blob of an entry, if it is a regular file.
 pub(super) fn regular((blob, mode): (Digest, u32)) -> Option<Digest> {
     (mode & 0o170_000 == 0o100_000).then_some(blob)
-}
-
-fn mode_of(mode: i32) -> u32 {
-    u32::try_from(mode).unwrap_or_default()
 }
 
 impl Source for TreeSource<'_> {
@@ -234,10 +218,7 @@ impl Source for TreeSource<'_> {
             return Ok(None);
         }
         let tree = self.store.oid(id).and_then(|id| self.directory(id)).map_err(fail)?;
-        let child = |entry: git2::TreeEntry<'_>| {
-            let is_directory = entry.kind() == Some(ObjectType::Tree);
-            Some(Child::new(entry.name().ok()?, is_directory))
-        };
+        let child = |entry: ListingEntry<'_>| Some(Child::new(entry.text()?, entry.is_tree()));
         Ok(Some(tree.iter().filter_map(child).collect()))
     }
 

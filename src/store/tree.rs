@@ -2,20 +2,22 @@
 
 use super::{Error, Store, digest};
 use crate::base::{Digest, RepoPath};
-use git2::{ErrorCode, ObjectType, Tree, TreeEntry};
+use git2::{ErrorCode, ObjectType, Oid, Tree, TreeEntry};
 use std::path::Path;
 
 impl Store {
     /// The tree of HEAD; `None` on a branch without commits.
     pub(super) fn head_tree(&self) -> Result<Option<Tree<'_>>, Error> {
         match self.head()?.commit {
-            Some(commit) => self.tree_of(commit).map(Some),
+            Some(commit) => Ok(Some(self.repo.find_commit(self.oid(commit)?)?.tree()?)),
             None => Ok(None),
         }
     }
 
-    pub(super) fn tree_of(&self, commit: Digest) -> Result<Tree<'_>, Error> {
-        self.tree_of_commit(self.oid(commit)?)
+    /// The id of the tree of a commit. Returns an error if git cannot read the commit, with a code of its own if this
+    /// clone does not have it.
+    pub(super) fn tree_of(&self, commit: Digest) -> Result<Oid, Error> {
+        Ok(self.held_commit(self.oid(commit)?)?.tree_id())
     }
 
     pub(super) fn knows_modes(&self) -> Result<bool, Error> {
@@ -43,11 +45,7 @@ impl Store {
     /// The bytes that a commit contains at a path; `None` if it contains no file there or this clone does not
     /// have the blob. Returns an error if git cannot read the commit.
     pub fn read_at(&self, commit: Digest, path: &RepoPath) -> Result<Option<Vec<u8>>, Error> {
-        let tree = self.tree_of(commit)?;
-        match entry_at(&tree, path)?.filter(is_blob) {
-            Some(entry) => self.blob(digest(entry.id())),
-            None => Ok(None),
-        }
+        self.source_at(Some(commit)).blob_at(path)?.map_or(Ok(None), |blob| self.blob(blob))
     }
 
     /// Whether git ignores a path. Returns an error if the ignore rules cannot be read.

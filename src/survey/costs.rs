@@ -1,15 +1,18 @@
 //! Counters of expensive work, incremented where it is done.
 
-use std::cell::{Cell, RefCell};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Mutex, PoisonError};
 
-/// The counters of one workspace. They are always on, because an increment is cheap.
+/// The counters of one workspace and of those that work for it in other threads. They are always on, because an
+/// increment is cheap.
 #[derive(Default)]
 pub struct Costs {
-    looks: Cell<u64>,
-    reads: Cell<u64>,
-    bytes: Cell<u64>,
-    evaluations: Cell<u64>,
-    on_look: RefCell<Option<OnLook>>,
+    looks: AtomicU64,
+    reads: AtomicU64,
+    bytes: AtomicU64,
+    evaluations: AtomicU64,
+    listed: AtomicU64,
+    on_look: Mutex<Option<OnLook>>,
 }
 
 /// Receives the number of looks so far.
@@ -26,39 +29,56 @@ pub struct Counted {
     pub bytes: u64,
     /// Evaluations of the rules.
     pub evaluations: u64,
+    /// Directories that were listed to find tasks and their files, and the entries in them.
+    pub listed: u64,
     /// How often HEAD was read.
     pub heads: u64,
     /// Locks taken for a transition.
     pub locks: u64,
     /// How often an attribute file of git was read.
     pub attributes: u64,
+    /// Directories of commits that were read.
+    pub trees: u64,
+    /// How many entries these directories have.
+    pub tree_entries: u64,
 }
 
 impl Costs {
     pub(super) fn looked(&self) {
-        self.looks.set(self.looks.get() + 1);
-        if let Some(told) = &*self.on_look.borrow() {
-            told(self.looks.get());
+        let looks = self.looks.fetch_add(1, Relaxed) + 1;
+        if let Some(told) = &*self.on_look.lock().unwrap_or_else(PoisonError::into_inner) {
+            told(looks);
         }
     }
 
     pub(super) fn tell_looks(&self, told: OnLook) {
-        *self.on_look.borrow_mut() = Some(told);
+        *self.on_look.lock().unwrap_or_else(PoisonError::into_inner) = Some(told);
     }
 
     /// A file of a task was read, so many bytes of it.
     pub(super) fn read(&self, bytes: usize) {
-        self.reads.set(self.reads.get() + 1);
-        self.bytes.set(self.bytes.get() + bytes as u64);
+        self.reads.fetch_add(1, Relaxed);
+        self.bytes.fetch_add(bytes as u64, Relaxed);
+    }
+
+    /// A directory was listed, with so many entries.
+    pub(super) fn listed(&self, entries: usize) {
+        self.listed.fetch_add(1 + entries as u64, Relaxed);
     }
 
     pub(crate) fn evaluated(&self, times: usize) {
-        self.evaluations.set(self.evaluations.get() + times as u64);
+        self.evaluations.fetch_add(times as u64, Relaxed);
     }
 
     pub(super) fn counted(&self) -> Counted {
-        let (looks, reads, evaluations) = (self.looks.get(), self.reads.get(), self.evaluations.get());
-        Counted { looks, reads, bytes: self.bytes.get(), evaluations, ..Counted::default() }
+        Counted {
+            looks: self.looks.load(Relaxed),
+            reads: self.reads.load(Relaxed),
+            bytes: self.bytes.load(Relaxed),
+            evaluations: self.evaluations.load(Relaxed),
+            listed: self.listed.load(Relaxed),
+            ..Counted::default()
+        }
     }
 }
 
@@ -71,9 +91,12 @@ impl Counted {
             reads: self.reads - earlier.reads,
             bytes: self.bytes - earlier.bytes,
             evaluations: self.evaluations - earlier.evaluations,
+            listed: self.listed - earlier.listed,
             heads: self.heads - earlier.heads,
             locks: self.locks - earlier.locks,
             attributes: self.attributes - earlier.attributes,
+            trees: self.trees - earlier.trees,
+            tree_entries: self.tree_entries - earlier.tree_entries,
         }
     }
 }

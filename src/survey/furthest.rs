@@ -245,7 +245,7 @@ impl<'s> VersionSearch<'s> {
 
     /// A commit, to list its tasks.
     fn snapshot<'a>(&'a self, setting: &'a Setting, source: &'a TreeSource<'_>) -> Snapshot<'a> {
-        let (validations, costs) = (&self.here.validations, Some(&self.here.costs));
+        let (validations, costs) = (&self.here.validations, Some(&*self.here.costs));
         Snapshot { setting, source, validations, code: CodeAt::Nowhere, costs }
     }
 

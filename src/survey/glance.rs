@@ -26,6 +26,7 @@ impl<'a> Glance<'a> {
         place: &'a TaskPlace,
     ) -> Result<Self, Error> {
         let entries = source.list_task(place)?;
+        costs.inspect(|costs| costs.listed(entries.len()));
         Ok(Self { source, costs, place, entries, state: RefCell::default() })
     }
 

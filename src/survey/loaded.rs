@@ -4,9 +4,8 @@ use super::Error;
 use crate::base::{Code, Diagnostic, WorkflowName, shell_word};
 use crate::scan::Matcher;
 use crate::workflow::{Document, System, Workflow};
-use std::cell::RefCell;
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 /// A workflow document, its problems, and its compiled form.
 pub struct Loaded {
@@ -27,7 +26,7 @@ pub struct UsableWorkflow {
 }
 
 /// The workflows loaded so far, by name.
-pub(crate) type WorkflowCache = RefCell<BTreeMap<String, Arc<Loaded>>>;
+pub(crate) type WorkflowCache = Mutex<BTreeMap<String, Arc<Loaded>>>;
 
 impl Loaded {
     /// The workflow, unless its document has errors.

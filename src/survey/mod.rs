@@ -11,6 +11,7 @@ pub(crate) mod evidence;
 mod furthest;
 mod glance;
 mod loaded;
+mod looks;
 mod misplaced;
 mod named;
 mod overview;
@@ -29,6 +30,7 @@ pub use crate::base::Error;
 pub use caller::{Caller, Clock};
 pub use costs::Counted;
 pub use loaded::{Loaded, UsableWorkflow};
+pub use looks::LookDepth;
 pub(crate) use overview::unread;
 pub use overview::{Overview, OverviewPlace, OverviewPlaceKind, OverviewTask};
 pub use sight::{Sight, SightKey};
@@ -45,19 +47,22 @@ use costs::Costs;
 use setting::{InSource, Setting};
 use snapshot::Snapshot;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// A repository, or a plain directory, with everything needed to evaluate its tasks.
 pub struct Workspace {
     pub(crate) root: PathBuf,
     pub(crate) store: Option<Store>,
-    pub(crate) setting: Setting,
-    pub(crate) validations: ValidationCache,
+    pub(crate) setting: Arc<Setting>,
+    pub(crate) validations: Arc<ValidationCache>,
     /// The environment variables of git.
     pub(crate) environment: Environment,
-    pub(crate) costs: Costs,
+    pub(crate) costs: Arc<Costs>,
     /// How long to wait for the locks of other processes, if the caller says.
     pub(crate) wait: Option<Duration>,
+    /// In how many threads a command about many tasks may work.
+    pub(crate) threads: usize,
     at: At,
 }
 
@@ -73,6 +78,7 @@ pub(crate) enum CodeAt<'a> {
 }
 
 /// The source that a workspace reads.
+#[derive(Clone, Copy)]
 enum At {
     /// The files of the work tree.
     WorkDir,
@@ -110,7 +116,7 @@ impl Workspace {
             (_, Some(store)) => CodeAt::Present(store, head),
             (_, None) => CodeAt::Nowhere,
         };
-        let costs = Some(&self.costs);
+        let costs = Some(&*self.costs);
         look(&Snapshot { setting: &self.setting, source, validations: &self.validations, code, costs })
     }
 
@@ -122,7 +128,7 @@ impl Workspace {
             return Err(Diagnostic::error(Code::NoRepository, message).into());
         };
         let commit = store.resolve(revision)?;
-        self.setting = Setting::read(&InSource(&store.tree_source(commit)), store.format());
+        self.setting = Setting::read(&InSource(&store.tree_source(commit)), store.format()).into();
         self.at = At::Commit(commit);
         Ok(self)
     }
@@ -143,6 +149,12 @@ impl Workspace {
         let wait = Duration::from_millis(wait.milliseconds());
         self.wait = Some(wait);
         self.store.iter_mut().for_each(|store| store.wait_for_locks(wait));
+    }
+
+    /// Works in at most this many threads where a command is about many tasks. By default, in as many as there are
+    /// cores.
+    pub fn limit_threads(&mut self, most: usize) {
+        self.threads = most.max(1);
     }
 
     /// The directory that every path is relative to.

@@ -112,7 +112,7 @@ impl Snapshot<'_> {
     /// The task with exactly this directory, if it is one.
     pub(crate) fn task_at(&self, directory: &RepoPath) -> Result<Option<TaskRef>, Error> {
         let Some(task) = self.possible_task(directory)? else { return Ok(None) };
-        let children = self.source.children(directory)?.unwrap_or_default();
+        let children = self.children(directory)?.unwrap_or_default();
         let is_task = self.holds_task(&task.workflow, directory, &children)? || self.is_file(&task)?;
         Ok(is_task.then_some(task))
     }
@@ -120,7 +120,7 @@ impl Snapshot<'_> {
     /// Whether the task is a file that is there and is an artifact of its workflow.
     pub(crate) fn is_file(&self, task: &TaskRef) -> Result<bool, Error> {
         let Some(file) = task.place.file() else { return Ok(false) };
-        let children = self.source.children(&file.directory)?.unwrap_or_default();
+        let children = self.children(&file.directory)?.unwrap_or_default();
         let mut own = children.iter().filter(|child| !child.is_directory && file.has_name(&child.name));
         Ok(own.any(|child| self.is_artifact(&task.workflow, &child.name)))
     }
@@ -176,7 +176,7 @@ impl Snapshot<'_> {
     }
 
     fn look_below(&self, directory: &RepoPath, depth: usize, found: &mut Survey) -> Result<(), Error> {
-        let children = match self.source.children(directory) {
+        let children = match self.children(directory) {
             Err(error) if error.class() == Class::Fault => {
                 found.findings.push(Diagnostic::from(error).at(Place::file(directory)));
                 return Ok(());
@@ -228,6 +228,14 @@ impl Snapshot<'_> {
         Ok(())
     }
 
+    /// The direct children of a directory, counted.
+    fn children(&self, directory: &RepoPath) -> Result<Option<Vec<Child>>, Error> {
+        let children = self.source.children(directory)?;
+        let many = children.as_ref().map_or(0, Vec::len);
+        self.costs.inspect(|costs| costs.listed(many));
+        Ok(children)
+    }
+
     /// Whether a directory contains a file that matches an artifact of the workflow.
     fn holds_artifact(
         &self,
@@ -250,7 +258,7 @@ impl Snapshot<'_> {
                 continue;
             }
             let Ok(below) = directory.join(&path) else { continue };
-            let children = self.source.children(&below)?.unwrap_or_default();
+            let children = self.children(&below)?.unwrap_or_default();
             for child in children.into_iter().filter(|child| child.unnameable.is_none()) {
                 open.push((format!("{path}/{}", child.name), child.is_directory));
             }

@@ -1,6 +1,5 @@
 //! Opens a workspace: finds the root and reads the settings.
 
-use super::costs::Costs;
 use super::setting::{OnDisk, Setting, Sparse};
 use super::{At, Error, Workspace};
 use crate::base::{Code, Diagnostic};
@@ -8,10 +7,16 @@ use crate::config;
 use crate::scan::ValidationCache;
 use crate::store::{self, Environment, Store};
 use std::io;
+use std::num::NonZero;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::thread;
 
 /// The name of the validation cache. Each version of `orch` has its own, because its readers may differ.
 const KNOWN_VALID: &str = concat!("valid-", env!("CARGO_PKG_VERSION"));
+
+/// The maximum number of threads that work for one command. Each of them opens the repository.
+const MOST_THREADS: usize = 8;
 
 /// What a workspace is opened for.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -69,11 +74,12 @@ impl Workspace {
         Ok(Self {
             root,
             store,
-            setting,
-            validations,
+            setting: setting.into(),
+            validations: validations.into(),
             environment,
-            costs: Costs::default(),
+            costs: Arc::default(),
             wait: None,
+            threads: thread::available_parallelism().map_or(1, NonZero::get).min(MOST_THREADS),
             at: At::WorkDir,
         })
     }
@@ -82,8 +88,8 @@ impl Workspace {
     pub(crate) fn reload(&mut self) -> Result<(), Error> {
         let fresh = Self::open(&self.root, self.environment.clone())?;
         let validations = std::mem::take(&mut self.validations);
-        let wait = self.wait;
-        *self = Self { validations, ..fresh };
+        let (wait, threads) = (self.wait, self.threads);
+        *self = Self { validations, threads, ..fresh };
         if let Some(wait) = wait {
             self.wait = Some(wait);
             self.store.iter_mut().for_each(|store| store.wait_for_locks(wait));

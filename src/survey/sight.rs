@@ -2,6 +2,7 @@
 
 use super::costs::Counted;
 use super::evidence::with_own_line_endings;
+use super::looks::LookDepth;
 use super::snapshot::{Reading, Snapshot, log_faults};
 use super::{Error, TaskRef, UsableWorkflow, Workspace};
 use crate::base::{Code, Diagnostic, Digest, Place, RepoPath, command};
@@ -12,7 +13,7 @@ use crate::decide::{
 use crate::record::{SUGGESTION_FILE, has_lost_events};
 use crate::run::RunFiles;
 use crate::scan::{Entry, FileStamp, Observed, ObservedLog, StateFile};
-use crate::store::{Head, Store, durable};
+use crate::store::{Head, Store, StoreCounts, durable};
 use crate::workflow::Workflow;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -110,6 +111,12 @@ impl Sight {
         &self.compiled.workflow
     }
 
+    /// The log, if the commit that contains it is not known without a search.
+    #[must_use]
+    pub fn log_to_find(&self) -> Option<RepoPath> {
+        (self.is_committed && self.commit.is_none()).then(|| self.task.transcript_path())
+    }
+
     /// Logs the decision.
     fn trace(&self) {
         let Decision { phase, rule, verdict, .. } = &self.decision;
@@ -167,18 +174,36 @@ impl Workspace {
 
     /// Like [`Workspace::look`], with HEAD already read before any file of the task.
     pub(crate) fn look_under(&self, task: &TaskRef, head: Option<Head>) -> Result<Sight, Error> {
-        self.look_so_far(task, head, LOG_END)
+        self.forget_attributes();
+        self.look_further(task, head, LookDepth::End)
     }
 
     /// The same, but reads the whole log, as recording a step requires.
     pub(crate) fn look_whole(&self, task: &TaskRef, head: Option<Head>) -> Result<Sight, Error> {
-        self.look_so_far(task, head, u64::MAX)
+        self.forget_attributes();
+        self.look_further(task, head, LookDepth::Whole)
     }
 
-    fn look_so_far(&self, task: &TaskRef, head: Option<Head>, log_end: u64) -> Result<Sight, Error> {
+    /// Begins looks that rest on one HEAD and on one state of the attribute files; HEAD as in a single look.
+    pub(super) fn begin_looks(&self) -> Result<Option<Head>, Error> {
+        self.forget_attributes();
+        self.head_to_look_at()
+    }
+
+    fn forget_attributes(&self) {
+        self.store.iter().for_each(Store::forget_attributes);
+    }
+
+    /// Looks at one more task since [`Self::begin_looks`].
+    pub(super) fn look_further(
+        &self,
+        task: &TaskRef,
+        head: Option<Head>,
+        depth: LookDepth,
+    ) -> Result<Sight, Error> {
         let _span = tracing::debug_span!("look", task = %task.id).entered();
         let commit = head.as_ref().and_then(|head| head.commit);
-        self.store.iter().for_each(Store::forget_attributes);
+        let log_end = if depth == LookDepth::End { LOG_END } else { u64::MAX };
         let now = super::caller::present();
         let reading = self.snapshot_at(commit, |snapshot| snapshot.observe(task, log_end))?;
         let judged = self.conclude(task, reading, head, (self.reads_work_dir(), now))?;
@@ -344,7 +369,8 @@ impl Workspace {
         let store = self.store.as_ref().map(Store::counted).unwrap_or_default();
         let own = self.costs.counted();
         let bytes = own.bytes + store.blob_bytes;
-        Counted { heads: store.heads, locks: store.locks, attributes: store.attributes, bytes, ..own }
+        let StoreCounts { heads, locks, attributes, trees, tree_entries, .. } = store;
+        Counted { heads, locks, attributes, bytes, trees, tree_entries, ..own }
     }
 
     fn under_circumstances(

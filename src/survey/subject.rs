@@ -2,7 +2,7 @@
 
 use super::setting::Setting;
 use super::{At, Error, Sight, TaskRef, Workspace};
-use crate::base::{Digest, Place};
+use crate::base::{Digest, Place, RepoPath};
 use crate::decide::QuotedIssue;
 use crate::scan::locate;
 use crate::store::{Head, durable};
@@ -45,28 +45,25 @@ impl Workspace {
     /// For each task, the commit that last changed its log, if the current log is committed; one walk for
     /// all. Returns an error if git cannot read the history.
     pub fn committed(&self, judged: &[Sight]) -> Result<Vec<Option<Digest>>, Error> {
-        let Some(store) = self.store.as_ref().filter(|_| self.commits()) else {
-            return Ok(vec![None; judged.len()]);
+        let known = judged.iter().map(|one| one.commit);
+        let logs: Vec<Option<RepoPath>> = judged.iter().map(Sight::log_to_find).collect();
+        let found = self.commits_of(&logs)?;
+        Ok(known.zip(found).map(|(known, found)| known.or(found)).collect())
+    }
+
+    /// For each of these logs, the commit that last changed it; one walk for all. Returns an error if git cannot
+    /// read the history.
+    pub fn commits_of(&self, logs: &[Option<RepoPath>]) -> Result<Vec<Option<Digest>>, Error> {
+        let paths: Vec<RepoPath> = logs.iter().flatten().cloned().collect();
+        let Some(store) = self.store.as_ref().filter(|_| self.commits() && !paths.is_empty()) else {
+            return Ok(vec![None; logs.len()]);
         };
-        let mut paths = Vec::new();
-        let mut owners = Vec::new();
-        let mut commits: Vec<Option<Digest>> = judged.iter().map(|one| one.commit).collect();
-        let asked = |(_, one): &(usize, &Sight)| one.is_committed && one.commit.is_none();
-        for (index, one) in judged.iter().enumerate().filter(asked) {
-            paths.push(one.task.transcript_path());
-            owners.push(index);
-        }
-        if paths.is_empty() {
-            return Ok(commits);
-        }
         let changes = match self.at {
             At::WorkDir => store.last_changes(&paths)?,
             At::Commit(commit) => store.last_changes_before(commit, &paths)?,
         };
-        for (owner, commit) in owners.into_iter().zip(changes) {
-            commits[owner] = commit;
-        }
-        Ok(commits)
+        let mut changes = changes.into_iter();
+        Ok(logs.iter().map(|log| log.as_ref().and_then(|_| changes.next()).flatten()).collect())
     }
 
     /// Looks up in one walk which commits last changed the logs of many tasks, and caches the result. A

@@ -6,12 +6,13 @@ use super::{Error, Workspace};
 use crate::base::{Code, Diagnostic, nearest};
 use crate::scan::Matcher;
 use crate::workflow::{Document, Workflow, check, compile};
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 
 impl Setting {
     /// Loads a workflow by name. Returns an error if there is none.
     pub(crate) fn workflow(&self, name: &str) -> Result<Arc<Loaded>, Error> {
-        if let Some(loaded) = self.workflows.borrow().get(name) {
+        let mut workflows = self.workflows.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(loaded) = workflows.get(name) {
             return Ok(Arc::clone(loaded));
         }
         let Some(text) = self.system.workflow(name) else { return Err(self.unknown_workflow(name).into()) };
@@ -22,7 +23,7 @@ impl Setting {
             Arc::new(UsableWorkflow { workflow, matcher })
         });
         let loaded = Arc::new(Loaded { document, compiled, problems });
-        self.workflows.borrow_mut().insert(name.to_owned(), Arc::clone(&loaded));
+        workflows.insert(name.to_owned(), Arc::clone(&loaded));
         Ok(loaded)
     }
 

@@ -3,7 +3,7 @@
 use super::run::run_rows;
 use super::status::{Status, StatusForm, TaskStatus};
 use super::wire::{QuestionView, Suggestion};
-use super::{Finding, Paint, PhaseCount, Repository, RunLine, Style, Subject, sort};
+use super::{Finding, Paint, PhaseCount, Repository, RunLine, Style, Subject, TaskOrder};
 use crate::base::Diagnostic;
 use serde::Serialize;
 
@@ -81,29 +81,24 @@ impl Everywhere {
     pub fn new(
         repository: Repository,
         places: Vec<PlaceView>,
-        tasks: Vec<(Subject<'_>, Whereabouts)>,
+        mut tasks: Vec<(Subject<'_>, Whereabouts)>,
         runs: Vec<RunLine>,
         diagnostics: &[Diagnostic],
     ) -> Self {
-        let subjects: Vec<Subject<'_>> = tasks.iter().map(|(subject, _)| subject.clone()).collect();
-        let mut ordered: Vec<&Subject<'_>> = subjects.iter().collect();
-        sort(&mut ordered);
-        let told = |subject: &&Subject<'_>| {
-            let whereabouts = tasks
-                .iter()
-                .find(|(one, _)| std::ptr::eq(one.decision, subject.decision))
-                .map(|(_, whereabouts)| whereabouts.clone())?;
-            let mut suggestion = Suggestion::of(subject);
+        tasks.sort_by_cached_key(|(subject, _)| TaskOrder::of(subject));
+        let told = |(subject, whereabouts): (Subject<'_>, Whereabouts)| {
+            let mut suggestion = Suggestion::of(&subject);
             let question = suggestion.question.take();
-            let mut status = TaskStatus::suggested(suggestion, subject.unmoved_since);
+            let mut status = TaskStatus::suggested(suggestion, &subject);
             status.whereabouts = Some(whereabouts.in_words());
-            Some(TaskEverywhere { status, question, whereabouts })
+            TaskEverywhere { status, question, whereabouts }
         };
+        let tasks: Vec<TaskEverywhere> = tasks.into_iter().map(told).collect();
         Self {
             repository,
             places,
-            tasks: ordered.iter().filter_map(told).collect(),
-            phases: super::status::count(&subjects),
+            phases: super::status::count(tasks.iter().map(|task| &task.status)),
+            tasks,
             runs,
             diagnostics: diagnostics.iter().map(Finding::of).collect(),
         }

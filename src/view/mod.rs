@@ -55,7 +55,7 @@ pub use explain::{Explanation, Explanations};
 pub use json::{JsonDocument, SCHEMA_VERSION, indented, line, pretty};
 pub use log::Log;
 pub use message::{Message, StepTrailers, kept_message, quoted};
-pub use order::sort;
+pub use order::{TaskOrder, sort};
 pub use paint::{Paint, Style};
 pub use prompt::{SchemaForm, prompt};
 pub use question::question;

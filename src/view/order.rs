@@ -1,12 +1,24 @@
 //! The order of tasks: the most urgent first, then the one that has not moved for longest, then by id.
 
 use super::Subject;
+use crate::base::{TaskId, Timestamp};
+use crate::decide::Urgency;
 use std::cmp::Reverse;
 
-/// Sorts tasks in the order of suggestions. A task that never moved comes after those that did.
-pub fn sort(subjects: &mut [&Subject<'_>]) {
-    subjects.sort_by_cached_key(|subject| {
+/// The place of a task among others. A task that never moved comes after those that did.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct TaskOrder(Urgency, Reverse<bool>, Option<Timestamp>, TaskId);
+
+impl TaskOrder {
+    /// The place of the task of a subject.
+    #[must_use]
+    pub fn of(subject: &Subject<'_>) -> Self {
         let still = subject.unmoved_since;
-        (subject.duty().urgency, Reverse(still.is_some()), still, subject.decision.task.clone())
-    });
+        Self(subject.duty().urgency, Reverse(still.is_some()), still, subject.decision.task.clone())
+    }
+}
+
+/// Sorts tasks in the order of suggestions.
+pub fn sort(subjects: &mut [&Subject<'_>]) {
+    subjects.sort_by_cached_key(|subject| TaskOrder::of(subject));
 }

@@ -6,11 +6,12 @@ use super::layout::{
 };
 use super::text::{headline, mood};
 use super::wire::{Finding, Suggestion};
-use super::{DutyView, Paint, Repository, Style, Subject, TaskView, sort};
+use super::{DutyView, Paint, Repository, Style, Subject, TaskOrder, TaskView};
 use crate::base::{Diagnostic, Severity, Timestamp};
 use crate::decide::{Do, ExpectState};
-use crate::workflow::{Owner, Workflow};
+use crate::workflow::Owner;
 use serde::Serialize;
+use std::collections::BTreeMap;
 
 /// The status of every task.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -48,6 +49,12 @@ pub struct TaskStatus {
     /// The line for people.
     #[serde(skip)]
     headline: (String, Style),
+    /// Its place among other tasks.
+    #[serde(skip)]
+    order: TaskOrder,
+    /// The number of its phase in the document; `None` if the state names no phase.
+    #[serde(skip)]
+    phase_number: Option<usize>,
     /// The time of the last step, for people: it is not part of the answer, which holds no times.
     #[serde(skip)]
     unmoved_since: Option<Timestamp>,
@@ -143,15 +150,16 @@ impl Status {
     /// The status of these tasks.
     #[must_use]
     pub fn new(repository: Repository, subjects: &[Subject<'_>], diagnostics: &[Diagnostic]) -> Self {
-        let mut ordered: Vec<&Subject<'_>> = subjects.iter().collect();
-        sort(&mut ordered);
-        Self {
-            repository,
-            tasks: ordered.iter().map(|subject| TaskStatus::of(subject)).collect(),
-            phases: count(subjects),
-            diagnostics: diagnostics.iter().map(Finding::of).collect(),
-            places: None,
-        }
+        Self::of_tasks(repository, subjects.iter().map(TaskStatus::of).collect(), diagnostics)
+    }
+
+    /// The same, given the status of each task, in any order.
+    #[must_use]
+    pub fn of_tasks(repository: Repository, mut tasks: Vec<TaskStatus>, diagnostics: &[Diagnostic]) -> Self {
+        tasks.sort_by(|one, other| one.order.cmp(&other.order));
+        let phases = count(&tasks);
+        let diagnostics = diagnostics.iter().map(Finding::of).collect();
+        Self { repository, tasks, phases, diagnostics, places: None }
     }
 
     /// The status as text: the counts, then the tasks by who must act, the most urgent first.
@@ -251,19 +259,23 @@ impl TaskStatus {
     /// The status of one task.
     #[must_use]
     pub fn of(subject: &Subject<'_>) -> Self {
-        Self::suggested(Suggestion::of(subject), subject.unmoved_since)
+        Self::suggested(Suggestion::of(subject), subject)
     }
 
-    /// The same, given the suggestion for the task and the time of its last step.
-    pub(super) fn suggested(suggestion: Suggestion, unmoved_since: Option<Timestamp>) -> Self {
+    /// The same, given the suggestion for the task.
+    pub(super) fn suggested(suggestion: Suggestion, subject: &Subject<'_>) -> Self {
         let headline = (headline(&suggestion), mood(&suggestion));
+        let phase = subject.decision.phase.as_ref();
+        let phases = &subject.workflow.phases;
         Self {
+            order: TaskOrder::of(subject),
+            phase_number: phase.and_then(|id| phases.iter().position(|phase| phase.id == *id)),
             at: spot(&suggestion),
             task: suggestion.task,
             duty: suggestion.duty,
             committed: suggestion.committed,
             headline,
-            unmoved_since,
+            unmoved_since: subject.unmoved_since,
             whereabouts: None,
         }
     }
@@ -374,30 +386,16 @@ fn spot(suggestion: &Suggestion) -> Option<Spot> {
 }
 
 /// The phases that contain tasks, by workflow and in document order.
-pub(super) fn count(subjects: &[Subject<'_>]) -> Vec<PhaseCount> {
-    let mut workflows: Vec<&Workflow> = Vec::new();
-    for subject in subjects {
-        if !workflows.iter().any(|known| known.name == subject.workflow.name) {
-            workflows.push(subject.workflow);
-        }
+pub(super) fn count<'t>(tasks: impl IntoIterator<Item = &'t TaskStatus>) -> Vec<PhaseCount> {
+    let mut counts: BTreeMap<(&str, usize), (Option<&str>, usize)> = BTreeMap::new();
+    for TaskStatus { task, phase_number, .. } in tasks {
+        let place = (task.workflow.as_str(), phase_number.unwrap_or(usize::MAX));
+        counts.entry(place).or_insert((task.current_phase.as_deref(), 0)).1 += 1;
     }
-    workflows.sort_by(|a, b| a.name.cmp(&b.name));
-    let mut counts = Vec::new();
-    for workflow in workflows {
-        let phases = workflow.phases.iter().map(|phase| Some(&phase.id)).chain([None]);
-        for phase in phases {
-            let here = |subject: &&Subject<'_>| {
-                subject.workflow.name == workflow.name && subject.decision.phase.as_ref() == phase
-            };
-            let count = subjects.iter().filter(here).count();
-            if count > 0 {
-                counts.push(PhaseCount {
-                    workflow: workflow.name.to_string(),
-                    phase: phase.map(ToString::to_string),
-                    count,
-                });
-            }
-        }
-    }
-    counts
+    let counted = |((workflow, _), (phase, count)): ((&str, usize), (Option<&str>, usize))| PhaseCount {
+        workflow: workflow.to_owned(),
+        phase: phase.map(str::to_owned),
+        count,
+    };
+    counts.into_iter().map(counted).collect()
 }

@@ -258,6 +258,18 @@ impl Suggestions {
             diagnostics: diagnostics.iter().map(Finding::of).collect(),
         }
     }
+
+    /// The envelope of suggestions that are already in order; `omitted` of them were left out.
+    #[must_use]
+    pub fn of(
+        repository: Repository,
+        suggestions: Vec<Suggestion>,
+        omitted: usize,
+        diagnostics: &[Diagnostic],
+    ) -> Self {
+        let diagnostics = diagnostics.iter().map(Finding::of).collect();
+        Self { repository, suggestions, omitted, diagnostics }
+    }
 }
 
 impl Finding {

@@ -89,13 +89,19 @@ fn a_pipe_in_the_place_of_a_small_file_holds_nobody_up() {
     world.orch(&["new", "t1"]).succeeds();
     world.plan("t1", 1);
     world.orch(&["next", "t1"]).succeeds();
-    let cache = std::fs::read_dir(world.path(".git/orch")).expect("a directory");
-    let cache = cache.map(|entry| entry.expect("an entry").file_name().into_string().expect("a name"));
-    let cache = cache.into_iter().find(|name| name.starts_with("valid-")).expect("a cache");
-    let shards = std::fs::read_dir(world.path(".git/orch").join(&cache)).expect("a cache");
-    let shard = shards.map(|entry| entry.expect("an entry").file_name()).next().expect("a shard");
-    let shard = format!(".git/orch/{cache}/{}", shard.to_string_lossy());
-    let own = [shard.as_str(), ".git/orch/changes", ".git/orch/journal.json"];
+    world.orch(&["suggest"]).succeeds();
+    let names = |path: &str| {
+        let entries = std::fs::read_dir(world.path(path)).expect("a directory");
+        let name = |entry: std::io::Result<std::fs::DirEntry>| entry.expect("an entry").file_name();
+        entries.map(move |entry| name(entry).into_string().expect("a name")).collect::<Vec<_>>()
+    };
+    let part = |start: &str| {
+        let cache = names(".git/orch").into_iter().find(|name| name.starts_with(start)).expect("a cache");
+        let directory = format!(".git/orch/{cache}");
+        format!("{directory}/{}", names(&directory).first().expect("a part of it"))
+    };
+    let (valid, changes) = (part("valid-"), part("newest-changes"));
+    let own = [valid.as_str(), changes.as_str(), ".git/orch/journal.json"];
     let of_git = ["tasks/t1/.gitattributes", ".gitattributes", "tasks/.gitignore", "tasks/t1/.gitignore"];
     for name in own.into_iter().chain(of_git) {
         let (place, aside) = (world.path(name), world.path("aside"));

@@ -11,6 +11,7 @@ mod docs;
 mod faces;
 mod faults;
 mod formats;
+mod growth;
 mod harness;
 mod hook;
 mod looks;

@@ -2,13 +2,14 @@
 
 use super::prelude::{Context, ExitCode, Failure, Ui};
 use crate::apply::{Applied, Order};
-use crate::base::{Class, Code, Diagnostic};
+use crate::base::{Class, Code, Diagnostic, RepoPath};
 use crate::decide::{ActorKind, Choice, Decision, is_order};
 use crate::drive::Controlled;
-use crate::survey::{NamedBy, Sight, TaskRef, Workspace, unread};
+use crate::survey::{LookDepth, NamedBy, Sight, TaskRef, Workspace, unread};
 use crate::view::{
     AppliedView, ControlReport, DutyView, NothingDue, Subject, TextAnswer, TransitionLine, Transitions,
 };
+use std::collections::HashSet;
 
 /// The named task, or the one in use, or the one that the directory, the branch or a single open task identifies.
 /// Returns an error if no task, or more than one, matches.
@@ -74,12 +75,10 @@ pub(super) fn around(
 /// The tasks that these names and patterns mean, each once.
 pub(super) fn named(workspace: &Workspace, names: &[String]) -> Result<Vec<TaskRef>, Failure> {
     let mut tasks: Vec<TaskRef> = Vec::new();
+    let mut known = HashSet::new();
     for name in names {
-        for task in workspace.tasks_meant(name)? {
-            if !tasks.contains(&task) {
-                tasks.push(task);
-            }
-        }
+        let meant = workspace.tasks_meant(name)?.into_iter();
+        tasks.extend(meant.filter(|task| known.insert(task.directory().clone())));
     }
     Ok(tasks)
 }
@@ -98,18 +97,29 @@ pub(super) fn named_or_all(
     Ok((named(workspace, names)?, Vec::new()))
 }
 
-/// Evaluates tasks. A task that cannot be evaluated becomes a diagnostic.
-pub(super) fn judge_all(workspace: &Workspace, tasks: &[TaskRef]) -> (Vec<Sight>, Vec<Diagnostic>) {
-    let mut judged = Vec::new();
-    let mut problems = Vec::new();
-    for task in tasks {
-        match workspace.look(task) {
-            Ok(one) => judged.push(one),
-            Err(error) => problems.push(unread(&format!("task `{}`", task.id), &error)),
+/// What `told` makes of a look at each of these tasks, which is all that is kept of it; the logs whose commits are to
+/// be found, one for each; and a diagnostic for each task that cannot be evaluated.
+pub(super) fn told_of_each<R: Send>(
+    workspace: &Workspace,
+    tasks: &[TaskRef],
+    told: impl Fn(&Workspace, &Sight) -> R + Sync,
+) -> (Vec<R>, Vec<Option<RepoPath>>, Vec<Diagnostic>) {
+    let looked = workspace.look_at_each(tasks, LookDepth::End, |workspace, task, looked| match looked {
+        Ok(sight) => Ok((told(workspace, &sight), sight.log_to_find())),
+        Err(error) => Err(Box::new(unread(&format!("task `{}`", task.id), &error))),
+    });
+    let (mut rows, mut logs, mut problems) = (Vec::new(), Vec::new(), Vec::new());
+    for one in looked {
+        match one {
+            Ok((row, log)) => {
+                rows.push(row);
+                logs.push(log);
+            }
+            Err(problem) => problems.push(*problem),
         }
     }
     problems.extend(duplicates(tasks));
-    (judged, problems)
+    (rows, logs, problems)
 }
 
 /// The exit code of an answer: a failure of the machine if one of its problems is one, else `otherwise`.

@@ -6,10 +6,11 @@ mod live;
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use super::report;
 use crate::base::{Code, Diagnostic, nearest};
-use crate::survey::Workspace;
-use crate::view::{Status, StatusForm, Subject};
-use crate::workflow::Owner;
+use crate::survey::{Sight, Workspace};
+use crate::view::{Status, StatusForm, TaskStatus};
+use crate::workflow::{Owner, Workflow};
 use clap::builder::PossibleValuesParser;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Show how many tasks are in each phase, and one line per open task, by who must act.
 ///
@@ -100,33 +101,42 @@ fn answer(
         false => report::named_or_all(workspace, &args.tasks)?,
     };
     begin(tasks.len());
-    let (judged, mut problems) = report::judge_all(workspace, &tasks);
+    let told = |workspace: &Workspace, sight: &Sight| TaskStatus::of(&workspace.subject(sight, None));
+    let (mut rows, logs, mut problems) = report::told_of_each(workspace, &tasks, told);
     problems.extend(misnamed);
     let is_empty = tasks.is_empty() && problems.is_empty();
     problems.extend(workspace.outside_git());
-    let mut subjects = report::subjects(workspace, &judged)?;
-    args.are_known(&subjects)?;
-    subjects.retain(|subject| args.selects(subject));
-    let status = Status::new(workspace.repository()?, &subjects, &problems);
+    for (row, commit) in rows.iter_mut().zip(workspace.commits_of(&logs)?) {
+        row.committed = commit.map(|commit| commit.to_string());
+    }
+    let names: BTreeSet<&str> = rows.iter().map(|row| row.task.workflow.as_str()).collect();
+    let loaded: Vec<_> = names.into_iter().filter_map(|name| workspace.workflow(name).ok()).collect();
+    args.are_known(loaded.iter().filter_map(|loaded| loaded.workflow()))?;
+    rows.retain(|TaskStatus { task, duty, .. }| {
+        args.selects(task.current_phase.as_deref(), duty.owner, &task.workflow)
+    });
+    let status = Status::of_tasks(workspace.repository()?, rows, &problems);
     Ok(StatusAnswer { status, problems, is_empty })
 }
 
 impl StatusArgs {
     /// Whether the filters leave a task.
-    fn selects(&self, subject: &Subject<'_>) -> bool {
+    fn selects(&self, phase: Option<&str>, owner: Owner, workflow: &str) -> bool {
         let has = |wanted: &[String], text: Option<&str>| {
             wanted.is_empty() || wanted.iter().any(|one| Some(one.as_str()) == text)
         };
-        has(&self.phase, subject.decision.phase.as_ref().map(|phase| phase.as_str()))
-            && has(&self.owner, Some(subject.duty().owner.as_str()))
-            && has(&self.workflow, Some(subject.workflow.name.as_str()))
+        has(&self.phase, phase)
+            && has(&self.owner, Some(owner.as_str()))
+            && has(&self.workflow, Some(workflow))
     }
 
     /// Returns an error if a filter names a phase or a workflow that no task has.
-    fn are_known(&self, subjects: &[Subject<'_>]) -> Result<(), Failure> {
-        let workflows: Vec<&str> = subjects.iter().map(|subject| subject.workflow.name.as_str()).collect();
-        let phases = subjects.iter().flat_map(|subject| &subject.workflow.phases);
+    fn are_known<'w>(&self, workflows: impl Iterator<Item = &'w Workflow>) -> Result<(), Failure> {
+        let workflows: BTreeMap<&str, &Workflow> =
+            workflows.map(|workflow| (workflow.name.as_str(), workflow)).collect();
+        let phases = workflows.values().flat_map(|workflow| &workflow.phases);
         let phases: Vec<&str> = phases.map(|phase| phase.id.as_str()).collect();
+        let workflows: Vec<&str> = workflows.into_keys().collect();
         for (wanted, known, what) in [(&self.phase, phases, "phase"), (&self.workflow, workflows, "workflow")]
         {
             if let Some(name) = wanted.iter().find(|name| !known.contains(&name.as_str())) {

@@ -2,14 +2,16 @@
 
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use super::report;
-use crate::base::Diagnostic;
+use crate::base::{Diagnostic, RepoPath};
 use crate::decide::{ActorKind, is_order};
 use crate::drive::{self, Waited};
 use crate::survey::{TaskRef, Workspace};
 use crate::view::layout::counted;
-use crate::view::{self, Briefs, Suggestions};
+use crate::view::{self, Briefs, Suggestion, Suggestions, TaskOrder};
 use crate::workflow::Owner;
 use std::cell::OnceCell;
+use std::collections::BTreeMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 /// How many tasks are shown if none is named.
@@ -124,28 +126,88 @@ fn answer(workspace: &Workspace, args: &SuggestArgs, around: Option<&TaskRef>) -
         Some(task) => (vec![task.clone()], Vec::new()),
         None => report::named_or_all(workspace, &args.tasks)?,
     };
-    let (mut judged, mut problems) = report::judge_all(workspace, &tasks);
+    let default = (!named && !args.all).then_some(LIMIT);
+    let limit = args.limit.and_then(|limit| usize::try_from(limit).ok()).or(default);
+    let urgent = MostUrgent::new(limit);
+    let (done, _, mut problems) = report::told_of_each(workspace, &tasks, |workspace, sight| {
+        let subject = workspace.subject(sight, None);
+        let is_wanted = match args.whom {
+            None => true,
+            Some(Whom::Agent) => subject.duty().owner == Owner::Agent,
+            Some(Whom::Human) => subject.duty().owner == Owner::Human,
+        };
+        let is_done = sight.decision.is_done();
+        if is_wanted && (named || !is_done) {
+            urgent.add(&subject, sight.log_to_find());
+        }
+        is_done
+    });
     problems.extend(misnamed);
-    let all_done = judged.len() == tasks.len() && judged.iter().all(|one| one.decision.is_done());
+    let all_done = done.len() == tasks.len() && done.iter().all(|is_done| *is_done);
     let nothing = match (tasks.is_empty(), all_done, args.whom) {
         (true, ..) => "There are no tasks yet.".to_owned(),
-        (_, true, _) => format!("{}, nothing to do: all done.", counted(judged.len(), "task")),
+        (_, true, _) => format!("{}, nothing to do: all done.", counted(done.len(), "task")),
         (_, _, Some(Whom::Agent)) => "No task waits for an agent.".to_owned(),
         (_, _, Some(Whom::Human)) => "No task waits for a person.".to_owned(),
         (_, _, None) => "There is nothing to suggest.".to_owned(),
     };
-    judged.retain(|one| named || !one.decision.is_done());
-    let subjects = report::subjects(workspace, &judged)?;
-    let wanted = |subject: &view::Subject<'_>| match args.whom {
-        None => true,
-        Some(Whom::Agent) => subject.duty().owner == Owner::Agent,
-        Some(Whom::Human) => subject.duty().owner == Owner::Human,
-    };
-    let kept: Vec<view::Subject<'_>> = subjects.into_iter().filter(wanted).collect();
-    let default = (!named && !args.all).then_some(LIMIT);
-    let limit = args.limit.and_then(|limit| usize::try_from(limit).ok()).or(default);
-    let envelope = Suggestions::new(workspace.repository()?, &kept, limit, &problems);
+    let (mut suggestions, logs, omitted) = urgent.into_kept();
+    for (suggestion, commit) in suggestions.iter_mut().zip(workspace.commits_of(&logs)?) {
+        suggestion.committed = commit.map(|commit| commit.to_string());
+    }
+    let envelope = Suggestions::of(workspace.repository()?, suggestions, omitted, &problems);
     Ok(Answer { envelope, nothing, problems })
+}
+
+/// The suggestions for the most urgent tasks, gathered from several threads. Those of other tasks are never made, or
+/// dropped: a suggestion takes some kilobytes.
+struct MostUrgent {
+    limit: usize,
+    gathered: Mutex<Gathered>,
+}
+
+/// The suggestions so far, the most urgent first, each with the log whose commit is to be found.
+#[derive(Default)]
+struct Gathered {
+    kept: BTreeMap<(TaskOrder, String), (Suggestion, Option<RepoPath>)>,
+    omitted: usize,
+}
+
+impl MostUrgent {
+    fn new(limit: Option<usize>) -> Self {
+        Self { limit: limit.unwrap_or(usize::MAX), gathered: Mutex::default() }
+    }
+
+    fn add(&self, subject: &view::Subject<'_>, log: Option<RepoPath>) {
+        let place = (TaskOrder::of(subject), subject.place.directory().to_string());
+        let is_full = |gathered: &Gathered| gathered.kept.len() >= self.limit;
+        let is_less =
+            |gathered: &Gathered| gathered.kept.keys().next_back().is_some_and(|last| *last < place);
+        let mut gathered = self.gathered();
+        if is_full(&gathered) && is_less(&gathered) {
+            gathered.omitted += 1;
+            return;
+        }
+        drop(gathered);
+        let suggestion = Suggestion::of(subject);
+        let mut gathered = self.gathered();
+        gathered.kept.insert(place, (suggestion, log));
+        while gathered.kept.len() > self.limit {
+            gathered.kept.pop_last();
+            gathered.omitted += 1;
+        }
+    }
+
+    fn gathered(&self) -> MutexGuard<'_, Gathered> {
+        self.gathered.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The suggestions, their logs, and how many more there would be.
+    fn into_kept(self) -> (Vec<Suggestion>, Vec<Option<RepoPath>>, usize) {
+        let Gathered { kept, omitted } = self.gathered.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let (suggestions, logs) = kept.into_values().unzip();
+        (suggestions, logs, omitted)
+    }
 }
 
 /// Waits until the suggestions change, and prints them.

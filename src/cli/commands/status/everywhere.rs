@@ -29,7 +29,7 @@ pub(super) fn answer(
     let mut problems = overview.problems.clone();
     let tasks: Vec<&OverviewTask> = meant(args, &overview.tasks)?;
     let subjects: Vec<_> = tasks.iter().map(|task| overview.subject(task)).collect();
-    args.are_known(&subjects)?;
+    args.are_known(subjects.iter().map(|subject| subject.workflow))?;
     let name = |place: &usize| overview.places[*place].name.clone();
     let whereabouts = |task: &OverviewTask| Whereabouts {
         place: name(&task.place),
@@ -37,7 +37,10 @@ pub(super) fn answer(
         behind: task.behind.len(),
         disagreeing: task.disagreeing.iter().map(name).collect(),
     };
-    let listed = subjects.into_iter().zip(tasks).filter(|(subject, _)| args.selects(subject));
+    let listed = subjects.into_iter().zip(tasks).filter(|(subject, _)| {
+        let phase = subject.decision.phase.as_ref().map(|phase| phase.as_str());
+        args.selects(phase, subject.duty().owner, subject.workflow.name.as_str())
+    });
     let listed = listed.map(|(subject, task)| (subject, whereabouts(task))).collect();
     let (known, unreadable) = drive::runs_in(workspace, overview.work_trees());
     problems.extend(unreadable);

@@ -1,0 +1,117 @@
+//! The newest commit that changed each path, cached in the git directory.
+//!
+//! The cache is split into small files by a byte of the digest of the path, so that asking for one path costs the same
+//! however many were asked for before. Each file names the HEAD from which its commits were seen; from there, only
+//! newer commits are walked. Deleting the files loses nothing.
+
+use super::{Error, Store, durable};
+use crate::base::{Digest, RepoPath};
+use crate::scan::{Directory, FileStamp};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+
+/// The directory of the cache.
+const KNOWN: &str = "newest-changes";
+
+/// The part of the cache in one file.
+#[derive(Default)]
+pub(super) struct KnownPart {
+    head: Option<Digest>,
+    changes: BTreeMap<RepoPath, Digest>,
+    /// The file that it was read from or written to.
+    stamp: Option<FileStamp>,
+}
+
+/// The parts that were read so far, by the byte.
+pub(super) type KnownChanges = BTreeMap<u8, KnownPart>;
+
+impl Store {
+    /// For each path, the newest commit that changed it. Returns an error if git cannot read the history.
+    pub fn last_changes(&self, paths: &[RepoPath]) -> Result<Vec<Option<Digest>>, Error> {
+        let Some(head) = self.head()?.commit else { return Ok(vec![None; paths.len()]) };
+        let place = |path: &RepoPath| self.format().blob(path.as_str().as_bytes()).as_bytes()[0];
+        let places: Vec<u8> = paths.iter().map(place).collect();
+        let asked: BTreeSet<u8> = places.iter().copied().collect();
+        let mut known = self.changes.take();
+        asked.iter().for_each(|place| self.read_part(*place, &mut known));
+        let mut stale: BTreeMap<Option<Digest>, Vec<u8>> = BTreeMap::new();
+        for (place, part) in
+            known.iter().filter(|(place, part)| asked.contains(place) && part.head != Some(head))
+        {
+            stale.entry(part.head).or_default().push(*place);
+        }
+        let mut renewed: BTreeSet<u8> = stale.values().flatten().copied().collect();
+        for (older, parts) in stale {
+            let older = older.filter(|older| self.is_ancestor(*older, head).unwrap_or(false));
+            let of_part = |place: &u8| known[place].changes.keys().cloned();
+            let all: Vec<RepoPath> = parts.iter().flat_map(of_part).filter(|_| older.is_some()).collect();
+            let newer = self.walk_for(&all, head, older)?;
+            for place in parts {
+                let part = known.entry(place).or_default();
+                if older.is_none() {
+                    part.changes.clear();
+                }
+                part.head = Some(head);
+                for (path, commit) in &mut part.changes {
+                    newer.get(path).into_iter().for_each(|newer| *commit = *newer);
+                }
+            }
+        }
+        let is_known = |(path, place): &(&RepoPath, &u8)| known[*place].changes.contains_key(*path);
+        let missing: Vec<RepoPath> = paths
+            .iter()
+            .zip(&places)
+            .filter(|asked| !is_known(asked))
+            .map(|(path, _)| path.clone())
+            .collect();
+        for (path, commit) in self.walk_for(&missing, head, None)? {
+            let place = place(&path);
+            renewed.insert(place);
+            known.entry(place).or_default().changes.insert(path, commit);
+        }
+        self.keep_parts(&renewed, &mut known);
+        let found =
+            paths.iter().zip(&places).map(|(path, place)| known[place].changes.get(path).copied()).collect();
+        *self.changes.borrow_mut() = known;
+        Ok(found)
+    }
+
+    fn file_of_part(&self, place: u8) -> PathBuf {
+        self.own(KNOWN).join(format!("{place:02x}"))
+    }
+
+    /// Reads a part, unless the one in memory is that of the file.
+    fn read_part(&self, place: u8, known: &mut KnownChanges) {
+        let path = self.file_of_part(place);
+        let stamp = FileStamp::at(&path);
+        if known.get(&place).is_some_and(|part| part.stamp == stamp) {
+            return;
+        }
+        let text = durable::text_of(&path).unwrap_or_default();
+        let mut lines = text.lines();
+        let head = lines.next().and_then(Digest::parse);
+        let rows = lines.filter_map(|line| {
+            let (commit, path) = line.split_once(' ')?;
+            Some((RepoPath::new(path).ok()?, Digest::parse(commit)?))
+        });
+        let changes = if head.is_some() { rows.collect() } else { BTreeMap::new() };
+        known.insert(place, KnownPart { head, changes, stamp });
+    }
+
+    /// Writes these parts. A failure is ignored: the changes are found again next time.
+    fn keep_parts(&self, places: &BTreeSet<u8>, known: &mut KnownChanges) {
+        let git = self.repo.path();
+        if places.is_empty() || Directory::make(git, &self.own(KNOWN)).is_err() {
+            return;
+        }
+        for place in places {
+            let Some(part) = known.get_mut(place) else { continue };
+            let Some(head) = part.head else { continue };
+            let rows = part.changes.iter().filter(|(path, _)| !path.as_str().contains('\n'));
+            let rows: String = rows.map(|(path, commit)| format!("{commit} {path}\n")).collect();
+            let path = self.file_of_part(*place);
+            let _ = durable::write_derived(git, &path, format!("{head}\n{rows}").as_bytes());
+            part.stamp = FileStamp::at(&path);
+        }
+    }
+}

@@ -1,0 +1,123 @@
+//! Looks at many tasks, in as many threads as there are cores.
+
+use super::{At, Costs, Error, Setting, Sight, TaskRef, Workspace};
+use crate::scan::ValidationCache;
+use crate::store::{Environment, Location, Store};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::thread;
+use std::time::Duration;
+
+/// The number of tasks that a thread takes at once, and looks at under one HEAD.
+const PART: usize = 32;
+/// The stack size of a helper thread, equal to that of the main thread: values may be nested deeply.
+const STACK: usize = 8 << 20;
+
+/// How much of a log a look reads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LookDepth {
+    /// Only the end of a long log, if that is enough.
+    End,
+    /// The whole log.
+    Whole,
+}
+
+/// What it takes to open a workspace again in another thread, with the settings that were read.
+struct Opener {
+    root: PathBuf,
+    location: Option<Location>,
+    setting: Arc<Setting>,
+    validations: Arc<ValidationCache>,
+    environment: Environment,
+    costs: Arc<Costs>,
+    wait: Option<Duration>,
+    at: At,
+}
+
+impl Opener {
+    /// The workspace; `None` if its repository can no longer be opened.
+    fn open(&self) -> Option<Workspace> {
+        Some(Workspace {
+            root: self.root.clone(),
+            store: self.location.as_ref().map(|location| location.open().ok_or(())).transpose().ok()?,
+            setting: Arc::clone(&self.setting),
+            validations: Arc::clone(&self.validations),
+            environment: self.environment.clone(),
+            costs: Arc::clone(&self.costs),
+            wait: self.wait,
+            threads: 1,
+            at: self.at,
+        })
+    }
+}
+
+impl Workspace {
+    /// Looks at each of these tasks and passes the result to `told`. Returns what `told` makes of them, in the order
+    /// of the tasks.
+    ///
+    /// `told` is called in several threads, with the workspace that has looked. What it does not keep of a look is
+    /// dropped, so that the files of all tasks are never in memory together. HEAD and the attribute files above the
+    /// tasks are read once for each part of the tasks, before the part is listed.
+    pub fn look_at_each<R: Send>(
+        &self,
+        tasks: &[TaskRef],
+        depth: LookDepth,
+        told: impl Fn(&Self, &TaskRef, Result<Sight, Error>) -> R + Sync,
+    ) -> Vec<R> {
+        let parts: Vec<&[TaskRef]> = tasks.chunks(PART).collect();
+        let next = AtomicUsize::new(0);
+        let work = |workspace: &Self| {
+            let mut done: Vec<(usize, Vec<R>)> = Vec::new();
+            loop {
+                let number = next.fetch_add(1, Relaxed);
+                let Some(part) = parts.get(number) else { return done };
+                done.push((number, workspace.look_at_part(part, depth, &told)));
+            }
+        };
+        let helpers = (self.threads - 1).min(parts.len() / 2);
+        let opener = (helpers > 0).then(|| self.opener());
+        let mut done = thread::scope(|scope| {
+            let help =
+                || opener.as_ref().and_then(Opener::open).map_or_else(Vec::new, |helper| work(&helper));
+            // What a thread that cannot be started would have done, the others do.
+            let start = |_| thread::Builder::new().stack_size(STACK).spawn_scoped(scope, help).ok();
+            let helpers: Vec<_> = (0..helpers).filter_map(start).collect();
+            let mut done = work(self);
+            for helper in helpers {
+                done.extend(helper.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+            }
+            done
+        });
+        done.sort_unstable_by_key(|(number, _)| *number);
+        done.into_iter().flat_map(|(_, part)| part).collect()
+    }
+
+    fn look_at_part<R>(
+        &self,
+        part: &[TaskRef],
+        depth: LookDepth,
+        told: &impl Fn(&Self, &TaskRef, Result<Sight, Error>) -> R,
+    ) -> Vec<R> {
+        let under = self.begin_looks();
+        let look = |task: &TaskRef| match &under {
+            Ok(head) => self.look_further(task, head.clone(), depth),
+            // Each task has the error.
+            Err(_) => self.look(task),
+        };
+        part.iter().map(|task| told(self, task, look(task))).collect()
+    }
+
+    fn opener(&self) -> Opener {
+        Opener {
+            root: self.root.clone(),
+            location: self.store.as_ref().map(Store::location),
+            setting: Arc::clone(&self.setting),
+            validations: Arc::clone(&self.validations),
+            environment: self.environment.clone(),
+            costs: Arc::clone(&self.costs),
+            wait: self.wait,
+            at: self.at,
+        }
+    }
+}

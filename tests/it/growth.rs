@@ -1,0 +1,158 @@
+//! How the cost of each command grows with the number of tasks, in counted operations: no test asserts a time.
+
+#[path = "../../benches/targets/grown.rs"]
+mod grown;
+#[path = "../../benches/targets/lives.rs"]
+mod lives;
+
+use crate::harness::World;
+use crate::looks::{caller, open};
+use grown::{Lives, PERIOD, id};
+use orch::apply::{AdvancePlan, Writer};
+use orch::decide::Transition;
+use orch::drive::{self, WatchEvent, Watching};
+use orch::history::{self, Checker};
+use orch::survey::{Counted, LookDepth, Workspace};
+use orch::view::{Suggestion, TaskStatus};
+
+/// The numbers of tasks that are compared. Counts are exact, so few tasks show as much as many.
+const SIZES: [usize; 2] = [PERIOD, 4 * PERIOD];
+/// How much more four times as many tasks may cost: four times as much, and a little.
+const LINEAR: f64 = 4.4;
+/// How much more one task may cost among four times as many.
+const CONSTANT: f64 = 1.05;
+
+/// Repositories with so many tasks, each committed in a few parts.
+fn worlds() -> [World; 2] {
+    let world = World::ready();
+    let lives = Lives::played(&world.root(), &|arguments| drop(world.orch(arguments)));
+    SIZES.map(|tasks| {
+        let world = World::ready();
+        world.git(&["config", "user.name", "Ann"]);
+        world.git(&["config", "user.email", "ann@example.com"]);
+        for part in 0..4 {
+            lives.grow(&world.root(), part * tasks / 4, tasks / 4);
+            world.git(&["add", "-A"]);
+            world.git(&["commit", "-q", "-m", "more tasks"]);
+        }
+        world
+    })
+}
+
+/// What is done in a workspace, in one thread: helpers would read again what others know.
+fn cost(world: &World, act: &dyn Fn(Workspace) -> Workspace) -> Counted {
+    let mut workspace = open(world);
+    workspace.limit_threads(1);
+    act(workspace).counted()
+}
+
+/// Each counter with its name.
+fn counters(cost: &Counted) -> [(&'static str, u64); 9] {
+    let Counted { looks, reads, bytes, evaluations, listed, heads, attributes, trees, tree_entries, .. } =
+        *cost;
+    [
+        ("looks", looks),
+        ("reads", reads),
+        ("bytes", bytes),
+        ("evaluations", evaluations),
+        ("listed", listed),
+        ("heads", heads),
+        ("attributes", attributes),
+        ("trees", trees),
+        ("tree entries", tree_entries),
+    ]
+}
+
+/// Asserts for each counter that the larger repository costs at most `factor` times as much.
+fn grows(
+    what: &str,
+    worlds: &[World; 2],
+    factor: impl Fn(&str) -> f64,
+    act: &dyn Fn(Workspace) -> Workspace,
+) {
+    let [few, many] = worlds.each_ref().map(|world| cost(world, act));
+    for ((name, few), (_, many)) in counters(&few).into_iter().zip(counters(&many)) {
+        // What is done once for all tasks may be done once more.
+        let most = (few as f64 * factor(name)).max(few as f64 + 8.0);
+        assert!(many as f64 <= most, "{what}: {name} grow from {few} to {many}");
+    }
+}
+
+#[test]
+fn answers_about_all_tasks_are_linear_and_about_one_are_constant() {
+    let worlds = worlds();
+    let told = |workspace: Workspace, depth, told: &(dyn Fn(&Workspace, &orch::survey::Sight) + Sync)| {
+        let tasks = workspace.survey().expect("tasks").0;
+        let logs = workspace.look_at_each(&tasks, depth, |workspace, _, sight| {
+            let sight = sight.expect("a look");
+            told(workspace, &sight);
+            sight.log_to_find()
+        });
+        workspace.commits_of(&logs).expect("commits");
+        workspace
+    };
+    type Act<'a> = (&'a str, &'a dyn Fn(Workspace) -> Workspace);
+    let whole: [Act<'_>; 5] = [
+        ("status and suggest", &|workspace| {
+            told(workspace, LookDepth::End, &|workspace, sight| {
+                let subject = workspace.subject(sight, None);
+                let _ = (TaskStatus::of(&subject), Suggestion::of(&subject));
+            })
+        }),
+        ("check", &|workspace| {
+            let (tasks, _) = workspace.survey().expect("tasks");
+            Checker::new(&workspace, &caller()).tasks(&tasks).expect("checked");
+            workspace
+        }),
+        ("log --all", &|workspace| {
+            let tasks = workspace.tasks().expect("tasks");
+            history::stories(&workspace, &tasks).expect("read");
+            workspace
+        }),
+        ("runs", &|workspace| {
+            drive::runs(&workspace).expect("listed");
+            workspace
+        }),
+        ("a survey", &|workspace| {
+            workspace.survey().expect("tasks");
+            workspace
+        }),
+    ];
+    for (what, act) in whole {
+        grows(what, &worlds, |_| LINEAR, act);
+    }
+    let [few, many] = worlds.each_ref().map(|world| {
+        let mut workspace = open(world);
+        workspace.limit_threads(1);
+        let mut watching = Watching::new(workspace, caller(), true);
+        watching.step(WatchEvent::Start);
+        watching.workspace().counted()
+    });
+    for ((name, few), (_, many)) in counters(&few).into_iter().zip(counters(&many)) {
+        assert!(many as f64 <= few as f64 * LINEAR, "watch --once: {name} grow from {few} to {many}");
+    }
+    // The directory of all tasks in HEAD is one object, which git cannot read in part.
+    let one = |name: &str| if name == "tree entries" { LINEAR } else { CONSTANT };
+    for number in [0, 2, 4] {
+        let task = id(number);
+        grows("suggest TASK", &worlds, one, &|workspace| {
+            let sight = workspace.look(&workspace.task(&task).expect("a task")).expect("a look");
+            let commit = workspace.committed(std::slice::from_ref(&sight)).expect("a commit").remove(0);
+            let _ = Suggestion::of(&workspace.subject(&sight, commit));
+            workspace
+        });
+        grows("check TASK", &worlds, one, &|workspace| {
+            let task = workspace.task(&task).expect("a task");
+            Checker::new(&workspace, &caller()).tasks(&[task]).expect("checked");
+            workspace
+        });
+        grows("next TASK", &worlds, one, &|workspace| {
+            let (caller, task) = (caller(), workspace.task(&task).expect("a task"));
+            let may = |_: &Transition| true;
+            let plan = AdvancePlan { may: &may, once: true, own: false, dry_run: false, adopt: &|_| false };
+            // What cannot be moved is refused at the same cost.
+            let _ = Writer::new(&workspace, &caller).advance(&[task], &plan);
+            workspace
+        });
+    }
+}
