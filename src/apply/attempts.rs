@@ -1,4 +1,4 @@
-//! CommitAttempts to record steps on a branch that other processes move, too.
+//! Attempts to record steps on a branch that other processes move, too.
 
 use crate::base::Class;
 use crate::store::{LockWait, Store, Transaction};
@@ -16,7 +16,7 @@ pub(super) struct CommitAttempts {
 }
 
 impl CommitAttempts {
-    /// CommitAttempts that wait at most this long for other processes, in addition to the usual number of tries.
+    /// Attempts that wait at most this long for other processes, in addition to the usual number of tries.
     pub(super) fn within(wait: Option<Duration>) -> Self {
         Self { wait: LockWait::at_most(wait.unwrap_or_default()), number: 0 }
     }

@@ -329,7 +329,7 @@ fn a_commit_that_begins_while_a_move_is_under_way_undoes_nothing() {
 
 #[test]
 fn commits_beside_our_moves_undo_nothing() {
-    let count = rounds(8);
+    let count = rounds(4);
     let world = planned(count);
     thread::scope(|scope| {
         let ours = scope.spawn(|| {
