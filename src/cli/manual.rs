@@ -193,7 +193,7 @@ const GROUPS: [(&str, &[Examples]); 6] = [
                 "init",
                 [
                     ("orch init", "write orch.toml and system/"),
-                    ("orch -C ../other init", "in another repository"),
+                    ("orch init --agent claude", "write what Claude Code reads"),
                 ],
             ),
             (

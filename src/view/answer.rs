@@ -1,5 +1,6 @@
 //! Short answers: what a command created, played, formatted, installed, rebuilt, or printed as text.
 
+use super::Finding;
 use serde::Serialize;
 
 /// An answer that is a text: a manual, a document, a diagram, completions.
@@ -34,11 +35,15 @@ pub struct PromptAnswer {
 }
 
 /// The files that `orch init` created.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct InitAnswer {
     /// The paths that were created or changed, relative to the root.
     pub made: Vec<String>,
+    /// The paths that were deleted, or lost the part of orch.
+    pub removed: Vec<String>,
+    /// What was left alone, with what to do by hand.
+    pub findings: Vec<Finding>,
 }
 
 /// A demonstration that was played.

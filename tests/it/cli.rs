@@ -1,6 +1,7 @@
 //! Every command as a user meets it: what it prints, what it writes, how it ends.
 
 mod adopt;
+mod agents;
 mod complete;
 mod everywhere;
 mod files;

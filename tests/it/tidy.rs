@@ -310,6 +310,7 @@ fn each_crate_of_the_outside_has_one_home() {
         ("rmcp", "cli/commands/mcp/"),
         ("tokio", "cli/commands/mcp"),
         ("percent_encoding", "cli/commands/mcp/"),
+        ("jsonc_parser", "cli/commands/init/"),
     ];
     let mut wrong = Vec::new();
     let mut used = Vec::new();

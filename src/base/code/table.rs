@@ -12,6 +12,11 @@ codes! {
          message says how it failed the last time.",
         "Remove the cause. `errors` in `state.json` keeps it, with the exit code, the time limit and the last lines; \
          the output of the executor is in `.orch/logs` of the task.";
+    AgentFile = "agent-file", Finding,
+        "A file that an agent's program reads was left alone.",
+        "orch cannot change its part of the file safely: the file is not valid, it holds another value in the same \
+         place, or someone changed the part since orch wrote it.",
+        "Do by hand what the hint says, or undo the change, and run `orch init --agent` again.";
     AliasTaken = "alias-taken", No,
         "The git alias already has another meaning.",
         "`orch init --log-alias` found the name in the git configuration, and overwrites nothing.",

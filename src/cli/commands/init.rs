@@ -1,15 +1,22 @@
 //! `orch init`: sets up a repository and lists the files it created.
 
+mod agents;
+mod clash;
+mod files;
+mod programs;
+mod section;
+mod splice;
+
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use crate::apply::DRIVER;
 use crate::base::{Code, Diagnostic, WorkflowName, shell_word};
 use crate::config;
-use crate::scan::{Directory, open_linked};
-use crate::store::durable::{parent, write_atomic};
 use crate::survey::Workspace;
-use crate::view::InitAnswer;
+use crate::view::{Finding, InitAnswer};
 use crate::workflow::Workflow;
-use std::path::Path;
+use files::SetupFiles;
+use programs::AgentProgram;
+use section::{CommentStyle, TextSection};
 
 /// Set up a repository for orch.
 ///
@@ -18,6 +25,11 @@ use std::path::Path;
 ///
 /// Existing files are kept, so running `orch init` again is safe. Nothing is committed: the output ends with
 /// the `git add` and `git commit` to run.
+///
+/// With `--agent`, also writes what an agent's program reads in a project: the instructions, a command `/next`,
+/// and the registration of `orch mcp`. In a repository that has an `orch.toml`, it writes only that. Files that exist
+/// keep their other contents, layout and comments. A part that cannot be written safely, or was changed since, is left
+/// alone and reported with what to do by hand; the command then exits with 1.
 #[derive(Debug, Default, Args)]
 pub struct InitArgs {
     /// The workflow of the tasks; default: `global-state-machine`. The tasks of `openspec`, `spec-kit` and
@@ -36,17 +48,51 @@ pub struct InitArgs {
     /// Also define `git log-code` in this clone's git configuration: the log without the commits of orch.
     #[arg(long)]
     log_alias: bool,
+    /// Write what this agent's program reads; repeat for several. Without NAME: each program whose files lie in the
+    /// repository.
+    #[arg(long = "agent", value_name = "NAME", num_args = 0..=1, default_missing_value = "detected")]
+    agents: Vec<AgentProgram>,
+    /// With --agent: remove what orch wrote for these programs, and nothing else.
+    #[arg(long, requires = "agents", conflicts_with_all = ["workflow", "merge_driver", "log_alias"])]
+    remove: bool,
 }
 
 /// The alias that `--log-alias` defines. A commit of code may name its task, but only a transition has a kind.
 const LOG_ALIAS: (&str, &str) = ("log-code", "log --invert-grep --grep=^Orch-Kind:");
 
-const BLOCK_START: &str = "<!-- orch:begin -->";
-const BLOCK_END: &str = "<!-- orch:end -->";
+/// The standing instructions for agents.
+const INSTRUCTIONS: &str = include_str!("agents_block.md");
 
 pub fn run(args: &InitArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
-    let mut workspace = context.workspace(ui)?;
-    let mut made = Made { root: workspace.root().to_owned(), paths: Vec::new() };
+    let workspace = context.workspace(ui)?;
+    let mut files = SetupFiles::new(workspace.root());
+    let programs = agents::chosen(&args.agents, workspace.root())?;
+    let is_whole = programs.is_empty() || (!args.remove && !files.has(config::FILE));
+    let setup = if is_whole { Some(set_up(args, workspace, &mut files, context, ui)?) } else { None };
+    for program in programs {
+        if args.remove { agents::remove(program, &mut files)? } else { agents::install(program, &mut files)? }
+    }
+    report(&files, setup.as_ref(), context, ui)?;
+    let is_refused = files.findings.iter().any(Diagnostic::is_error);
+    Ok(if is_refused { ExitCode::No } else { ExitCode::Fine })
+}
+
+/// What is said after the repository was set up.
+struct SetupHints {
+    /// What the first task needs besides its id.
+    title: &'static str,
+    /// Whether this clone has the merge driver.
+    has_driver: bool,
+}
+
+/// Writes what every repository needs. Returns an error if a file cannot be written or the settings are wrong.
+fn set_up(
+    args: &InitArgs,
+    mut workspace: Workspace,
+    made: &mut SetupFiles,
+    context: &Context,
+    ui: &Ui,
+) -> Result<SetupHints, Failure> {
     match &args.workflow {
         None => made.file(config::FILE, config::template())?,
         Some(name) => {
@@ -57,46 +103,62 @@ pub fn run(args: &InitArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fail
         }
     }
     let bases: Vec<String> = workspace.config().roots.bases().map(ToString::to_string).collect();
-    for base in &bases {
-        made.file(&join(base, ".gitignore"), IGNORED)?;
-        let block = format!("{ATTRIBUTES_START}\n{ATTRIBUTES}{ATTRIBUTES_END}\n");
-        made.block(&join(base, ".gitattributes"), &block, ATTRIBUTES_START, ATTRIBUTES_END)?;
+    for base in bases {
+        made.file(&join(&base, ".gitignore"), IGNORED)?;
+        let section = TextSection { style: CommentStyle::Hash, text: ATTRIBUTES, who: None };
+        made.section(&join(&base, ".gitattributes"), &section)?;
     }
     if !args.no_system {
-        write_system(&workspace, &mut made)?;
+        write_system(&workspace, made)?;
     }
     if !args.no_agents_md {
-        let block = format!("{BLOCK_START}\n{}{BLOCK_END}\n", include_str!("agents_block.md"));
-        made.block("AGENTS.md", &block, BLOCK_START, BLOCK_END)?;
+        agents::instruct("AGENTS.md", "init", made)?;
     }
-    let driver = merge_driver(args, &workspace)?;
+    let has_driver = merge_driver(args, &workspace)?;
     if args.log_alias {
         log_alias(&workspace)?;
     }
+    // The name of a file can need a title.
+    let has_title =
+        args.workflow.is_some() && workspace.config().roots.iter().any(|root| root.path.has_title());
+    Ok(SetupHints { title: if has_title { " --title 'My first task'" } else { "" }, has_driver })
+}
+
+/// Prints what was done, what was left alone, and what to type next.
+fn report(files: &SetupFiles, setup: Option<&SetupHints>, context: &Context, ui: &Ui) -> Result<(), Failure> {
     if context.global.json {
-        ui.document(&InitAnswer { made: made.paths.clone() })?;
-    } else if made.paths.is_empty() {
-        ui.answer("Everything is already set up.\n")?;
+        let findings = files.findings.iter().map(Finding::of).collect();
+        ui.document(&InitAnswer { made: files.made.clone(), removed: files.removed.clone(), findings })?;
     } else {
-        for path in &made.paths {
+        for path in &files.made {
             ui.answer(&format!("created {path}\n"))?;
         }
+        for path in &files.removed {
+            ui.answer(&format!("removed {path}\n"))?;
+        }
+        if files.is_unchanged() {
+            ui.answer("Everything is already set up.\n")?;
+        }
+        for finding in &files.findings {
+            ui.problem(&finding.to_string());
+            finding.hint.iter().for_each(|hint| ui.problem(&format!("  {hint}")));
+        }
     }
-    if !made.paths.is_empty() {
-        let paths = if args.no_system { "" } else { " system" };
-        let agents = if args.no_agents_md { "" } else { " AGENTS.md" };
-        let bases = bases.iter().map(|base| shell_word(base)).collect::<Vec<_>>().join(" ");
-        ui.status(&format!("next: git add orch.toml {bases}{paths}{agents} && git commit -m 'Set up orch'"));
-        // The name of a file can need a title.
-        let has_title =
-            args.workflow.is_some() && workspace.config().roots.iter().any(|root| root.path.has_title());
-        let title = if has_title { " --title 'My first task'" } else { "" };
-        ui.status(&format!("then: orch new my-first-task{title}"));
+    let paths = files.to_add();
+    if !paths.is_empty() {
+        let paths: Vec<_> = paths.iter().map(|path| shell_word(path)).collect();
+        let message = if setup.is_some() { "Set up orch" } else { "Set up agents" };
+        ui.status(&format!("next: git add {} && git commit -m '{message}'", paths.join(" ")));
     }
-    if !driver {
-        ui.status("to merge task records without conflicts, run in each clone: orch init --merge-driver");
+    if let Some(setup) = setup {
+        if !files.made.is_empty() {
+            ui.status(&format!("then: orch new my-first-task{}", setup.title));
+        }
+        if !setup.has_driver {
+            ui.status("to merge task records without conflicts, run in each clone: orch init --merge-driver");
+        }
     }
-    Ok(ExitCode::Fine)
+    Ok(())
 }
 
 /// The workflow that was chosen. Returns an error if there is none with this name, or it has errors.
@@ -125,76 +187,13 @@ const IGNORED: &str = "# Derived by orch, rewritten at will.\nsuggestion.json\ns
 /// How git merges the files of orch: the log as the union of both sides, the state by orch's driver. A clone
 /// without `orch init --merge-driver` does not know that driver and merges the state as text.
 const ATTRIBUTES: &str = "state.json merge=orch\ntranscript.jsonl merge=union\n";
-const ATTRIBUTES_START: &str = "# orch:begin";
-const ATTRIBUTES_END: &str = "# orch:end";
-
-struct Made {
-    root: std::path::PathBuf,
-    paths: Vec<String>,
-}
-
-impl Made {
-    /// Writes a file unless the path exists. Returns an error if it cannot be written.
-    fn file(&mut self, path: &str, text: &str) -> Result<(), Failure> {
-        if self.root.join(path).symlink_metadata().is_ok() {
-            return Ok(());
-        }
-        self.write(path, text)
-    }
-
-    /// Puts a block between two markers into a file, or updates the existing block. Returns an error if the
-    /// file cannot be read or written.
-    fn block(&mut self, path: &str, block: &str, start: &str, end: &str) -> Result<(), Failure> {
-        let before = match open_linked(&self.root.join(path)) {
-            Ok(Some(file)) => {
-                std::io::read_to_string(file).map_err(|error| cannot_write(path, &error.to_string()))?
-            }
-            Ok(None) => return Err(cannot_write(path, "it is not a regular file")),
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
-            Err(error) => return Err(cannot_write(path, &error.to_string())),
-        };
-        let after = match (before.find(start), before.find(end)) {
-            (Some(from), Some(to)) if from < to => {
-                let to = to + end.len();
-                let rest = before[to..].strip_prefix('\n').unwrap_or(&before[to..]);
-                format!("{}{block}{rest}", &before[..from])
-            }
-            _ if before.is_empty() => block.to_owned(),
-            _ => format!("{}\n\n{block}", before.trim_end()),
-        };
-        if after == before { Ok(()) } else { self.write(path, &after) }
-    }
-
-    /// Writes a file and the directories above it. Returns an error if one of these is a link, or on failure.
-    fn write(&mut self, path: &str, text: &str) -> Result<(), Failure> {
-        let target = self.root.join(path);
-        let above: Vec<&Path> = Path::new(path).ancestors().skip(1).collect();
-        let is_link = |directory: &&&Path| self.root.join(directory).is_symlink();
-        if let Some(link) = above.iter().rev().skip(1).find(is_link) {
-            let message =
-                format!("{} is a symbolic link, which may lead out of the repository", link.display());
-            return Err(Failure::from(Diagnostic::error(Code::Symlink, message))
-                .hint("put the directory itself there"));
-        }
-        Directory::make(&self.root, parent(&target))
-            .map_err(|error| cannot_write(path, &error.to_string()))?;
-        write_atomic(&self.root, &target, text.as_bytes())
-            .map_err(|error| cannot_write(path, &error.to_string()))?;
-        self.paths.push(path.to_owned());
-        Ok(())
-    }
-}
-
-fn cannot_write(path: &str, error: &str) -> Failure {
-    Failure::new(Code::Io, format!("cannot write {path}: {error}"))
-}
 
 fn join(base: &str, name: &str) -> String {
     if base.is_empty() { name.to_owned() } else { format!("{base}/{name}") }
 }
 
 /// Writes the workflow of every root, with the schemas and agent instructions it refers to.
-fn write_system(workspace: &Workspace, made: &mut Made) -> Result<(), Failure> {
+fn write_system(workspace: &Workspace, made: &mut SetupFiles) -> Result<(), Failure> {
     let directory = workspace.config().system.to_string();
     let mut names: Vec<String> =
         workspace.config().roots.iter().map(|root| root.workflow.to_string()).collect();

@@ -29,7 +29,7 @@ pub fn schemas() -> Vec<(&'static str, Value)> {
         schema::<Findings>("Findings of a check"),
         schema::<FormattedAnswer>("Diagrams that were redrawn or are out of date"),
         schema::<HooksAnswer>("The git hooks, and what was done with them"),
-        schema::<InitAnswer>("The files that were created"),
+        schema::<InitAnswer>("The files that were created, changed and removed"),
         schema::<Log>("The history of tasks: output of orch log --json"),
         schema::<NothingDue>("There was nothing to apply"),
         schema::<PromptAnswer>("The complete instructions for a task"),

@@ -1,0 +1,259 @@
+//! A part of a text file between two markers, and a file that is orch's alone.
+//!
+//! The marker at the end holds a digest of the part, so a change by someone else is noticed, and names who needs the
+//! part, so it stays until the last of them is removed. Removing a part restores the text to the byte.
+
+use super::clash::Clash;
+use crate::base::ObjectFormat;
+use std::collections::BTreeSet;
+
+/// How a comment is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CommentStyle {
+    /// `<!-- … -->`
+    Markup,
+    /// `# …`
+    Hash,
+}
+
+/// A part of a file.
+#[derive(Debug, Clone, Copy)]
+pub struct TextSection<'a> {
+    /// How the markers are written.
+    pub style: CommentStyle,
+    /// The lines between the markers.
+    pub text: &'a str,
+    /// Who needs the part. Without a name the part is renewed whatever it was changed to.
+    pub who: Option<&'a str>,
+}
+
+const BEGIN: &str = "orch:begin";
+const END: &str = "orch:end";
+const WHOLE: &str = "orch:file";
+
+impl CommentStyle {
+    fn comment(self, text: &str) -> String {
+        match self {
+            Self::Markup => format!("<!-- {text} -->"),
+            Self::Hash => format!("# {text}"),
+        }
+    }
+
+    /// The words of a comment that begins with `first`, if the line is one.
+    fn words(self, line: &str, first: &str) -> Option<Vec<String>> {
+        let line = line.trim_end();
+        let inner = match self {
+            Self::Markup => line.strip_prefix("<!--")?.strip_suffix("-->")?,
+            Self::Hash => line.strip_prefix('#')?,
+        };
+        let mut words = inner.split_whitespace();
+        (words.next()? == first).then(|| words.map(str::to_owned).collect())
+    }
+}
+
+/// A part that is there.
+struct PresentSection<'t> {
+    /// The text before the marker at the beginning.
+    before: &'t str,
+    /// The lines between the markers.
+    body: &'t str,
+    /// Whether the marker at the end ends a line.
+    is_line: bool,
+    /// The text after that line.
+    after: &'t str,
+    /// Whether the body is as orch wrote it, as far as the marker says.
+    is_own: bool,
+    who: BTreeSet<String>,
+}
+
+impl<'t> PresentSection<'t> {
+    /// The part in a text, if there is one. Returns an error if the markers do not come in a pair.
+    fn of(text: &'t str, style: CommentStyle) -> Result<Option<Self>, Clash> {
+        let (mut begins, mut ends, mut offset) = (Vec::new(), Vec::new(), 0);
+        for line in text.split_inclusive('\n') {
+            if style.words(line, BEGIN).is_some() {
+                begins.push((offset, offset + line.len()));
+            }
+            if let Some(words) = style.words(line, END) {
+                ends.push((offset, offset + line.len(), words));
+            }
+            offset += line.len();
+        }
+        match (begins.as_slice(), ends.as_slice()) {
+            ([], []) => Ok(None),
+            ([(start, from)], [(to, end, words)]) if from <= to => {
+                let body = &text[*from..*to];
+                let is_own = words.first().is_none_or(|digest| *digest == digest_of(body));
+                Ok(Some(Self {
+                    before: &text[..*start],
+                    body,
+                    is_line: text[..*end].ends_with('\n'),
+                    after: &text[*end..],
+                    is_own,
+                    who: words.iter().skip(1).cloned().collect(),
+                }))
+            }
+            _ => Err(Clash::Markers),
+        }
+    }
+}
+
+/// A digest of lines that ignores how they end.
+fn digest_of(lines: &str) -> String {
+    let digest = ObjectFormat::Sha256.blob(lines.replace("\r\n", "\n").as_bytes()).to_string();
+    digest.chars().take(12).collect()
+}
+
+/// The text with the part; `None` as the text is a file that does not exist. Returns an error if the part was changed.
+pub fn added(text: Option<&str>, section: &TextSection<'_>) -> Result<String, Clash> {
+    let present = text.map(|text| PresentSection::of(text, section.style)).transpose()?.flatten();
+    let mut who: BTreeSet<String> = present.iter().flat_map(|present| present.who.clone()).collect();
+    who.extend(section.who.map(str::to_owned));
+    let newline = newline_of(text.unwrap_or_default());
+    let block = section.block(&who, section.text, newline);
+    let Some(present) = present else {
+        return Ok(match text {
+            None => block,
+            Some(text) if text.is_empty() || text.ends_with('\n') => format!("{text}{newline}{block}"),
+            // A file that does not end with a newline does not do so afterwards.
+            Some(text) => format!("{text}{newline}{newline}{}", block.trim_end()),
+        });
+    };
+    let is_same = present.body.replace("\r\n", "\n") == section.text;
+    if section.who.is_some() && !present.is_own && !is_same {
+        return Err(Clash::Edited);
+    }
+    Ok(present.around(&block))
+}
+
+/// The text without the part; `None` if nothing else was in the file. Returns an error if the part was changed.
+pub fn removed(text: &str, section: &TextSection<'_>) -> Result<Option<String>, Clash> {
+    let Some(present) = PresentSection::of(text, section.style)? else { return Ok(Some(text.to_owned())) };
+    let mut who = present.who.clone();
+    if !section.who.is_some_and(|one| who.remove(one)) {
+        return Ok(Some(text.to_owned()));
+    }
+    if !present.is_own {
+        return Err(Clash::Edited);
+    }
+    let newline = newline_of(text);
+    if !who.is_empty() {
+        let block = section.block(&who, &present.body.replace("\r\n", "\n"), newline);
+        return Ok(Some(present.around(&block)));
+    }
+    if present.before.is_empty() {
+        return Ok((!present.after.is_empty()).then(|| present.after.to_owned()));
+    }
+    let mut before = present.before;
+    for _ in 0..if present.is_line { 1 } else { 2 } {
+        before = before.strip_suffix(newline).unwrap_or(before);
+    }
+    Ok(Some(format!("{before}{}", present.after)))
+}
+
+impl PresentSection<'_> {
+    /// The text with a block in the place of the part.
+    fn around(&self, block: &str) -> String {
+        let block = if self.is_line { block } else { block.trim_end() };
+        format!("{}{block}{}", self.before, self.after)
+    }
+}
+
+impl TextSection<'_> {
+    fn block(&self, who: &BTreeSet<String>, body: &str, newline: &str) -> String {
+        let seal = |_| [END.to_owned(), digest_of(body)].into_iter().chain(who.clone());
+        let end = self.who.map_or(END.to_owned(), |one| seal(one).collect::<Vec<_>>().join(" "));
+        let text = format!("{}\n{body}{}\n", self.style.comment(BEGIN), self.style.comment(&end));
+        text.replace('\n', newline)
+    }
+}
+
+fn newline_of(text: &str) -> &'static str {
+    if text.contains("\r\n") { "\r\n" } else { "\n" }
+}
+
+/// A whole file of orch, with a last line that holds a digest of the lines above it.
+pub fn sealed(text: &str, style: CommentStyle) -> String {
+    format!("{text}{}\n", style.comment(&format!("{WHOLE} {}", digest_of(text))))
+}
+
+/// Returns an error unless the file is as orch wrote it, now or in an earlier version.
+pub fn refuse_unsealed(file: &str, style: CommentStyle) -> Result<(), Clash> {
+    let (body, last) = file.trim_end().rsplit_once('\n').ok_or(Clash::Foreign)?;
+    let words = style.words(last, WHOLE).ok_or(Clash::Foreign)?;
+    let is_own = words.first().is_some_and(|digest| *digest == digest_of(&format!("{body}\n")));
+    if is_own { Ok(()) } else { Err(Clash::Edited) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: &str = "One.\nTwo.\n";
+
+    fn section(who: &str) -> TextSection<'_> {
+        TextSection { style: CommentStyle::Markup, text: TEXT, who: Some(who) }
+    }
+
+    #[test]
+    fn a_part_is_added_to_every_text_and_removed_to_the_byte() {
+        for text in ["", "\n", "a", "a\n", "a\n\n", "a\n\n\n", "a\r\nb\r\n", "a\r\nb", "# a\n\n<!-- b -->\n"]
+        {
+            let with = added(Some(text), &section("x")).expect("added");
+            assert!(with.starts_with(text) && with.contains("One."), "{with:?}");
+            assert_eq!(added(Some(&with), &section("x")), Ok(with.clone()), "a second time changes nothing");
+            assert_eq!(removed(&with, &section("x")), Ok(Some(text.to_owned())), "{with:?}");
+            let more = format!("{}\nmore\n", with.trim_end());
+            let rest = removed(&more, &section("x")).expect("removed").expect("a file");
+            assert!(rest.starts_with(text) && rest.ends_with("more\n"), "{rest:?}");
+            assert_eq!(with.contains("\r\n"), text.contains("\r\n"));
+            assert!(!text.contains("\r\n") || !with.replace("\r\n", "").contains('\n'), "{with:?}");
+        }
+        let alone = added(None, &section("x")).expect("added");
+        assert_eq!(removed(&alone, &section("x")), Ok(None));
+    }
+
+    #[test]
+    fn a_part_stays_until_the_last_that_needs_it_is_removed() {
+        let one = added(Some("a\n"), &section("x")).expect("added");
+        let two = added(Some(&one), &section("y")).expect("added");
+        assert_eq!(two.matches("One.").count(), 1);
+        assert_eq!(removed(&two, &section("y")), Ok(Some(one.clone())));
+        assert_eq!(removed(&one, &section("y")), Ok(Some(one.clone())), "it never needed it");
+        assert_eq!(removed(&one, &section("x")), Ok(Some("a\n".to_owned())));
+    }
+
+    #[test]
+    fn a_changed_part_is_noticed_and_an_older_one_renewed() {
+        let with = added(Some("a\n"), &section("x")).expect("added");
+        let edited = with.replace("Two.", "Three.");
+        assert_eq!(added(Some(&edited), &section("x")), Err(Clash::Edited));
+        assert_eq!(removed(&edited, &section("x")), Err(Clash::Edited));
+        let older = TextSection { text: "Zero.\n", ..section("x") };
+        let older = added(Some("a\n"), &older).expect("added");
+        assert_eq!(added(Some(&older), &section("x")), Ok(with.clone()));
+        let unsealed = "a\n\n<!-- orch:begin -->\nZero.\n<!-- orch:end -->\n";
+        assert_eq!(added(Some(unsealed), &section("x")), Ok(with.clone()), "from before there was a digest");
+        for broken in ["<!-- orch:begin -->\n", "<!-- orch:end -->\n<!-- orch:begin -->\n", &with.repeat(2)] {
+            assert_eq!(added(Some(broken), &section("x")), Err(Clash::Markers), "{broken}");
+        }
+    }
+
+    #[test]
+    fn a_part_that_nobody_may_change_is_always_renewed() {
+        let section = TextSection { style: CommentStyle::Hash, text: TEXT, who: None };
+        let with = added(Some("a"), &section).expect("added");
+        assert_eq!(with, "a\n\n# orch:begin\nOne.\nTwo.\n# orch:end");
+        assert_eq!(added(Some(&with.replace("One", "Won")), &section), Ok(with));
+    }
+
+    #[test]
+    fn a_whole_file_is_known_by_its_last_line() {
+        let file = sealed(TEXT, CommentStyle::Hash);
+        assert_eq!(refuse_unsealed(&file, CommentStyle::Hash), Ok(()));
+        assert_eq!(refuse_unsealed(&file.replace('\n', "\r\n"), CommentStyle::Hash), Ok(()));
+        assert_eq!(refuse_unsealed(&file.replace("One", "Won"), CommentStyle::Hash), Err(Clash::Edited));
+        assert_eq!(refuse_unsealed(TEXT, CommentStyle::Hash), Err(Clash::Foreign));
+        assert_eq!(refuse_unsealed("", CommentStyle::Hash), Err(Clash::Foreign));
+    }
+}

@@ -1,0 +1,210 @@
+//! `orch init --agent`: what agents' programs read.
+
+use crate::harness::{World, project};
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+const PROGRAMS: [&str; 6] = ["claude", "codex", "gemini", "cursor", "copilot", "opencode"];
+
+/// A repository with settings and nothing else.
+fn bare() -> World {
+    let world = World::new();
+    world.write("orch.toml", "version = 1\n");
+    world
+}
+
+fn walk(directory: &Path, found: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(directory).expect("readable").flatten() {
+        let path = entry.path();
+        if path.is_dir() && !path.is_symlink() {
+            assert!(fs::read_dir(&path).expect("readable").next().is_some(), "{} is empty", path.display());
+            if !path.ends_with(".git") {
+                walk(&path, found);
+            }
+        } else {
+            found.push(path);
+        }
+    }
+}
+
+/// Every file of the work tree with its bytes. No directory is empty.
+fn tree(world: &World) -> BTreeMap<String, Vec<u8>> {
+    let mut paths = Vec::new();
+    walk(&world.root(), &mut paths);
+    let name = |path: &Path| path.strip_prefix(world.root()).expect("inside").to_string_lossy().into_owned();
+    paths.iter().map(|path| (name(path), fs::read(path).unwrap_or_default())).collect()
+}
+
+/// The rows of the table in docs/agents.md: the program, and all files that its row names after the marks.
+fn documented() -> Vec<(String, Vec<String>)> {
+    let text = fs::read_to_string(project().join("docs/agents.md")).expect("a page");
+    let rows = text.lines().filter(|line| line.starts_with("| `"));
+    let code = |cell: &str| -> Vec<String> {
+        cell.split('`').skip(1).step_by(2).filter(|word| !word.starts_with('$')).map(str::to_owned).collect()
+    };
+    rows.map(|row| {
+        let cells: Vec<&str> = row.split('|').map(str::trim).collect();
+        (code(cells[1]).remove(0), cells[3..].iter().flat_map(|cell| code(cell)).collect())
+    })
+    .collect()
+}
+
+#[test]
+fn each_program_gets_the_files_of_the_table_and_loses_them_again() {
+    let documented = documented();
+    assert_eq!(documented.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>(), PROGRAMS);
+    for (program, paths) in documented {
+        let world = bare();
+        let before = tree(&world);
+        let made = world.orch(&["init", "--agent", &program]).succeeds();
+        let after = tree(&world);
+        let new: Vec<&String> = after.keys().filter(|path| !before.contains_key(*path)).collect();
+        let mut expected: Vec<&String> = paths.iter().filter(|path| !path.ends_with(".jsonc")).collect();
+        expected.sort();
+        expected.dedup();
+        assert_eq!(new, expected, "{program}");
+        for path in new {
+            assert!(made.stdout.contains(&format!("created {path}\n")), "{made:?}");
+            let text = world.read(path);
+            assert!(text.contains("orch"), "{text}");
+            if path.ends_with(".json") {
+                serde_json::from_str::<serde_json::Value>(&text).expect("JSON");
+            }
+        }
+        let again = world.orch(&["init", "--agent", &program]).succeeds();
+        assert_eq!(again.stdout, "Everything is already set up.\n");
+        world.orch(&["init", "--agent", &program, "--remove"]).succeeds();
+        assert_eq!(tree(&world), before, "{program}");
+    }
+}
+
+#[test]
+fn files_that_exist_keep_all_else_and_are_restored_to_the_byte() {
+    let world = bare();
+    for (path, text) in [
+        ("CLAUDE.md", "# Ours\r\n\r\nBe kind."),
+        ("GEMINI.md", ""),
+        ("AGENTS.md", "# Agents\n\n"),
+        (".mcp.json", "{\"mcpServers\":{\"db\":{\"command\":\"db\"}}}"),
+        (".gemini/settings.json", "{\n\t// ours\n\t\"theme\": \"dark\", // dark\n}\n"),
+        (".cursor/mcp.json", "{ \"mcpServers\": {} }\n"),
+        (".vscode/mcp.json", "{}"),
+        ("opencode.jsonc", "{\n  \"model\": \"m\" /* the model */\n}"),
+        (".codex/config.toml", "# ours\nmodel = \"m\"\n\n[mcp_servers.db]\ncommand = \"db\""),
+    ] {
+        world.write(path, text);
+    }
+    let before = tree(&world);
+    let all: Vec<&str> = PROGRAMS.iter().flat_map(|program| ["--agent", *program]).collect();
+    world.orch(&[&["init"], all.as_slice()].concat()).succeeds();
+    assert!(!world.path("opencode.json").exists(), "the file that is there counts");
+    assert_eq!(world.json(".mcp.json")["mcpServers"]["orch"]["args"][0], "mcp");
+    let gemini = world.read(".gemini/settings.json");
+    assert!(gemini.starts_with("{\n\t// ours\n\t\"theme\": \"dark\", // dark\n\t\"mcpServers\""), "{gemini}");
+    let codex: toml::Table = world.read(".codex/config.toml").parse().expect("TOML");
+    assert_eq!(codex["mcp_servers"]["orch"]["command"].as_str(), Some("orch"));
+    // `AGENTS.md` is needed by two programs.
+    world.orch(&["init", "--agent", "codex", "--remove"]).succeeds();
+    assert!(world.read("AGENTS.md").contains("orch prompt TASK"));
+    world.orch(&[&["init", "--remove"], all.as_slice()].concat()).succeeds();
+    for (path, bytes) in tree(&world) {
+        assert_eq!(String::from_utf8_lossy(&bytes), String::from_utf8_lossy(&before[&path]), "{path}");
+    }
+}
+
+#[test]
+fn a_changed_part_and_a_foreign_file_are_reported_and_left_alone() {
+    let world = bare();
+    world.orch(&["init", "--agent", "claude"]).succeeds();
+    for (path, from, to) in [
+        ("CLAUDE.md", "Never edit", "Ever edit"),
+        (".claude/commands/next.md", "Report in two", "Report in ten"),
+        (".mcp.json", "\"mcp\"", "\"-C\", \"x\", \"mcp\""),
+    ] {
+        world.write(path, world.read(path).replace(from, to));
+    }
+    let before = tree(&world);
+    let ended = world.orch(&["init", "--agent", "claude"]).ends(1);
+    for path in ["CLAUDE.md", ".claude/commands/next.md", ".mcp.json"] {
+        assert!(ended.stderr.contains(&format!("{path}: error[agent-file]: left alone")), "{ended:?}");
+    }
+    let ended = ended.reports("add by hand: mcpServers.orch: {\"command\":\"orch\",\"args\":[\"mcp\"]}");
+    assert!(ended.stdout.is_empty(), "{ended:?}");
+    world.orch(&["init", "--agent", "claude", "--remove"]).ends(1).reports("remove the part by hand");
+    assert_eq!(tree(&world), before);
+    let findings = world.orch_json(&["init", "--agent", "claude"])["findings"].clone();
+    assert_eq!(findings.as_array().map(Vec::len), Some(3), "{findings}");
+
+    let world = bare();
+    world.write(".cursor/commands/next.md", "mine\n");
+    world.write(".cursor/mcp.json", "{ \"mcpServers\": {} // }\n");
+    world
+        .orch(&["init", "--agent", "cursor"])
+        .ends(1)
+        .reports("it is not valid JSON")
+        .reports("move the file away");
+    assert!(world.path(".cursor/rules/orch.mdc").is_file(), "the rest is written");
+    world.orch(&["init", "--agent", "cursor", "--remove"]).ends(1);
+    assert_eq!(world.read(".cursor/commands/next.md"), "mine\n");
+
+    let world = bare();
+    world.write(".codex/config.toml", "mcp_servers = { orch = { command = \"orch\", args = [\"mcp\"] } }\n");
+    world.orch(&["init", "--agent", "codex"]).succeeds();
+    world.write(".codex/config.toml", "[mcp_servers.orch]\ncommand = \"x\"\n");
+    world.orch(&["init", "--agent", "codex"]).ends(1).reports("`mcp_servers.orch` has another value");
+}
+
+#[test]
+fn programs_are_detected_by_their_files() {
+    let world = bare();
+    world.orch(&["init", "--agent"]).ends(2).reports("orch init --agent NAME (claude, codex");
+    world.write("AGENTS.md", "# Read by many\n");
+    world.orch(&["init", "--agent"]).ends(2);
+    world.write(".claude/settings.json", "{}");
+    world.write(".codex/config.toml", "");
+    world.orch(&["init", "--agent"]).succeeds();
+    assert!(world.path(".mcp.json").is_file() && world.read(".codex/config.toml").contains("orch"));
+    assert!(!world.path("GEMINI.md").exists() && !world.path(".cursor").exists());
+    world.orch(&["init", "--agent", "vim"]).ends(2).reports("[possible values: detected, claude");
+    world.orch(&["init", "--remove"]).ends(2).reports("--agent");
+}
+
+#[test]
+fn a_repository_without_settings_is_set_up_as_well() {
+    let world = World::new();
+    world.orch(&["init", "--agent", "claude"]).succeeds().says("created orch.toml").says("created CLAUDE.md");
+    assert!(world.path("AGENTS.md").is_file());
+    world.commit("Set up orch");
+    world.remove("AGENTS.md");
+    world.orch(&["init", "--agent", "claude"]).succeeds();
+    assert!(!world.path("AGENTS.md").exists(), "what was removed is not written again");
+}
+
+#[test]
+fn no_link_is_followed_and_a_file_may_stand_for_another() {
+    let world = bare();
+    world.write("AGENTS.md", "# Agents\n");
+    let link = |to: &str, path: &str| {
+        let path = world.path(path);
+        fs::create_dir_all(path.parent().expect("a parent")).expect("directories");
+        std::os::unix::fs::symlink(to, path).expect("a link");
+    };
+    link("AGENTS.md", "CLAUDE.md");
+    world.write("GEMINI.md", "@./AGENTS.md\n");
+    world.write("../elsewhere/x", "");
+    link("../elsewhere", ".gemini");
+    link("elsewhere.json", ".mcp.json");
+    let before = tree(&world);
+    let ended = world.orch(&["init", "--agent", "claude", "--agent", "gemini"]).ends(1);
+    assert!(world.path("CLAUDE.md").is_symlink());
+    assert_eq!(world.read("GEMINI.md"), "@./AGENTS.md\n");
+    assert_eq!(world.read("AGENTS.md").matches("orch:begin").count(), 1);
+    for path in [".gemini", ".mcp.json"] {
+        assert!(ended.stderr.contains(&format!("{path} is a symbolic link")), "{ended:?}");
+    }
+    assert!(!world.path("elsewhere.json").exists());
+    assert_eq!(fs::read_dir(world.path("../elsewhere")).expect("a directory").count(), 1);
+    world.orch(&["init", "--agent", "claude", "--agent", "gemini", "--remove"]).succeeds();
+    assert_eq!(tree(&world), before);
+}
