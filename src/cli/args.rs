@@ -4,6 +4,8 @@
 use super::commands::mcp;
 #[cfg(feature = "repl")]
 use super::commands::repl;
+#[cfg(feature = "api")]
+use super::commands::serve;
 use super::commands::{
     answer, approve, archive, audit, check, completions, confirm, demo, explain, hook, init, log, man,
     merge_driver, new, next, pause, prompt, recover, reject, rename, reopen, resolve, resume, rollback, run,
@@ -76,6 +78,8 @@ pub enum Command {
     Runs(runs::RunsArgs),
     #[cfg(feature = "mcp")]
     Mcp(mcp::McpArgs),
+    #[cfg(feature = "api")]
+    Serve(serve::ServeArgs),
     Trust(trust::TrustArgs),
     Check(check::CheckArgs),
     Approve(approve::ApproveArgs),

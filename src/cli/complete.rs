@@ -265,7 +265,7 @@ mod tests {
     use super::*;
 
     /// What a person invents, or what is a path, a number or a revision.
-    const FREE: [&str; 29] = [
+    const FREE: [&str; 31] = [
         "also",
         "at",
         "base",
@@ -277,9 +277,11 @@ mod tests {
         "file",
         "force",
         "from",
+        "host",
         "id",
         "limit",
         "lines",
+        "listen",
         "max_turns",
         "message",
         "name",

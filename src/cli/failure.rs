@@ -128,6 +128,15 @@ impl Failure {
         }
     }
 
+    /// The error to report, if there is one.
+    #[must_use]
+    pub fn into_error(self) -> Option<Error> {
+        match self {
+            Self::Reported { error, .. } => Some(error),
+            Self::Quiet(_) | Self::ClosedPipe => None,
+        }
+    }
+
     /// The exit code of the process.
     #[must_use]
     pub fn exit(&self) -> ExitCode {

@@ -125,6 +125,14 @@ const GROUPS: [(&str, &[Examples]); 6] = [
                     ("orch -C ../other mcp", "for another repository"),
                 ],
             ),
+            #[cfg(feature = "api")]
+            (
+                "serve",
+                [
+                    ("orch serve", "at http://127.0.0.1:4747"),
+                    ("orch serve --listen 127.0.0.1:0 --read-only", "at any free port, without orders"),
+                ],
+            ),
         ],
     ),
     (

@@ -11,9 +11,13 @@ mod logging;
 mod manual;
 mod pager;
 mod progress;
+#[cfg(any(feature = "api", feature = "mcp"))]
+mod remote;
 mod ui;
 
 pub use args::{Cli, Command, Global};
+#[cfg(feature = "api")]
+pub use commands::serve::openapi;
 pub use commands::{codes, reference};
 pub use failure::{ExitCode, Failure};
 pub use interrupt::Interrupts;

@@ -30,6 +30,8 @@ mod reftable;
 mod repl;
 mod run;
 mod schemas;
+#[cfg(feature = "api")]
+mod serve;
 mod setting;
 mod signing;
 mod staged;

@@ -49,6 +49,10 @@ codes! {
         "The repository has no work tree.",
         "orch was started inside a bare repository, where there are no files to evaluate.",
         "Run it in a work tree: `git worktree add DIR`. To look at a commit, clone the repository.";
+    BodyNotJson = "body-not-json", Usage,
+        "The body of a request to `orch serve` is not declared as JSON.",
+        "The request has a body, and its `Content-Type` is not `application/json`.",
+        "Send `Content-Type: application/json`, or no body if no argument is needed.";
     BothFinished = "both-finished", No,
         "Two branches finished the same task on different evidence.",
         "Each branch moved the task to a terminal phase before they were merged.",
@@ -169,6 +173,10 @@ codes! {
         "Files that would be written already exist.",
         "`orch workflow new` does not overwrite files.",
         "Choose another name, or overwrite them with `--force`.";
+    ForeignRequest = "foreign-request", No,
+        "`orch serve` refused a request from elsewhere.",
+        "The request names a host that is not the server, or a page of another site sent it.",
+        "Use the URL that `orch serve` printed. Behind a proxy, start it with `--host NAME`.";
     ForeignState = "foreign-state", No,
         "One side of a merge was written by another tool.",
         "The state does not have the form that orch writes, so the rules of merging do not apply.",
@@ -318,6 +326,10 @@ codes! {
         "The file with the commit message cannot be read.",
         "`orch check --staged --message FILE` names a file that does not exist or may not be read.",
         "Name the file that git gives to the commit-msg hook.";
+    MethodNotAllowed = "method-not-allowed", Usage,
+        "A path of `orch serve` has no such method.",
+        "The request has another method than those in the header `Allow` of the answer.",
+        "See the paths and methods in `/api/v1/openapi.json`.";
     NestedRepository = "nested-repository", Usage,
         "A directory of a task belongs to another repository.",
         "It is a submodule, or a repository was created or cloned inside it.",
@@ -370,6 +382,10 @@ codes! {
         "The name of the task's file contains its title, and there is none.",
         "The root in orch.toml has `{title}` in its `path`, and `orch new` was called without `--title`.",
         "`orch new ID --title TITLE`.";
+    NoToken = "no-token", Person,
+        "A request to `orch serve` has no valid token.",
+        "The request has no header `Authorization: Bearer TOKEN` and no cookie, or the tokens have changed.",
+        "Open the URL that `orch serve` prints, or send a token from `orch/serve.json` in the git directory.";
     NotAFile = "not-a-file", Finding,
         "A path that should be a file is something else.",
         "It is a pipe, a device, a socket or a directory.",
@@ -398,6 +414,10 @@ codes! {
         "A file is not a JUnit report.",
         "It has no `testsuite`.",
         "Write a JUnit XML report.";
+    NotLoopback = "not-loopback", Usage,
+        "`orch serve` was to listen on an address that other machines can reach.",
+        "`--listen` names an address that is not a loopback address.",
+        "Listen on `127.0.0.1`, or add `--public` if other machines are meant to reach the server.";
     NotPresent = "not-present", No,
         "The artifact has no file.",
         "`orch confirm` confirms a file that exists.",
@@ -482,6 +502,14 @@ codes! {
         "A task contains another repository.",
         "A repository was created or cloned in the directory of the task, so a commit could not contain its files.",
         "Move it out of the task, or remove its `.git`.";
+    RequestTooLarge = "request-too-large", Usage,
+        "The body of a request to `orch serve` is too large.",
+        "It is larger than 1 MiB.",
+        "Send less.";
+    RequestTooSlow = "request-too-slow", Usage,
+        "The body of a request to `orch serve` did not arrive in time.",
+        "The client stopped sending, or the connection is very slow.",
+        "Send the request again.";
     ResultUnsaved = "result-unsaved", Finding,
         "The result of an executor could not be kept safely on the disk.",
         "Writing it or syncing it failed. It still counts for the run that is going on.",
@@ -538,6 +566,10 @@ codes! {
         "A schema refers to another document.",
         "A `$ref` names a URL or file; only references within the document are followed.",
         "Copy the part under `$defs`, and refer to it there.";
+    ServerReadOnly = "server-read-only", NotNow,
+        "`orch serve` was started to answer questions only.",
+        "The request is an order, and the server was started with `--read-only`.",
+        "Start `orch serve` without `--read-only`, or give the order on the command line.";
     SigningFailed = "signing-failed", Held,
         "The commit cannot be signed.",
         "`commit.gpgSign` is on, and the signing program failed or asks for a passphrase. An unsigned commit is never made instead.",
@@ -643,6 +675,10 @@ codes! {
         "The directory of the task has become a symbolic link.",
         "What is written there could end up anywhere, so nothing is written.",
         "Replace the link by the directory.";
+    TaskChanged = "task-changed", No,
+        "A task has changed since the client looked at it.",
+        "The request has a header `If-Match`, and the task has another `ETag` now.",
+        "Look at the task again, and decide anew.";
     TaskExists = "task-exists", Usage,
         "A task with this id already exists.",
         "Its directory exists and contains a state.",
@@ -691,6 +727,10 @@ codes! {
         "There is no commit with this name.",
         "The branch, tag or id is misspelled, or a shallow clone does not hold it.",
         "See `git log`, or fetch it: `git fetch --unshallow`.";
+    UnknownRoute = "unknown-route", Usage,
+        "`orch serve` has no such path.",
+        "The path of the request is misspelled, or names nothing that the server has.",
+        "See the paths in `/api/v1/openapi.json`.";
     UnknownSchema = "unknown-schema", Usage,
         "There is no schema with this name.",
         "It is neither in `system/schemas` nor among the shipped ones.",

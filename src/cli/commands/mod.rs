@@ -37,6 +37,8 @@ pub mod rollback;
 pub mod run;
 pub mod runs;
 pub mod schema;
+#[cfg(feature = "api")]
+pub mod serve;
 pub mod status;
 pub mod stop;
 pub mod suggest;
@@ -68,6 +70,8 @@ pub(super) fn run(command: Option<Command>, context: &Context, ui: &Ui) -> Resul
         Some(Command::Runs(args)) => runs::run(&args, context, ui),
         #[cfg(feature = "mcp")]
         Some(Command::Mcp(args)) => mcp::run(&args, context, ui),
+        #[cfg(feature = "api")]
+        Some(Command::Serve(args)) => serve::run(&args, context, ui),
         Some(Command::Trust(args)) => trust::run(&args, context, ui),
         Some(Command::Check(args)) => check::run(&args, context, ui),
         Some(Command::Approve(args)) => approve::run(&args, context, ui),

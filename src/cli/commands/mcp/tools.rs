@@ -3,6 +3,7 @@
 //! An agent pays for every word here in each conversation, so descriptions are short. No tool is an order that only a
 //! person may give.
 
+use crate::cli::remote::{Argument, ArgumentForm, command_line};
 use rmcp::model::{JsonObject, Tool, ToolAnnotations};
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -17,29 +18,6 @@ pub(super) struct ToolRow {
     writes: bool,
     /// The key of the answer that is a text for the agent; the whole answer otherwise.
     pub text: Option<&'static str>,
-}
-
-/// An argument of a tool.
-struct Argument {
-    name: &'static str,
-    about: &'static str,
-    form: ArgumentForm,
-    is_required: bool,
-}
-
-/// How an argument is written on the command line, which also says what it may be.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum ArgumentForm {
-    /// A text that stands by itself.
-    Word,
-    /// An option with a text.
-    Text(&'static str),
-    /// An option with one of these texts.
-    OneOf(&'static str, &'static [&'static str]),
-    /// An option that is there or not.
-    Flag(&'static str),
-    /// An object: `KEY=VALUE` for each of its members.
-    Pairs,
 }
 
 const TASK: Argument = Argument {
@@ -193,67 +171,7 @@ impl ToolRow {
 
     /// The words of the command for these arguments. Returns what is wrong if the schema does not accept them.
     pub(super) fn command(&self, given: &JsonObject) -> Result<Vec<String>, String> {
-        let known = |name: &str| self.arguments.iter().any(|argument| argument.name == name);
-        if let Some(name) = given.keys().find(|name| !known(name)) {
-            let names: Vec<&str> = self.arguments.iter().map(|argument| argument.name).collect();
-            return Err(format!("`{}` has no argument `{name}`; it has {}", self.name, names.join(", ")));
-        }
-        let (mut options, mut words) = (vec![self.name.to_owned()], Vec::new());
-        for argument in self.arguments {
-            match given.get(argument.name).filter(|value| !value.is_null()) {
-                Some(value) => argument.write(value, &mut options, &mut words)?,
-                None if argument.is_required => {
-                    return Err(format!("the argument `{}` is missing", argument.name));
-                }
-                None => {}
-            }
-        }
-        // What follows `--` is never an option, whatever it begins with.
-        options.push("--".to_owned());
-        options.extend(words);
-        Ok(options)
-    }
-}
-
-impl Argument {
-    fn schema(&self) -> Value {
-        match self.form {
-            ArgumentForm::Word | ArgumentForm::Text(_) => {
-                json!({"type": "string", "description": self.about})
-            }
-            ArgumentForm::OneOf(_, values) => json!({"enum": values, "description": self.about}),
-            ArgumentForm::Flag(_) => json!({"type": "boolean", "description": self.about}),
-            ArgumentForm::Pairs => json!({"type": "object", "minProperties": 1, "description": self.about}),
-        }
-    }
-
-    /// Writes a value to the options or to the words of a command line.
-    fn write(&self, value: &Value, options: &mut Vec<String>, words: &mut Vec<String>) -> Result<(), String> {
-        let wrong = |what: &str| Err(format!("the argument `{}` is not {what}", self.name));
-        match (self.form, value) {
-            (ArgumentForm::Word, Value::String(text)) if !text.is_empty() => words.push(text.clone()),
-            (ArgumentForm::Text(option), Value::String(text)) if !text.is_empty() => {
-                options.push(format!("{option}={text}"));
-            }
-            (ArgumentForm::Word | ArgumentForm::Text(_), _) => return wrong("a text"),
-            (ArgumentForm::OneOf(option, values), Value::String(text)) if values.contains(&text.as_str()) => {
-                options.push(format!("{option}={text}"));
-            }
-            (ArgumentForm::OneOf(_, values), _) => return wrong(&format!("one of {}", values.join(", "))),
-            (ArgumentForm::Flag(option), Value::Bool(is_set)) => {
-                options.extend(is_set.then(|| option.to_owned()))
-            }
-            (ArgumentForm::Flag(_), _) => return wrong("true or false"),
-            (ArgumentForm::Pairs, Value::Object(members)) if !members.is_empty() => {
-                if let Some(key) = members.keys().find(|key| key.is_empty() || key.contains('=')) {
-                    return Err(format!("`{key}` is no key of an answer"));
-                }
-                // A text is written as JSON, so that the text `3` stays a text.
-                words.extend(members.iter().map(|(key, value)| format!("{key}={value}")));
-            }
-            (ArgumentForm::Pairs, _) => return wrong("an object with at least one member"),
-        }
-        Ok(())
+        command_line(self.name, &[self.name], self.arguments.iter(), given)
     }
 }
 
@@ -325,6 +243,8 @@ mod tests {
                 .map(|argument| {
                     let value = match argument.form {
                         ArgumentForm::Word | ArgumentForm::Text(_) => json!("x"),
+                        ArgumentForm::Texts(_) => json!(["x"]),
+                        ArgumentForm::Number(_) => json!(1),
                         ArgumentForm::OneOf(_, values) => json!(values[0]),
                         ArgumentForm::Flag(_) => json!(true),
                         ArgumentForm::Pairs => json!({"key": 1}),
@@ -345,6 +265,8 @@ mod tests {
             for argument in tool.arguments {
                 let option = match argument.form {
                     ArgumentForm::Text(option)
+                    | ArgumentForm::Texts(option)
+                    | ArgumentForm::Number(option)
                     | ArgumentForm::Flag(option)
                     | ArgumentForm::OneOf(option, _) => option,
                     ArgumentForm::Word | ArgumentForm::Pairs => "",

@@ -1,0 +1,92 @@
+//! `orch serve`: an HTTP API, for programs and browsers.
+//!
+//! A route is a command of `orch` with `--json`: [`routes`] says which, and how its arguments are written. It is
+//! executed in this process for the caller that the token of the request means, so answers, checks, rights and codes
+//! are those of the command line. [`gate`] decides which requests are answered. HTTP is that of the crates `axum` and
+//! `hyper`. Their runtime exists only while this command runs.
+
+mod gate;
+mod openapi;
+mod pages;
+mod paging;
+mod problem;
+mod request;
+mod router;
+mod routes;
+mod server;
+mod service;
+mod tokens;
+
+pub use openapi::openapi;
+
+use super::prelude::{Args, Context, ExitCode, Failure, Ui};
+use super::report;
+use crate::base::Code;
+use crate::cli::remote::CommandRunner;
+use gate::RequestGate;
+use service::Service;
+use std::net::{SocketAddr, TcpListener};
+use std::sync::Arc;
+use tokens::Tokens;
+use tokio::sync::watch;
+
+/// Serve tasks and orders by HTTP, for programs and the browser.
+///
+/// Prints a URL that signs a browser in. Programs send the header `Authorization: Bearer TOKEN`; the tokens are in
+/// `orch/serve.json` in the git directory, which only its owner can read. The token `person` acts as the person who
+/// started the server, and the token `agent` as an agent, with the rights that both have on the command line. The API
+/// is described at `/api/v1/openapi.json`.
+///
+/// Ends at Ctrl-C, after the orders in progress.
+#[derive(Debug, Args)]
+pub struct ServeArgs {
+    /// The address to listen on; with port 0 the system chooses one.
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:4747")]
+    listen: SocketAddr,
+    /// Listen even if other machines can reach the address. Nothing is encrypted.
+    #[arg(long)]
+    public: bool,
+    /// Another name by which clients call the server, such as that of a proxy; repeatable.
+    #[arg(long, value_name = "NAME")]
+    host: Vec<String>,
+    /// Refuse all orders.
+    #[arg(long)]
+    read_only: bool,
+}
+
+pub fn run(args: &ServeArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
+    if !args.listen.ip().is_loopback() && !args.public {
+        let message = format!("other machines can reach {}", args.listen);
+        return Err(Failure::new(Code::NotLoopback, message).hint("listen on 127.0.0.1, or add --public"));
+    }
+    let workspace = context.workspace(ui)?;
+    let Some(store) = workspace.store() else {
+        return Err(Failure::new(Code::NoRepository, "orch serve needs a git repository").hint("git init"));
+    };
+    context.keep_log(&workspace);
+    let tokens = Tokens::of(store.common_directory())?;
+    let cannot = |error: std::io::Error| Failure::new(Code::Io, format!("cannot serve: {error}"));
+    let taken = |error| Failure::new(Code::Io, format!("cannot listen on {}: {error}", args.listen));
+    let listener = TcpListener::bind(args.listen).map_err(taken)?;
+    listener.set_nonblocking(true).map_err(cannot)?;
+    let listens = listener.local_addr().map_err(cannot)?;
+    let (stop, stopped) = watch::channel(false);
+    context.interrupts.instead(move || {
+        stop.send_replace(true);
+    });
+    report::text(context, ui, &format!("http://{listens}/?token={}\n", tokens.person))?;
+    ui.status(&format!(
+        "the token of agents is in {}",
+        store.common_directory().join("orch").join(tokens::FILE).display()
+    ));
+    let gate = RequestGate { tokens, listens, hosts: args.host.clone(), read_only: args.read_only };
+    let runner = CommandRunner::of(context);
+    let service = Arc::new(Service::new(runner.clone(), gate));
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(cannot)?;
+    let served = runtime.block_on(server::serve(listener, service, stopped));
+    // An order that has begun is completed, so that its commit is whole.
+    runner.finish();
+    runtime.shutdown_background();
+    served.map_err(cannot)?;
+    Ok(ExitCode::Fine)
+}

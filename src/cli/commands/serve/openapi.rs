@@ -1,0 +1,218 @@
+//! The OpenAPI document: the table of routes, and the schemas of the documents that commands print.
+
+use super::gate::HEALTH;
+use super::paging;
+use super::problem;
+use super::routes::{ROUTES, Route};
+use crate::cli::remote::{Argument, ArgumentForm};
+use crate::view::indented;
+use crate::workflow::System;
+use serde_json::{Map, Value, json};
+
+/// The path at which the document is served.
+pub(super) const PATH: &str = "/api/v1/openapi.json";
+
+/// The OpenAPI document of the API, as indented JSON.
+#[must_use]
+pub fn openapi() -> String {
+    indented(&document())
+}
+
+fn document() -> Value {
+    let mut paths = Map::new();
+    for route in ROUTES {
+        add(&mut paths, route.path, if route.writes { "post" } else { "get" }, operation(route));
+    }
+    let answers = |schema: Value, about: &str| json!({"200": {"description": about, "content": {"application/json": {"schema": schema}}}, "default": failed()});
+    let health = json!({
+        "type": "object",
+        "required": ["status", "version"],
+        "properties": {"status": {"const": "ok"}, "version": {"type": "string"}},
+        "additionalProperties": false,
+    });
+    add(
+        &mut paths,
+        HEALTH,
+        "get",
+        json!({
+            "operationId": "getHealth",
+            "summary": "Whether the server answers. Needs no token.",
+            "security": [],
+            "responses": answers(health, "It does."),
+        }),
+    );
+    add(
+        &mut paths,
+        PATH,
+        "get",
+        json!({
+            "operationId": "getOpenapi",
+            "summary": "This document.",
+            "responses": answers(json!({"type": "object"}), "The document."),
+        }),
+    );
+    let kinds: std::collections::BTreeSet<&str> =
+        ROUTES.iter().flat_map(|route| route.kinds).copied().collect();
+    let system = System::shipped();
+    let mut schemas: Map<String, Value> =
+        kinds.iter().filter_map(|kind| Some(((*kind).to_owned(), schema_of(&system, kind)?))).collect();
+    schemas.insert("problem".to_owned(), problem::schema());
+    json!({
+        "openapi": "3.1.0",
+        "info": {
+            "title": "orch",
+            "version": env!("CARGO_PKG_VERSION"),
+            "description": "Each operation is a command of orch: it answers with the document that the command prints with `--json`, and the header `Orch-Exit-Code` has its exit code.",
+            "license": {"name": "MIT OR Apache-2.0"},
+        },
+        "servers": [{"url": "/"}],
+        "security": [{"token": []}],
+        "paths": paths,
+        "components": {
+            "schemas": schemas,
+            "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
+        },
+    })
+}
+
+fn add(paths: &mut Map<String, Value>, path: &str, method: &str, operation: Value) {
+    let item = paths.entry(path).or_insert_with(|| json!({}));
+    item[method] = operation;
+}
+
+/// The answer that is no success.
+fn failed() -> Value {
+    let schema = json!({"$ref": "#/components/schemas/problem"});
+    json!({"description": "Why the request failed.", "content": {problem::MEDIA: {"schema": schema}}})
+}
+
+fn operation(route: &Route) -> Value {
+    let in_path = route.in_path.iter().map(|argument| parameter(argument, "path"));
+    let query = route.arguments.iter().filter(|_| !route.writes).map(|argument| parameter(argument, "query"));
+    let mut parameters: Vec<Value> = in_path.chain(query).collect();
+    parameters.extend(route.pages.into_iter().flat_map(|_| paging::parameters()));
+    let header = |name: &str, about: &str| json!({"name": name, "in": "header", "description": about, "schema": {"type": "string"}});
+    if route.writes && route.names_task() {
+        parameters.push(header("If-Match", "Execute the order only if the task still has this `ETag`."));
+    }
+    let schemas: Vec<Value> =
+        route.kinds.iter().map(|kind| json!({"$ref": format!("#/components/schemas/{kind}")})).collect();
+    let schema = match schemas.as_slice() {
+        [only] => only.clone(),
+        _ => json!({"oneOf": schemas}),
+    };
+    let mut headers = json!({"Orch-Exit-Code": {
+        "description": "The exit code of the command.", "schema": {"type": "integer"},
+    }});
+    let mut responses = Map::new();
+    if route.is_tagged {
+        headers["ETag"] =
+            json!({"description": "Identifies the state of the task.", "schema": {"type": "string"}});
+        parameters.push(header("If-None-Match", "Answer 304 if the task still has this `ETag`."));
+        responses.insert("304".to_owned(), json!({"description": "The task has not changed."}));
+    }
+    let content = json!({"application/json": {"schema": schema}});
+    responses.insert(
+        "200".to_owned(),
+        json!({"description": "The document of the command.", "headers": headers, "content": content}),
+    );
+    responses.insert("default".to_owned(), failed());
+    let mut operation = json!({
+        "operationId": route.name,
+        "summary": route.about,
+        "parameters": parameters,
+        "responses": responses,
+    });
+    if route.writes {
+        operation["requestBody"] = body(route.arguments);
+    }
+    operation
+}
+
+fn parameter(argument: &Argument, place: &str) -> Value {
+    let mut schema = schema(argument);
+    let about = schema["description"].take();
+    schema.as_object_mut().map(|object| object.shift_remove("description"));
+    json!({
+        "name": argument.name, "in": place, "required": argument.is_required, "description": about, "schema": schema,
+    })
+}
+
+fn body(arguments: &[Argument]) -> Value {
+    let properties: Map<String, Value> =
+        arguments.iter().map(|argument| (argument.name.to_owned(), schema(argument))).collect();
+    let required: Vec<&str> =
+        arguments.iter().filter(|argument| argument.is_required).map(|argument| argument.name).collect();
+    let mut schema = json!({"type": "object", "properties": properties, "additionalProperties": false});
+    if !required.is_empty() {
+        schema["required"] = json!(required);
+    }
+    json!({"required": !required.is_empty(), "content": {"application/json": {"schema": schema}}})
+}
+
+/// The schema of the values of an argument. Here a text has at least one character.
+fn schema(argument: &Argument) -> Value {
+    let mut schema = argument.schema();
+    match argument.form {
+        ArgumentForm::Word | ArgumentForm::Text(_) => schema["minLength"] = 1.into(),
+        ArgumentForm::Texts(_) => schema["items"]["minLength"] = 1.into(),
+        ArgumentForm::Number(_) => schema["maximum"] = u32::MAX.into(),
+        ArgumentForm::OneOf(..) | ArgumentForm::Flag(_) | ArgumentForm::Pairs => {}
+    }
+    schema
+}
+
+/// The schema of a kind of document, as a component: its definitions are found below it.
+fn schema_of(system: &System, kind: &str) -> Option<Value> {
+    let mut schema: Value =
+        serde_json::from_str(system.text(&format!("schemas/output/{kind}.schema.json"))?).ok()?;
+    let object = schema.as_object_mut()?;
+    object.shift_remove("$schema");
+    object.shift_remove("$id");
+    lead(&mut schema, &format!("#/components/schemas/{kind}/$defs/"));
+    Some(schema)
+}
+
+/// Lets the references to definitions lead to another place.
+fn lead(schema: &mut Value, to: &str) {
+    match schema {
+        Value::Object(object) => {
+            if let Some(Value::String(reference)) = object.get_mut("$ref")
+                && let Some(name) = reference.strip_prefix("#/$defs/")
+            {
+                *reference = format!("{to}{name}");
+            }
+            object.values_mut().for_each(|value| lead(value, to));
+        }
+        Value::Array(values) => values.iter_mut().for_each(|value| lead(value, to)),
+        _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn references(schema: &Value, found: &mut Vec<String>) {
+        match schema {
+            Value::Object(object) => {
+                found.extend(object.get("$ref").and_then(Value::as_str).map(str::to_owned));
+                object.values().for_each(|value| references(value, found));
+            }
+            Value::Array(values) => values.iter().for_each(|value| references(value, found)),
+            _ => {}
+        }
+    }
+
+    #[test]
+    fn every_reference_leads_somewhere() {
+        let document = document();
+        let mut found = Vec::new();
+        references(&document, &mut found);
+        assert!(found.len() > 100, "{}", found.len());
+        for reference in found {
+            let pointer = reference.strip_prefix('#').expect("in this document");
+            assert!(document.pointer(pointer).is_some(), "{reference}");
+        }
+    }
+}

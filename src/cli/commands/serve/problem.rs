@@ -1,0 +1,131 @@
+//! Problem documents (RFC 9457), and which status of HTTP an error has.
+
+use crate::base::{Class, Code, Diagnostic, Error};
+use axum::http::header::{CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
+use axum::http::{HeaderValue, StatusCode};
+use axum::response::{IntoResponse, Response};
+use serde_json::{Value, json};
+
+/// The media type of a problem document.
+pub(super) const MEDIA: &str = "application/problem+json";
+
+/// The status of an error with this code.
+pub(super) fn status_of(code: Code) -> StatusCode {
+    match code {
+        Code::NoToken => return StatusCode::UNAUTHORIZED,
+        Code::ForeignRequest | Code::ServerReadOnly => return StatusCode::FORBIDDEN,
+        Code::UnknownTask
+        | Code::UnknownRevision
+        | Code::UnknownSchema
+        | Code::UnknownRoute
+        | Code::WorkflowMissing => return StatusCode::NOT_FOUND,
+        Code::MethodNotAllowed => return StatusCode::METHOD_NOT_ALLOWED,
+        Code::RequestTooSlow => return StatusCode::REQUEST_TIMEOUT,
+        Code::TaskChanged => return StatusCode::PRECONDITION_FAILED,
+        Code::RequestTooLarge => return StatusCode::PAYLOAD_TOO_LARGE,
+        Code::BodyNotJson => return StatusCode::UNSUPPORTED_MEDIA_TYPE,
+        _ => {}
+    }
+    match code.class() {
+        Class::Usage => StatusCode::BAD_REQUEST,
+        Class::Person => StatusCode::FORBIDDEN,
+        Class::No | Class::Moved | Class::NotNow | Class::Held => StatusCode::CONFLICT,
+        Class::Finding => StatusCode::UNPROCESSABLE_ENTITY,
+        Class::Busy | Class::Interrupted => StatusCode::SERVICE_UNAVAILABLE,
+        Class::Fault => StatusCode::INTERNAL_SERVER_ERROR,
+    }
+}
+
+/// The answer to a request that failed.
+pub(super) fn problem(error: Error) -> Response {
+    let status = status_of(error.code());
+    let media = [(CONTENT_TYPE, HeaderValue::from_static(MEDIA))];
+    let mut response = (status, media, document(error).to_string()).into_response();
+    if status == StatusCode::UNAUTHORIZED {
+        response.headers_mut().insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+    }
+    if status == StatusCode::SERVICE_UNAVAILABLE {
+        response.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("1"));
+    }
+    response
+}
+
+/// The problem document of an error.
+pub(super) fn document(error: Error) -> Value {
+    let Diagnostic { code, place, message, hint, .. } = error.into();
+    let place = place.map(|place| json!({"path": place.path, "line": place.line, "column": place.column}));
+    json!({
+        "type": format!("/api/v1/codes/{code}"),
+        "title": code.entry().meaning,
+        "status": status_of(code).as_u16(),
+        "detail": message,
+        "code": code.as_str(),
+        "hint": hint,
+        "place": place,
+    })
+}
+
+/// The schema of a problem document.
+pub(super) fn schema() -> Value {
+    let number = || json!({"type": ["integer", "null"], "minimum": 1});
+    json!({
+        "description": "Why a request failed (RFC 9457).",
+        "type": "object",
+        "required": ["type", "title", "status", "detail", "code", "hint", "place"],
+        "properties": {
+            "type": {"type": "string", "format": "uri-reference", "description": "Where the code is explained."},
+            "title": {"type": "string", "description": "What the code means."},
+            "status": {"type": "integer", "description": "The status of the answer."},
+            "detail": {"type": "string", "description": "What failed, one sentence."},
+            "code": {"type": "string", "description": "The stable code, in kebab-case."},
+            "hint": {"type": ["string", "null"], "description": "What to do about it; often a command to type."},
+            "place": {
+                "description": "The file that is wrong, and where.",
+                "type": ["object", "null"],
+                "required": ["path", "line", "column"],
+                "properties": {"path": {"type": "string"}, "line": number(), "column": number()},
+                "additionalProperties": false,
+            },
+        },
+        "additionalProperties": false,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::base::Place;
+
+    #[test]
+    fn a_problem_says_what_the_command_line_says() {
+        let mut diagnostic = Diagnostic::error(Code::ByHuman, "an override needs a person").hint("ask");
+        diagnostic.place = Some(Place { path: "a.md".to_owned(), line: Some(3), ..Place::default() });
+        assert_eq!(
+            document(diagnostic.into()),
+            json!({
+                "type": "/api/v1/codes/by-human", "title": Code::ByHuman.entry().meaning, "status": 403,
+                "detail": "an override needs a person", "code": "by-human", "hint": "ask",
+                "place": {"path": "a.md", "line": 3, "column": null},
+            })
+        );
+    }
+
+    #[test]
+    fn the_status_follows_from_the_code() {
+        for (code, status) in [
+            (Code::NoToken, 401),
+            (Code::UnknownTask, 404),
+            (Code::UnknownPhase, 400),
+            (Code::Usage, 400),
+            (Code::NotEnabled, 409),
+            (Code::BranchMoved, 409),
+            (Code::BranchProtected, 409),
+            (Code::TaskChanged, 412),
+            (Code::JsonSyntax, 422),
+            (Code::Busy, 503),
+            (Code::Io, 500),
+        ] {
+            assert_eq!(status_of(code).as_u16(), status, "{code}");
+        }
+    }
+}

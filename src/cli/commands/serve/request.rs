@@ -1,0 +1,112 @@
+//! What a request says: the arguments in its path, its query and its body.
+
+use super::routes::Route;
+use crate::base::{Code, Error};
+use crate::cli::remote::{Argument, ArgumentForm};
+use axum::body::{Body, to_bytes};
+use axum::extract::{FromRequestParts, RawPathParams};
+use axum::http::header::{CONTENT_LENGTH, CONTENT_TYPE};
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, Uri};
+use percent_encoding::percent_decode_str;
+use serde_json::{Map, Value};
+use std::time::Duration;
+
+/// The most bytes of a body.
+const BODY: usize = 1024 * 1024;
+/// How long a body may take to arrive.
+const ARRIVAL: Duration = Duration::from_secs(10);
+
+/// The arguments in the path.
+pub(super) async fn path_arguments(parts: &mut Parts, route: &Route) -> Result<Map<String, Value>, Error> {
+    let found = RawPathParams::from_request_parts(parts, &()).await;
+    let found = found.map_err(|_| wrong("the path is not UTF-8"))?;
+    let value = |name: &str| found.iter().find(|(known, _)| *known == name).map(|(_, value)| value.into());
+    Ok(route.in_path.iter().filter_map(|known| Some((known.name.to_owned(), value(known.name)?))).collect())
+}
+
+/// The names and values in the query.
+pub(super) fn query(uri: &Uri) -> Result<Vec<(String, String)>, Error> {
+    let decoded = |text: &str| {
+        let text = text.replace('+', " ");
+        let decoded = percent_decode_str(&text).decode_utf8().map(std::borrow::Cow::into_owned);
+        decoded.map_err(|_| wrong("the query is not UTF-8"))
+    };
+    let pairs = uri.query().unwrap_or_default().split('&').filter(|pair| !pair.is_empty());
+    pairs
+        .map(|pair| {
+            let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+            Ok((decoded(name)?, decoded(value)?))
+        })
+        .collect()
+}
+
+/// Adds a value to the arguments. Returns an error if the argument has one value and stands there twice.
+pub(super) fn add(given: &mut Map<String, Value>, argument: &Argument, value: Value) -> Result<(), String> {
+    if matches!(argument.form, ArgumentForm::Texts(_)) {
+        let texts = given.entry(argument.name).or_insert_with(|| Value::Array(Vec::new()));
+        texts.as_array_mut().into_iter().for_each(|texts| texts.push(value.clone()));
+        return Ok(());
+    }
+    match given.insert(argument.name.to_owned(), value) {
+        None => Ok(()),
+        Some(_) => Err(format!("the argument `{}` stands twice in the query", argument.name)),
+    }
+}
+
+/// The arguments in the body; none if it is empty.
+pub(super) async fn body(headers: &HeaderMap, body: Body) -> Result<Map<String, Value>, Error> {
+    let too_large = || Error::new(Code::RequestTooLarge, "the body is larger than 1 MiB");
+    let declared = headers.get(CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse::<usize>().ok());
+    if declared.is_some_and(|length| length > BODY) {
+        return Err(too_large());
+    }
+    let bytes = match tokio::time::timeout(ARRIVAL, to_bytes(body, BODY)).await {
+        Ok(Ok(bytes)) => bytes,
+        Ok(Err(_)) => return Err(too_large()),
+        Err(_) => return Err(Error::new(Code::RequestTooSlow, "the body did not arrive in time")),
+    };
+    if bytes.is_empty() {
+        return Ok(Map::new());
+    }
+    let media = headers.get(CONTENT_TYPE).and_then(|media| media.to_str().ok()).unwrap_or_default();
+    let media = media.split(';').next().unwrap_or_default().trim();
+    if !media.eq_ignore_ascii_case("application/json") {
+        let message = format!("the body is `{media}` instead of `application/json`");
+        return Err(Error::new(Code::BodyNotJson, message));
+    }
+    match serde_json::from_slice(&bytes) {
+        Ok(Value::Object(given)) => Ok(given),
+        Ok(_) => Err(wrong("the body is no JSON object")),
+        Err(error) => Err(wrong(&format!("the body is no JSON: {error}"))),
+    }
+}
+
+fn wrong(what: &str) -> Error {
+    Error::new(Code::Usage, what)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_query_is_decoded_and_repeated_only_where_it_may_be() {
+        let uri: Uri = "/x?phase=plan%20review&phase=a%26b&all&q=1+2".parse().expect("a URI");
+        let pairs = query(&uri).unwrap_or_else(|error| panic!("{error}"));
+        let pairs: Vec<(&str, &str)> =
+            pairs.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+        assert_eq!(pairs, [("phase", "plan review"), ("phase", "a&b"), ("all", ""), ("q", "1 2")]);
+        let argument = |form| Argument { name: "x", about: "", form, is_required: false };
+        let mut given = Map::new();
+        for _ in 0..2 {
+            add(&mut given, &argument(ArgumentForm::Texts("--x")), "a".into()).expect("added");
+        }
+        assert_eq!(Value::from(given), serde_json::json!({"x": ["a", "a"]}));
+        let mut given = Map::new();
+        add(&mut given, &argument(ArgumentForm::Text("--x")), "a".into()).expect("added");
+        let twice = add(&mut given, &argument(ArgumentForm::Text("--x")), "b".into());
+        assert_eq!(twice, Err("the argument `x` stands twice in the query".to_owned()));
+        assert!(query(&"/x?a=%ff".parse().expect("a URI")).is_err());
+    }
+}

@@ -1,0 +1,71 @@
+//! All routes behind the gate, and what every answer has.
+
+use super::gate::HEALTH;
+use super::openapi::{self, openapi};
+use super::pages;
+use super::problem::problem;
+use super::routes::ROUTES;
+use super::service::{Service, answer, sent};
+use crate::base::{Code, Error};
+use axum::Router;
+use axum::extract::{Request, State};
+use axum::http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS};
+use axum::http::{HeaderName, HeaderValue, Uri};
+use axum::middleware::{self, Next};
+use axum::response::Response;
+use axum::routing::{MethodRouter, get, post};
+use serde_json::json;
+use std::sync::Arc;
+
+/// What a page may load and where it may send what: only from here and to here.
+const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; \
+    connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
+
+/// All routes, behind the gate.
+pub(super) fn router(service: Arc<Service>) -> Router {
+    let mut router: Router<Arc<Service>> = Router::new();
+    for route in ROUTES {
+        let handler =
+            move |State(service): State<Arc<Service>>, request: Request| answer(service, route, request);
+        let methods: MethodRouter<Arc<Service>> = if route.writes { post(handler) } else { get(handler) };
+        router = router.route(route.path, methods);
+    }
+    router
+        .route(
+            HEALTH,
+            get(async || sent(json!({"status": "ok", "version": env!("CARGO_PKG_VERSION")}).to_string())),
+        )
+        .route(openapi::PATH, get(async || sent(openapi())))
+        .merge(pages::router())
+        .fallback(async |uri: Uri| {
+            problem(Error::new(Code::UnknownRoute, format!("there is no `{}` here", uri.path())))
+        })
+        .method_not_allowed_fallback(async |request: Request| {
+            let message = format!("`{}` has no method {}", request.uri().path(), request.method());
+            problem(Error::new(Code::MethodNotAllowed, message))
+        })
+        .layer(middleware::from_fn_with_state(Arc::clone(&service), guard))
+        .with_state(service)
+}
+
+/// Lets only those in who may, and adds what every answer has.
+async fn guard(State(service): State<Arc<Service>>, mut request: Request, next: Next) -> Response {
+    let mut response = match service.gate.admit(request.method(), request.uri(), request.headers()) {
+        Ok(asker) => {
+            request.extensions_mut().insert(asker);
+            next.run(request).await
+        }
+        Err(error) => problem(error),
+    };
+    let headers = response.headers_mut();
+    for (name, value) in [
+        (CACHE_CONTROL, "no-store"),
+        (CONTENT_SECURITY_POLICY, POLICY),
+        (REFERRER_POLICY, "no-referrer"),
+        (X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
+    ] {
+        headers.insert(name, HeaderValue::from_static(value));
+    }
+    response
+}

@@ -1,0 +1,438 @@
+//! The table of routes: which command line each is, and how its arguments are written.
+
+use crate::cli::remote::{Argument, ArgumentForm, command_line};
+use serde_json::{Map, Value};
+
+/// A route, which is a command line of `orch`.
+pub(super) struct Route {
+    /// Its name in the OpenAPI document.
+    pub name: &'static str,
+    /// The path, with its arguments in braces.
+    pub path: &'static str,
+    /// What it does.
+    pub about: &'static str,
+    /// Whether it is an order, which is a POST; else it is a GET.
+    pub writes: bool,
+    /// The words of the command, without its arguments.
+    command: &'static [&'static str],
+    /// The arguments in the path, in the order of the words.
+    pub in_path: &'static [Argument],
+    /// The arguments in the query of a GET, or in the body of a POST.
+    pub arguments: &'static [Argument],
+    /// The kinds of documents that it answers.
+    pub kinds: &'static [&'static str],
+    /// The list in the answer that is sent in pages.
+    pub pages: Option<&'static str>,
+    /// Whether the answer identifies the state of a task.
+    pub is_tagged: bool,
+}
+
+/// What the rows of the table have in common.
+const GET: Route = Route {
+    name: "",
+    path: "",
+    about: "",
+    writes: false,
+    command: &[],
+    in_path: &[],
+    arguments: &[],
+    kinds: &[],
+    pages: None,
+    is_tagged: false,
+};
+
+/// What the orders about a task have in common.
+const ORDER: Route = Route { writes: true, in_path: &[TASK], kinds: &["transitions", "nothing"], ..GET };
+
+/// An argument that may be left out.
+const OPTIONAL: Argument = Argument { name: "", about: "", form: ArgumentForm::Word, is_required: false };
+
+const TASK: Argument = Argument { name: "task", about: "The id of the task.", is_required: true, ..OPTIONAL };
+const WORKFLOW: Argument =
+    Argument { name: "workflow", about: "The name of the workflow.", is_required: true, ..OPTIONAL };
+const AT: Argument = Argument {
+    name: "at",
+    about: "Read the tasks and the settings from this commit instead of the work tree.",
+    form: ArgumentForm::Text("--at"),
+    ..OPTIONAL
+};
+const DRY_RUN: Argument = Argument {
+    name: "dryRun",
+    about: "Write nothing; only say what would happen.",
+    form: ArgumentForm::Flag("--dry-run"),
+    ..OPTIONAL
+};
+const REASON: Argument = Argument {
+    name: "reason",
+    about: "Why. It is recorded in the history and the commit.",
+    form: ArgumentForm::Text("--reason"),
+    is_required: true,
+};
+const TO: Argument = Argument {
+    name: "to",
+    about: "The target phase; the command line says what the default is.",
+    form: ArgumentForm::Text("--to"),
+    ..OPTIONAL
+};
+const WAIT: Argument = Argument {
+    name: "wait",
+    about: "Wait so long for locks of other processes, such as `30s`.",
+    form: ArgumentForm::Text("--wait"),
+    ..OPTIONAL
+};
+
+/// The routes, by what they are about.
+pub(super) static ROUTES: &[Route] = &[
+    Route {
+        name: "listTasks",
+        path: "/api/v1/tasks",
+        about: "The status of the tasks, the most urgent first.",
+        command: &["status"],
+        arguments: &[
+            Argument {
+                name: "phase",
+                about: "Only the tasks in this phase; repeatable.",
+                form: ArgumentForm::Texts("--phase"),
+                ..OPTIONAL
+            },
+            Argument {
+                name: "owner",
+                about: "Only the tasks for which this owner must act; repeatable.",
+                form: ArgumentForm::Texts("--owner"),
+                ..OPTIONAL
+            },
+            Argument {
+                name: "workflow",
+                about: "Only the tasks of this workflow; repeatable.",
+                form: ArgumentForm::Texts("--workflow"),
+                ..OPTIONAL
+            },
+            Argument {
+                name: "all",
+                about: "The archived tasks, too.",
+                form: ArgumentForm::Flag("--all"),
+                ..OPTIONAL
+            },
+            AT,
+        ],
+        kinds: &["status"],
+        pages: Some("tasks"),
+        ..GET
+    },
+    Route {
+        name: "listSuggestions",
+        path: "/api/v1/suggestions",
+        about: "What to do next for each open task, the most urgent first.",
+        command: &["suggest", "--all"],
+        arguments: &[
+            Argument {
+                name: "for",
+                about: "Only what waits for this actor.",
+                form: ArgumentForm::OneOf("--for", &["agent", "human"]),
+                ..OPTIONAL
+            },
+            Argument {
+                name: "limit",
+                about: "At most so many tasks.",
+                form: ArgumentForm::Number("--limit"),
+                ..OPTIONAL
+            },
+            Argument {
+                name: "brief",
+                about: "Only what to do now.",
+                form: ArgumentForm::Flag("--brief"),
+                ..OPTIONAL
+            },
+            AT,
+        ],
+        kinds: &["suggestions", "briefs"],
+        ..GET
+    },
+    Route {
+        name: "getOverview",
+        path: "/api/v1/overview",
+        about: "The tasks of all branches, remote-tracking branches and work trees, each where it is furthest.",
+        command: &["status", "--everywhere"],
+        kinds: &["everywhere"],
+        ..GET
+    },
+    Route {
+        name: "getTask",
+        path: "/api/v1/tasks/{task}",
+        about: "What to do next for a task, and why. The answer has an `ETag` of the state of the task.",
+        command: &["suggest"],
+        in_path: &[TASK],
+        arguments: &[AT],
+        kinds: &["suggestions"],
+        is_tagged: true,
+        ..GET
+    },
+    Route {
+        name: "explainTask",
+        path: "/api/v1/tasks/{task}/explanation",
+        about: "Why a task is in its phase: its artifacts, every rule that was tried, and the values it saw.",
+        command: &["explain"],
+        in_path: &[TASK],
+        arguments: &[AT],
+        kinds: &["explanations"],
+        ..GET
+    },
+    Route {
+        name: "getPrompt",
+        path: "/api/v1/tasks/{task}/prompt",
+        about: "The complete instructions for the current phase of a task.",
+        command: &["prompt"],
+        in_path: &[TASK],
+        kinds: &["prompt"],
+        ..GET
+    },
+    Route {
+        name: "getLog",
+        path: "/api/v1/tasks/{task}/log",
+        about: "The recorded steps of a task, with reasons, evidence and commits.",
+        command: &["log"],
+        in_path: &[TASK],
+        kinds: &["log"],
+        ..GET
+    },
+    Route {
+        name: "checkTask",
+        path: "/api/v1/tasks/{task}/findings",
+        about: "The findings in the files of a task.",
+        command: &["check"],
+        in_path: &[TASK],
+        arguments: &[AT],
+        kinds: &["findings"],
+        ..GET
+    },
+    Route {
+        name: "checkTasks",
+        path: "/api/v1/findings",
+        about: "The findings in the files of all tasks.",
+        command: &["check"],
+        arguments: &[AT],
+        kinds: &["findings"],
+        ..GET
+    },
+    Route {
+        name: "next",
+        path: "/api/v1/tasks/{task}/next",
+        about: "Apply the transition that the rules decide. Answers `nothing` if none is due.",
+        command: &["next"],
+        arguments: &[
+            Argument {
+                name: "expect",
+                about: "The phase to reach: fails if the rules lead elsewhere, succeeds if the task is there.",
+                form: ArgumentForm::Text("--expect"),
+                ..OPTIONAL
+            },
+            TO,
+            DRY_RUN,
+            WAIT,
+        ],
+        ..ORDER
+    },
+    Route {
+        name: "override",
+        path: "/api/v1/tasks/{task}/override",
+        about: "Override the rules, as a person.",
+        command: &["next"],
+        arguments: &[Argument { form: ArgumentForm::Text("--override"), ..REASON }, TO, DRY_RUN, WAIT],
+        ..ORDER
+    },
+    Route {
+        name: "approve",
+        path: "/api/v1/tasks/{task}/approve",
+        about: "Let a task go on where a person decides.",
+        command: &["approve"],
+        arguments: &[DRY_RUN, WAIT],
+        ..ORDER
+    },
+    Route {
+        name: "reject",
+        path: "/api/v1/tasks/{task}/reject",
+        about: "Send a task back where a person decides.",
+        command: &["reject"],
+        arguments: &[REASON, TO, DRY_RUN, WAIT],
+        ..ORDER
+    },
+    Route {
+        name: "rollback",
+        path: "/api/v1/tasks/{task}/rollback",
+        about: "Go back to an earlier phase, as a person.",
+        command: &["rollback"],
+        arguments: &[REASON, TO, DRY_RUN, WAIT],
+        ..ORDER
+    },
+    Route {
+        name: "reopen",
+        path: "/api/v1/tasks/{task}/reopen",
+        about: "Leave a terminal phase, as a person.",
+        command: &["reopen"],
+        arguments: &[REASON, TO, WAIT],
+        ..ORDER
+    },
+    Route {
+        name: "confirm",
+        path: "/api/v1/tasks/{task}/confirm",
+        about: "Confirm that an unchanged artifact is still correct.",
+        command: &["confirm"],
+        arguments: &[
+            Argument {
+                name: "artifact",
+                about: "The name of the artifact in the workflow.",
+                is_required: true,
+                ..OPTIONAL
+            },
+            REASON,
+            WAIT,
+        ],
+        ..ORDER
+    },
+    Route {
+        name: "answer",
+        path: "/api/v1/tasks/{task}/answer",
+        about: "Answer the question that a task waits for, or pick an offered action with the key `action`.",
+        command: &["answer"],
+        arguments: &[
+            Argument {
+                name: "answers",
+                about: "The values by key, as the question of the task names them.",
+                form: ArgumentForm::Pairs,
+                is_required: true,
+            },
+            DRY_RUN,
+            WAIT,
+        ],
+        ..ORDER
+    },
+    Route {
+        name: "undo",
+        path: "/api/v1/tasks/{task}/undo",
+        about: "Take back the last order, as a person.",
+        command: &["undo"],
+        arguments: &[Argument { is_required: false, ..REASON }, DRY_RUN, WAIT],
+        ..ORDER
+    },
+    Route {
+        name: "listWorkflows",
+        path: "/api/v1/workflows",
+        about: "The workflows, with their numbers of phases and rules.",
+        command: &["workflow", "list"],
+        kinds: &["workflows"],
+        ..GET
+    },
+    Route {
+        name: "getWorkflow",
+        path: "/api/v1/workflows/{workflow}",
+        about: "The document of a workflow.",
+        command: &["workflow", "show"],
+        in_path: &[WORKFLOW],
+        kinds: &["text"],
+        ..GET
+    },
+    Route {
+        name: "drawWorkflow",
+        path: "/api/v1/workflows/{workflow}/diagram",
+        about: "The diagram of a workflow, as text.",
+        command: &["workflow", "diagram"],
+        in_path: &[WORKFLOW],
+        arguments: &[Argument {
+            name: "format",
+            about: "The diagram language; default: mermaid.",
+            form: ArgumentForm::OneOf("--format", &["mermaid", "dot"]),
+            ..OPTIONAL
+        }],
+        kinds: &["text"],
+        ..GET
+    },
+    Route {
+        name: "checkWorkflow",
+        path: "/api/v1/workflows/{workflow}/findings",
+        about: "The problems in the document of a workflow.",
+        command: &["workflow", "check"],
+        in_path: &[WORKFLOW],
+        kinds: &["findings"],
+        ..GET
+    },
+    Route {
+        name: "explainCode",
+        path: "/api/v1/codes/{code}",
+        about: "What a code of an error or a finding means, and what to do about it.",
+        command: &["help"],
+        in_path: &[Argument { name: "code", about: "The code.", is_required: true, ..OPTIONAL }],
+        kinds: &["code", "text"],
+        ..GET
+    },
+];
+
+impl Route {
+    /// The words of the command for these arguments. Returns what is wrong if they are not accepted.
+    pub(super) fn words(&self, given: &Map<String, Value>) -> Result<Vec<String>, String> {
+        command_line(self.name, self.command, self.in_path.iter().chain(self.arguments), given)
+    }
+
+    /// The argument with this name, in the query or the body.
+    pub(super) fn argument(&self, name: &str) -> Option<&'static Argument> {
+        self.arguments.iter().find(|argument| argument.name == name)
+    }
+
+    /// Whether it is about one task.
+    pub(super) fn names_task(&self) -> bool {
+        self.in_path.iter().any(|argument| argument.name == TASK.name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cli::Cli;
+    use crate::view::JsonDocument;
+    use clap::Parser;
+    use serde_json::json;
+    use std::collections::BTreeSet;
+
+    /// Every argument at once is a command line that `orch` accepts, and so is what is required alone.
+    #[test]
+    fn every_route_is_a_command_that_parses() {
+        for route in ROUTES {
+            for all in [true, false] {
+                let arguments = route.in_path.iter().chain(route.arguments);
+                // `--expect` is an alternative to `--to`.
+                let arguments = arguments.filter(|argument| all || argument.is_required);
+                let given: Map<String, Value> = arguments
+                    .map(|argument| {
+                        let value = match argument.form {
+                            _ if argument.name == "wait" => json!("3s"),
+                            _ if argument.name == "owner" => json!(["agent"]),
+                            ArgumentForm::Word | ArgumentForm::Text(_) => json!("x"),
+                            ArgumentForm::Texts(_) => json!(["x", "y"]),
+                            ArgumentForm::Number(_) => json!(3),
+                            ArgumentForm::OneOf(_, values) => json!(values[0]),
+                            ArgumentForm::Flag(_) => json!(true),
+                            ArgumentForm::Pairs => json!({"key": 1}),
+                        };
+                        (argument.name.to_owned(), value)
+                    })
+                    .collect();
+                let typed = [vec!["orch".to_owned()], route.words(&given).expect("accepted")].concat();
+                Cli::try_parse_from(&typed).unwrap_or_else(|error| panic!("{typed:?}: {error}"));
+            }
+        }
+    }
+
+    #[test]
+    fn paths_name_their_arguments_and_names_are_used_once() {
+        let names: BTreeSet<&str> = ROUTES.iter().map(|route| route.name).collect();
+        let places: BTreeSet<(bool, &str)> = ROUTES.iter().map(|route| (route.writes, route.path)).collect();
+        assert_eq!((names.len(), places.len()), (ROUTES.len(), ROUTES.len()));
+        for route in ROUTES {
+            let braced: Vec<&str> =
+                route.path.split('/').filter_map(|part| part.strip_prefix('{')?.strip_suffix('}')).collect();
+            let arguments: Vec<&str> = route.in_path.iter().map(|argument| argument.name).collect();
+            assert_eq!(braced, arguments, "{}", route.path);
+            assert!(route.path.starts_with("/api/v1/") && route.about.ends_with('.'), "{}", route.path);
+        }
+        assert_eq!(crate::view::ErrorView::KIND, "error");
+    }
+}

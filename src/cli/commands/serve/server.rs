@@ -1,0 +1,71 @@
+//! Accepts connections, within limits, until it is stopped.
+
+use super::router::router;
+use super::service::Service;
+use hyper::server::conn::http1;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::server::graceful::GracefulShutdown;
+use hyper_util::service::TowerToHyperService;
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::net::TcpListener;
+use tokio::sync::Semaphore;
+use tokio::sync::watch::Receiver;
+use tokio::time::{sleep, timeout};
+
+/// How many connections are open at once; others wait.
+const CONNECTIONS: usize = 1024;
+/// How long the head of a request may take to arrive, and how long a connection may be idle.
+const HEAD: Duration = Duration::from_secs(20);
+/// The most bytes of the head of a request.
+const HEAD_BYTES: usize = 32 * 1024;
+/// How long the answers in progress may take at the end.
+const END: Duration = Duration::from_secs(30);
+
+/// Serves until `stop` is true. Answers in progress are completed. Returns an error if connections cannot be accepted.
+pub(super) async fn serve(
+    listener: std::net::TcpListener,
+    service: Arc<Service>,
+    mut stop: Receiver<bool>,
+) -> io::Result<()> {
+    let listener = TcpListener::from_std(listener)?;
+    let router = router(service);
+    let graceful = GracefulShutdown::new();
+    let places = Arc::new(Semaphore::new(CONNECTIONS));
+    loop {
+        let accepted = async {
+            let place = Arc::clone(&places).acquire_owned().await;
+            (listener.accept().await, place)
+        };
+        let (accepted, place) = tokio::select! {
+            accepted = accepted => accepted,
+            _ = stop.wait_for(|is_stopped| *is_stopped) => break,
+        };
+        let stream = match accepted {
+            Ok((stream, _)) => stream,
+            Err(error) => {
+                // Such as too many open files: others may be closed meanwhile.
+                tracing::warn!(%error, "cannot accept a connection");
+                sleep(Duration::from_millis(100)).await;
+                continue;
+            }
+        };
+        let _ = stream.set_nodelay(true);
+        let connection = http1::Builder::new()
+            .timer(TokioTimer::new())
+            .header_read_timeout(HEAD)
+            .max_buf_size(HEAD_BYTES)
+            .serve_connection(TokioIo::new(stream), TowerToHyperService::new(router.clone()));
+        let connection = graceful.watch(connection);
+        tokio::spawn(async move {
+            // Whatever ends a connection, there is nobody left to tell.
+            let _ = connection.await;
+            drop(place);
+        });
+    }
+    drop(listener);
+    // A client that does not read its answer does not hold up the end.
+    let _ = timeout(END, graceful.shutdown()).await;
+    Ok(())
+}

@@ -1,0 +1,221 @@
+//! From a request to its answer: the arguments become words, the words are executed, and what is printed is sent.
+
+use super::gate::{Asker, RequestGate};
+use super::openapi;
+use super::paging::Page;
+use super::problem::problem;
+use super::request;
+use super::routes::Route;
+use crate::base::{Code, Digest, Error};
+use crate::cli::remote::{CommandRunner, Executed};
+use crate::survey::Caller;
+use axum::extract::Request;
+use axum::http::header::{CONTENT_TYPE, ETAG, IF_MATCH, IF_NONE_MATCH, LINK};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, Uri};
+use axum::response::{IntoResponse, Response};
+use serde_json::Value;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::Semaphore;
+
+/// How many commands are executed at once; others wait.
+const AT_ONCE: usize = 8;
+/// How long a client waits for a command. The command itself is completed.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// The server, as its handlers see it.
+pub(super) struct Service {
+    pub runner: CommandRunner,
+    pub gate: RequestGate,
+    at_once: Semaphore,
+}
+
+impl Service {
+    pub(super) fn new(runner: CommandRunner, gate: RequestGate) -> Self {
+        Self { runner, gate, at_once: Semaphore::new(AT_ONCE) }
+    }
+
+    /// The caller that a command has. The token of a person acts as the person who started the server, as if at the
+    /// terminal; if an agent started it, there is no person.
+    fn caller(&self, asker: &Asker) -> Caller {
+        match asker {
+            Asker::Person => Caller { at_terminal: true, ..self.runner.caller().clone() },
+            Asker::Agent(name) => self.runner.agent(name.as_deref()),
+            Asker::Anyone => self.runner.agent(None),
+        }
+    }
+
+    /// Does something that may take a while in another thread, after what has begun before.
+    async fn in_background<T: Send + 'static>(
+        self: &Arc<Self>,
+        work: impl FnOnce(&Self) -> Result<T, Error> + Send + 'static,
+    ) -> Result<T, Error> {
+        let service = Arc::clone(self);
+        let done = async {
+            // The semaphore is never closed.
+            let _permit = self.at_once.acquire().await;
+            tokio::task::spawn_blocking(move || work(&service)).await
+        };
+        match tokio::time::timeout(PATIENCE, done).await {
+            Ok(Ok(done)) => done,
+            Ok(Err(_)) => Err(Error::new(Code::Io, "orch failed; this is a bug")),
+            Err(_) => Err(Error::busy("the command takes too long; it is completed without an answer")),
+        }
+    }
+}
+
+/// The answer to a request of a route.
+pub(super) async fn answer(service: Arc<Service>, route: &'static Route, request: Request) -> Response {
+    respond(service, route, request).await.unwrap_or_else(problem)
+}
+
+async fn respond(service: Arc<Service>, route: &'static Route, request: Request) -> Result<Response, Error> {
+    let (mut parts, body) = request.into_parts();
+    let mut page = Page::default();
+    let mut given = request::path_arguments(&mut parts, route).await?;
+    for (name, text) in request::query(&parts.uri)? {
+        if route.pages.is_some() && page.take(&name, &text).map_err(bad)? {
+            continue;
+        }
+        let Some(argument) = route.argument(&name).filter(|_| !route.writes) else {
+            return Err(bad(format!("`{}` has no argument `{name}` in its query", route.name)));
+        };
+        request::add(&mut given, argument, argument.value_of(&text)).map_err(bad)?;
+    }
+    if route.writes {
+        for (name, value) in request::body(&parts.headers, body).await? {
+            if route.argument(&name).is_none() {
+                return Err(bad(format!("`{}` has no argument `{name}`", route.name)));
+            }
+            given.insert(name, value);
+        }
+    }
+    let words = route.words(&given).map_err(bad)?;
+    let task = given.get("task").and_then(Value::as_str).filter(|_| route.names_task()).map(str::to_owned);
+    let at = given.get("at").and_then(Value::as_str).map(str::to_owned);
+    let asker = parts.extensions.get::<Asker>().cloned().unwrap_or(Asker::Anyone);
+    let wanted = tags(&parts.headers, &IF_MATCH).filter(|_| route.writes);
+    let work = move |service: &Service| {
+        let caller = service.caller(&asker);
+        if let Some(task) = &task {
+            service.require(task, at.as_deref())?;
+        }
+        match (&task, route.writes) {
+            (Some(task), true) => service.runner.alone(|| {
+                if let Some(wanted) = &wanted {
+                    service.require_unchanged(task, wanted, &caller)?;
+                }
+                Ok(service.runner.execute(caller, &words))
+            }),
+            _ => Ok(service.runner.execute(caller, &words)),
+        }
+    };
+    let executed = service.in_background(work).await?;
+    let Executed { exit, printed, error } = executed;
+    if let Some(error) = error {
+        return Err(error);
+    }
+    let mut response = if let Some(list) = route.pages {
+        paged(&printed, list, &page, &parts.uri)
+    } else if route.is_tagged {
+        tagged(printed, tags(&parts.headers, &IF_NONE_MATCH))
+    } else {
+        sent(printed)
+    };
+    response.headers_mut().insert("orch-exit-code", HeaderValue::from(u16::from(exit as u8)));
+    Ok(response)
+}
+
+impl Service {
+    /// Returns an error unless there is a task with exactly this id, in the commit `at` if it is given. The beginning
+    /// of an id and a pattern mean tasks on the command line, and are no addresses.
+    fn require(&self, id: &str, at: Option<&str>) -> Result<(), Error> {
+        let mut workspace = self.runner.workspace()?;
+        if let Some(revision) = at {
+            workspace = workspace.at(revision)?;
+        }
+        let unknown = Error::new(Code::UnknownTask, format!("there is no task `{id}`"));
+        match workspace.task(id) {
+            Ok(task) if task.id.as_str() == id => Ok(()),
+            Ok(task) => Err(unknown.with_hint(format!("did you mean `{}`?", task.id))),
+            Err(error) => Err(unknown.with_hint(error.hint())),
+        }
+    }
+
+    /// Returns an error unless the state of a task has one of these tags.
+    fn require_unchanged(&self, task: &str, wanted: &[String], caller: &Caller) -> Result<(), Error> {
+        let words = ["suggest", "--", task].map(str::to_owned);
+        let looked = self.runner.execute(caller.clone(), &words);
+        if let Some(error) = looked.error {
+            return Err(error);
+        }
+        let tag = tag(&looked.printed);
+        if wanted.iter().any(|wanted| *wanted == tag || wanted == "*") {
+            return Ok(());
+        }
+        Err(Error::new(Code::TaskChanged, format!("`{task}` has changed since it was read"))
+            .with_hint("read the task again, and decide anew".to_owned()))
+    }
+}
+
+/// An answer of JSON.
+pub(super) fn sent(printed: String) -> Response {
+    ([(CONTENT_TYPE, HeaderValue::from_static("application/json"))], printed).into_response()
+}
+
+/// The tag of the suggestion for a task. HEAD does not belong to it, so a commit that is about something else changes
+/// no tag.
+fn tag(printed: &str) -> String {
+    let document: Value = serde_json::from_str(printed).unwrap_or_default();
+    let text = document.get("suggestions").map_or_else(|| printed.to_owned(), Value::to_string);
+    format!("\"{}\"", Digest::of_blob(text.as_bytes()))
+}
+
+/// The tags in a header, if it is there.
+fn tags(headers: &HeaderMap, name: &HeaderName) -> Option<Vec<String>> {
+    let values = headers.get_all(name).into_iter();
+    let tags: Vec<String> = values
+        .flat_map(|value| value.to_str().unwrap_or_default().split(','))
+        .map(|tag| tag.trim().to_owned())
+        .collect();
+    (!tags.is_empty()).then_some(tags)
+}
+
+/// A document with its tag, or that the client has it already.
+fn tagged(printed: String, known: Option<Vec<String>>) -> Response {
+    let tag = tag(&printed);
+    let weak = format!("W/{tag}");
+    let is_known = known.iter().flatten().any(|known| [tag.as_str(), &weak, "*"].contains(&known.as_str()));
+    let mut response = match is_known {
+        true => StatusCode::NOT_MODIFIED.into_response(),
+        false => sent(printed),
+    };
+    if let Ok(value) = HeaderValue::from_str(&tag) {
+        response.headers_mut().insert(ETAG, value);
+    }
+    response
+}
+
+/// A page of the list in a document. The headers say how long the list is, and where the next page is.
+fn paged(printed: &str, list: &str, page: &Page, uri: &Uri) -> Response {
+    let mut document: Value = serde_json::from_str(printed).unwrap_or_default();
+    let Some(Value::Array(rows)) = document.get_mut(list) else { return sent(printed.to_owned()) };
+    let (total, next) = page.cut(rows);
+    let mut response = sent(document.to_string());
+    let headers = response.headers_mut();
+    headers.insert("total-count", HeaderValue::from(total));
+    if let Some(next) = next {
+        let kept = uri.query().unwrap_or_default().split('&').filter(|pair| !pair.starts_with("offset="));
+        let query: Vec<&str> = kept.filter(|pair| !pair.is_empty()).collect();
+        let link = format!("<{}?{}&offset={next}>; rel=\"next\"", uri.path(), query.join("&"));
+        if let Ok(value) = HeaderValue::from_str(&link) {
+            headers.insert(LINK, value);
+        }
+    }
+    response
+}
+
+/// The error for arguments that are not accepted.
+fn bad(why: String) -> Error {
+    Error::new(Code::Usage, why).with_hint(format!("see {}", openapi::PATH))
+}

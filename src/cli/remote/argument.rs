@@ -1,0 +1,175 @@
+//! The arguments of a call: what they may be, and how they are written on the command line.
+
+use serde_json::{Map, Value, json};
+
+/// An argument of a call.
+pub struct Argument {
+    /// Its name in the call.
+    pub name: &'static str,
+    /// What it means, for the client.
+    pub about: &'static str,
+    /// How it is written.
+    pub form: ArgumentForm,
+    /// Whether each call has it.
+    pub is_required: bool,
+}
+
+/// How an argument is written on the command line, which also says what it may be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ArgumentForm {
+    /// A text that stands by itself.
+    Word,
+    /// An option with a text.
+    Text(&'static str),
+    /// An option with a text, as often as there are texts.
+    Texts(&'static str),
+    /// An option with a number from 1.
+    Number(&'static str),
+    /// An option with one of these texts.
+    OneOf(&'static str, &'static [&'static str]),
+    /// An option that is there or not.
+    Flag(&'static str),
+    /// An object: `KEY=VALUE` for each of its members.
+    Pairs,
+}
+
+/// The words of a command line: `fixed`, then the options, then the words that stand by themselves. Returns what is
+/// wrong if `given` is not what `arguments` accept; `called` names the call there.
+pub fn command_line<'a>(
+    called: &str,
+    fixed: &[&str],
+    arguments: impl Iterator<Item = &'a Argument> + Clone,
+    given: &Map<String, Value>,
+) -> Result<Vec<String>, String> {
+    let known = |name: &str| arguments.clone().any(|argument| argument.name == name);
+    if let Some(name) = given.keys().find(|name| !known(name)) {
+        let names: Vec<&str> = arguments.map(|argument| argument.name).collect();
+        let has = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
+        return Err(format!("`{called}` has no argument `{name}`; it has {has}"));
+    }
+    let mut options: Vec<String> = fixed.iter().map(|word| (*word).to_owned()).collect();
+    let mut words = Vec::new();
+    for argument in arguments {
+        match given.get(argument.name).filter(|value| !value.is_null()) {
+            Some(value) => argument.write(value, &mut options, &mut words)?,
+            None if argument.is_required => {
+                return Err(format!("the argument `{}` is missing", argument.name));
+            }
+            None => {}
+        }
+    }
+    // What follows `--` is never an option, whatever it begins with.
+    options.push("--".to_owned());
+    options.extend(words);
+    Ok(options)
+}
+
+impl Argument {
+    /// The JSON schema of its values.
+    pub fn schema(&self) -> Value {
+        match self.form {
+            ArgumentForm::Word | ArgumentForm::Text(_) => {
+                json!({"type": "string", "description": self.about})
+            }
+            ArgumentForm::Texts(_) => {
+                json!({"type": "array", "items": {"type": "string"}, "description": self.about})
+            }
+            ArgumentForm::Number(_) => json!({"type": "integer", "minimum": 1, "description": self.about}),
+            ArgumentForm::OneOf(_, values) => json!({"enum": values, "description": self.about}),
+            ArgumentForm::Flag(_) => json!({"type": "boolean", "description": self.about}),
+            ArgumentForm::Pairs => json!({"type": "object", "minProperties": 1, "description": self.about}),
+        }
+    }
+
+    /// The value that a text means, as in the query of a URL. A text that means none stays a text, which is refused
+    /// where the words are written.
+    pub fn value_of(&self, text: &str) -> Value {
+        match (self.form, text) {
+            (ArgumentForm::Flag(_), "true" | "") => true.into(),
+            (ArgumentForm::Flag(_), "false") => false.into(),
+            (ArgumentForm::Number(_), _) => text.parse::<u32>().map_or_else(|_| text.into(), Value::from),
+            _ => text.into(),
+        }
+    }
+
+    /// Writes a value to the options or to the words of a command line.
+    fn write(&self, value: &Value, options: &mut Vec<String>, words: &mut Vec<String>) -> Result<(), String> {
+        let wrong = |what: &str| Err(format!("the argument `{}` is not {what}", self.name));
+        match (self.form, value) {
+            (ArgumentForm::Word | ArgumentForm::Text(_) | ArgumentForm::Texts(_), Value::String(text))
+                if text.contains('\0') =>
+            {
+                return wrong("a text without NUL");
+            }
+            (ArgumentForm::Word, Value::String(text)) if !text.is_empty() => words.push(text.clone()),
+            (ArgumentForm::Text(option) | ArgumentForm::Texts(option), Value::String(text))
+                if !text.is_empty() =>
+            {
+                options.push(format!("{option}={text}"));
+            }
+            (ArgumentForm::Word | ArgumentForm::Text(_), _) => return wrong("a text"),
+            (ArgumentForm::Texts(_), Value::Array(texts)) if texts.iter().all(Value::is_string) => {
+                texts.iter().try_for_each(|text| self.write(text, options, words))?;
+            }
+            (ArgumentForm::Texts(_), _) => return wrong("a list of texts"),
+            (ArgumentForm::Number(option), Value::Number(number))
+                if number.as_u64().is_some_and(|number| (1..=u64::from(u32::MAX)).contains(&number)) =>
+            {
+                options.push(format!("{option}={number}"));
+            }
+            (ArgumentForm::Number(_), _) => return wrong("a number from 1"),
+            (ArgumentForm::OneOf(option, values), Value::String(text)) if values.contains(&text.as_str()) => {
+                options.push(format!("{option}={text}"));
+            }
+            (ArgumentForm::OneOf(_, values), _) => return wrong(&format!("one of {}", values.join(", "))),
+            (ArgumentForm::Flag(option), Value::Bool(is_set)) => {
+                options.extend(is_set.then(|| option.to_owned()))
+            }
+            (ArgumentForm::Flag(_), _) => return wrong("true or false"),
+            (ArgumentForm::Pairs, Value::Object(members)) if !members.is_empty() => {
+                if let Some(key) = members.keys().find(|key| key.is_empty() || key.contains('=')) {
+                    return Err(format!("`{key}` is no key of an answer"));
+                }
+                // A text is written as JSON, so that the text `3` stays a text.
+                words.extend(members.iter().map(|(key, value)| format!("{key}={value}")));
+            }
+            (ArgumentForm::Pairs, _) => return wrong("an object with at least one member"),
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_text_of_a_query_is_a_value_and_a_value_is_words() {
+        let argument = |form| Argument { name: "x", about: "", form, is_required: false };
+        for (form, text, expected) in [
+            (ArgumentForm::Flag("--f"), "true", Ok("--f --")),
+            (ArgumentForm::Flag("--f"), "", Ok("--f --")),
+            (ArgumentForm::Flag("--f"), "false", Ok("--")),
+            (ArgumentForm::Flag("--f"), "yes", Err("the argument `x` is not true or false")),
+            (ArgumentForm::Number("--n"), "3", Ok("--n=3 --")),
+            (ArgumentForm::Number("--n"), "0", Err("the argument `x` is not a number from 1")),
+            (ArgumentForm::Number("--n"), "-1", Err("the argument `x` is not a number from 1")),
+            (ArgumentForm::Texts("--t"), "a", Ok("--t=a --")),
+            (ArgumentForm::Word, "--all", Ok("-- --all")),
+            (ArgumentForm::Word, "a\0b", Err("the argument `x` is not a text without NUL")),
+        ] {
+            let argument = argument(form);
+            let given = Map::from_iter([("x".to_owned(), argument.value_of(text))]);
+            let words = command_line("call", &[], std::iter::once(&argument), &given);
+            let words = words.map(|words| words.join(" "));
+            let expected = expected.map(str::to_owned).map_err(str::to_owned);
+            assert_eq!(words, expected, "{form:?} {text:?}");
+        }
+        let texts = argument(ArgumentForm::Texts("--t"));
+        let given = Map::from_iter([("x".to_owned(), json!(["a", "b"]))]);
+        let words = command_line("call", &["status"], std::iter::once(&texts), &given).expect("words");
+        assert_eq!(words, ["status", "--t=a", "--t=b", "--"]);
+        let unknown = command_line("call", &[], std::iter::empty(), &given).expect_err("refused");
+        assert_eq!(unknown, "`call` has no argument `x`; it has none");
+    }
+}

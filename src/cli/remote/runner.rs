@@ -1,0 +1,130 @@
+//! Executes command lines in this process, and keeps what they print.
+
+use crate::base::{Code, Error};
+use crate::cli::logging::Logging;
+use crate::cli::pager::Pager;
+use crate::cli::{
+    Cli, Command, Context, ExitCode, Failure, Global, Interrupts, Ui, commands, report, usage_message,
+};
+use crate::decide::ActorKind;
+use crate::survey::{Caller, Workspace};
+use crate::view::layout::one_line;
+use crate::view::{ErrorView, line};
+use clap::Parser;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// The most characters of a client's name in a record.
+const NAME: usize = 60;
+
+/// Executes command lines where the server was started.
+#[derive(Clone)]
+pub struct CommandRunner(Arc<RunnerParts>);
+
+struct RunnerParts {
+    caller: Caller,
+    start: PathBuf,
+    task_in_use: Option<String>,
+    interrupts: Interrupts,
+    logging: Arc<Logging>,
+    one: Mutex<()>,
+}
+
+/// What a command has done.
+pub struct Executed {
+    /// The exit code that its process would have.
+    pub exit: ExitCode,
+    /// What it printed: one document. A command that fails prints one of the kind `error`.
+    pub printed: String,
+    /// Why it failed.
+    pub error: Option<Error>,
+}
+
+impl CommandRunner {
+    /// Commands are executed as if they were typed where this process was started.
+    pub fn of(context: &Context) -> Self {
+        Self(Arc::new(RunnerParts {
+            caller: context.caller.clone(),
+            start: context.start.clone(),
+            task_in_use: context.global.task_in_use.clone(),
+            interrupts: context.interrupts.clone(),
+            logging: Arc::clone(&context.logging),
+            one: Mutex::default(),
+        }))
+    }
+
+    /// Who started the server.
+    pub fn caller(&self) -> &Caller {
+        &self.0.caller
+    }
+
+    /// An agent, whoever started the server. `client` names it in records, unless the environment does.
+    pub fn agent(&self, client: Option<&str>) -> Caller {
+        let named = client.map(one_line).filter(|name| !name.trim().is_empty());
+        let named = || named.map(|name| name.chars().take(NAME).collect());
+        let caller = self.0.caller.clone();
+        Caller {
+            kind: ActorKind::Agent,
+            at_terminal: false,
+            name: caller.name.clone().or_else(named),
+            ..caller
+        }
+    }
+
+    /// Executes a command with `--json` for a caller.
+    pub fn execute(&self, caller: Caller, words: &[String]) -> Executed {
+        self.execute_until(caller, words, self.0.interrupts.clone())
+    }
+
+    /// The same; what the command does on a signal, it does when `interrupts` are told so.
+    pub fn execute_until(&self, caller: Caller, words: &[String], interrupts: Interrupts) -> Executed {
+        let (ui, printed) = Ui::keeping();
+        let typed = ["orch", "--json"].into_iter().map(str::to_owned).chain(words.iter().cloned());
+        let cli = match Cli::try_parse_from(typed) {
+            Ok(cli) => cli,
+            Err(error) => {
+                let error = Error::new(Code::Usage, usage_message(&error));
+                let printed = line(&ErrorView::new(error.code(), error.message(), None));
+                return Executed { exit: ExitCode::Usage, printed, error: Some(error) };
+            }
+        };
+        let context = Context {
+            wait: cli.command.as_ref().and_then(Command::wait),
+            global: Global { task_in_use: self.0.task_in_use.clone(), ..cli.global },
+            caller,
+            start: self.0.start.clone(),
+            interrupts,
+            logging: Arc::clone(&self.0.logging),
+            pager: Pager::default(),
+        };
+        let result = commands::run(cli.command, &context, &ui);
+        let (exit, failure) =
+            result.map_or_else(|failure| (failure.exit(), Some(failure)), |exit| (exit, None));
+        if let Some(failure) = &failure {
+            report(failure, &context, &ui);
+        }
+        let error = failure.and_then(Failure::into_error);
+        Executed { exit, printed: printed.take(), error }
+    }
+
+    /// Calls `work` while no other work is done alone.
+    pub fn alone<R>(&self, work: impl FnOnce() -> R) -> R {
+        let _one = self.one();
+        work()
+    }
+
+    /// The repository as it is now. Returns an error if there is none that can be read.
+    pub fn workspace(&self) -> Result<Workspace, Error> {
+        Workspace::open_to_look(&self.0.start, self.0.caller.environment.clone())
+    }
+
+    /// Waits until the work in progress that is done alone has ended. No other begins.
+    pub fn finish(&self) {
+        // The lock is kept for the rest of the process, so that work that waits for it does not begin.
+        std::mem::forget(self.one());
+    }
+
+    fn one(&self) -> MutexGuard<'_, ()> {
+        self.0.one.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

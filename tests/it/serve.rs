@@ -1,0 +1,266 @@
+//! `orch serve`: requests over a socket, as programs and browsers send them.
+
+mod client;
+
+use crate::harness::{World, started};
+use client::{Answer, Server};
+use serde_json::{Value, json};
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+
+#[test]
+fn the_answers_are_those_of_the_command_line() {
+    let world = started("codegen");
+    let server = Server::start(&world, &[]);
+    for (path, typed) in [
+        ("tasks/t", &["suggest", "t"][..]),
+        ("tasks/t/explanation", &["explain", "t"]),
+        ("tasks/t/prompt", &["prompt", "t"]),
+        ("tasks/t/log", &["log", "t"]),
+        ("tasks/t/findings", &["check", "t"]),
+        ("tasks/t?at=HEAD~1", &["suggest", "t", "--at", "HEAD~1"]),
+        ("tasks?owner=agent&phase=codegen", &["status", "--owner", "agent", "--phase", "codegen"]),
+        ("suggestions?for=agent&brief=true", &["suggest", "--all", "--for", "agent", "--brief"]),
+        ("findings", &["check"]),
+        ("overview", &["status", "--everywhere"]),
+        ("workflows", &["workflow", "list"]),
+        ("workflows/ccw-loop", &["workflow", "show", "ccw-loop"]),
+        ("workflows/ccw-loop/diagram?format=dot", &["workflow", "diagram", "ccw-loop", "--format", "dot"]),
+        ("workflows/ccw-loop/findings", &["workflow", "check", "ccw-loop"]),
+        ("codes/by-human", &["help", "by-human"]),
+    ] {
+        let answer = server.get(path);
+        assert_eq!((answer.status, answer.header("content-type")), (200, Some("application/json")), "{path}");
+        assert_eq!(answer.header("orch-exit-code"), Some("0"), "{path}");
+        let mut document = answer.json();
+        if document.get("repository").is_some() {
+            document["repository"]["root"] = "[ROOT]".into();
+        }
+        assert_eq!(document, world.orch_json(typed), "{path}");
+    }
+    assert_eq!(server.stop().0, Some(0));
+}
+
+#[test]
+fn a_task_goes_from_new_to_done_over_http() {
+    let world = started("planning");
+    let server = Server::start(&world, &[]);
+    let nothing = server.post("tasks/t/next", &json!({}));
+    assert_eq!((nothing.status, &nothing.json()["kind"]), (200, &json!("nothing")));
+    assert_eq!(nothing.header("orch-exit-code"), Some("3"));
+    world.plan("t", 1);
+    let moved = server.post("tasks/t/next", &json!({"expect": "plan_review"}));
+    assert_eq!(moved.json()["transitions"][0]["to"], "plan_review", "{moved:?}");
+    // The same order again moves nothing twice.
+    assert_eq!(server.post("tasks/t/next", &json!({"expect": "plan_review"})).json()["kind"], "nothing");
+    let elsewhere = server.post("tasks/t/next", &json!({"expect": "done"}));
+    assert_eq!((elsewhere.status, elsewhere.code()), (409, "not-enabled".to_owned()));
+    world.walk_to_from("t", "plan_review", "accept");
+    world.accept("t");
+    let refused = server.by_agent("POST", "tasks/t/approve", "{}");
+    assert_eq!((refused.status, refused.code()), (403, "by-human".to_owned()));
+    assert_eq!(refused.json()["hint"], "ask a person to type at a terminal: orch approve t");
+    let approved = server.post("tasks/t/approve", &json!({}));
+    assert_eq!((approved.status, &approved.json()["transitions"][0]["to"]), (200, &json!("done")));
+    let log = server.get("tasks/t/log").json();
+    let last = log["entries"].as_array().and_then(|entries| entries.last()).expect("steps").to_string();
+    assert!(last.contains("\"Ann\"") && last.contains("human"), "{last}");
+    // An order against the rules is a person's, too, and is taken back.
+    let reopened = server.post("tasks/t/reopen", &json!({"reason": "It fails.", "to": "codegen"}));
+    assert_eq!(reopened.status, 200, "{reopened:?}");
+    assert_eq!(server.by_agent("POST", "tasks/t/undo", "{}").code(), "by-human");
+    assert_eq!(server.post("tasks/t/undo", &json!({"reason": "No."})).status, 200);
+    assert_eq!(world.phase("t"), "done");
+    assert_eq!(world.dirty(), "");
+}
+
+#[test]
+fn an_agent_gives_its_name_and_the_environment_of_the_server_wins() {
+    let world = started("planning");
+    world.plan("t", 1);
+    let server = Server::start(&world, &[]);
+    let headers = [("Orch-Agent", "coder"), ("Content-Type", "application/json")];
+    let moved = server.send("POST", "/api/v1/tasks/t/next", &server.agent, &headers, "{}");
+    assert_eq!(moved.status, 200, "{moved:?}");
+    assert!(world.read("tasks/t/transcript.jsonl").contains("\"coder\""));
+    drop(server);
+    // An agent that starts the server is given no person's rights by the token of a person.
+    let mut command = world.orch_command(&["serve", "--listen", "127.0.0.1:0"]);
+    command.env("ORCH_ACTOR", "agent:starter");
+    let server = Server::begin(&world, command);
+    let refused = server.post("tasks/t/override", &json!({"reason": "x", "to": "codegen"}));
+    assert_eq!((refused.status, refused.code()), (403, "by-human".to_owned()));
+}
+
+#[test]
+fn an_order_is_refused_if_the_task_has_changed_since_it_was_read() {
+    let world = started("planning");
+    let server = Server::start(&world, &[]);
+    let tag = |answer: &Answer| answer.header("etag").expect("a tag").to_owned();
+    let first = tag(&server.get("tasks/t"));
+    let known = server.send("GET", "/api/v1/tasks/t", &server.person, &[("If-None-Match", &first)], "");
+    assert_eq!((known.status, known.body.as_str(), tag(&known)), (304, "", first.clone()));
+    // A commit that is about something else changes nothing.
+    world.write("other", "x");
+    world.commit("Something else");
+    assert_eq!(tag(&server.get("tasks/t")), first);
+    world.plan("t", 1);
+    let order = |tag: &str| {
+        let headers = [("If-Match", tag), ("Content-Type", "application/json")];
+        server.send("POST", "/api/v1/tasks/t/next", &server.person, &headers, "{}")
+    };
+    let refused = order(&first);
+    assert_eq!((refused.status, refused.code()), (412, "task-changed".to_owned()));
+    assert_eq!(world.phase("t"), "planning");
+    let second = tag(&server.get("tasks/t"));
+    assert_eq!(order(&format!("\"x\", {second}")).status, 200);
+    assert_eq!(order(&second).status, 412);
+    assert_eq!(order("*").json()["kind"], "nothing");
+}
+
+#[test]
+fn tasks_are_listed_in_pages_and_in_an_order() {
+    let world = World::ready();
+    for task in ["b", "a", "c"] {
+        world.orch(&["new", task]).succeeds();
+    }
+    let server = Server::start(&world, &[]);
+    let page = server.get("tasks?sort=-task&limit=2");
+    let ids = |answer: &Answer| -> Vec<Value> {
+        answer.json()["tasks"].as_array().expect("tasks").iter().map(|task| task["task"].clone()).collect()
+    };
+    assert_eq!((ids(&page), page.header("total-count")), (vec![json!("c"), json!("b")], Some("3")));
+    let link = page.header("link").expect("a link").to_owned();
+    assert_eq!(link, "</api/v1/tasks?sort=-task&limit=2&offset=2>; rel=\"next\"");
+    let next = link.trim_start_matches("</api/v1/").split('>').next().expect("a path");
+    let last = server.get(next);
+    assert_eq!((ids(&last), last.header("link")), (vec![json!("a")], None));
+    assert_eq!(server.get("tasks?limit=0").status, 400);
+    assert_eq!(server.get("tasks?phase=nowhere").code(), "usage");
+}
+
+#[test]
+fn what_is_refused_is_a_problem_document() {
+    let world = started("planning");
+    world.orch(&["new", "team-a"]).succeeds();
+    let server = Server::start(&world, &[]);
+    let json = [("Content-Type", "application/json")];
+    for (method, path, headers, body, status, code) in [
+        ("GET", "/api/v1/tasks/x", &[][..], "", 404, "unknown-task"),
+        ("GET", "/api/v1/tasks/team", &[], "", 404, "unknown-task"),
+        ("GET", "/api/v1/tasks/%2A", &[], "", 404, "unknown-task"),
+        ("GET", "/api/v1/tasks/..%2F..", &[], "", 404, "unknown-task"),
+        ("GET", "/api/v1/tasks/t%00", &[], "", 400, "usage"),
+        ("GET", "/api/v1/tasks/%FF", &[], "", 400, "usage"),
+        ("GET", "/api/v1/tasks/team?at=HEAD", &[], "", 404, "unknown-task"),
+        ("GET", "/api/v1/tasks/t?at=nowhere", &[], "", 404, "unknown-revision"),
+        ("GET", "/api/v1/tasks?colour=red", &[], "", 400, "usage"),
+        ("GET", "/api/v1/workflows/x", &[], "", 404, "workflow-missing"),
+        ("GET", "/api/v1/nowhere", &[], "", 404, "unknown-route"),
+        ("DELETE", "/api/v1/tasks/t", &[], "", 405, "method-not-allowed"),
+        ("POST", "/api/v1/tasks/t/next", &json, "{", 400, "usage"),
+        ("POST", "/api/v1/tasks/t/next", &json, "[]", 400, "usage"),
+        ("POST", "/api/v1/tasks/t/next", &json, "{\"task\": \"other\"}", 400, "usage"),
+        ("POST", "/api/v1/tasks/t/next", &json, "{\"expect\": 3}", 400, "usage"),
+        ("POST", "/api/v1/tasks/t/next", &json, "{\"expect\": \"nowhere\"}", 400, "unknown-phase"),
+        ("POST", "/api/v1/tasks/t/next", &[], "{}", 415, "body-not-json"),
+        ("POST", "/api/v1/tasks/team/next", &json, "{}", 404, "unknown-task"),
+        ("POST", "/api/v1/tasks/t/rollback", &json, "{}", 400, "usage"),
+        ("POST", "/api/v1/tasks/t/next", &[("Content-Length", "1048577")], "", 413, "request-too-large"),
+    ] {
+        let answer = server.send(method, path, &server.person, headers, body);
+        assert_eq!(
+            (answer.status, answer.code().as_str()),
+            (status, code),
+            "{method} {path} {body}: {answer:?}"
+        );
+        assert_eq!(answer.header("content-type"), Some("application/problem+json"), "{path}");
+        assert_eq!(answer.json()["type"], format!("/api/v1/codes/{code}"));
+    }
+    let refused = server.send("DELETE", "/api/v1/tasks/t", &server.person, &[], "");
+    assert_eq!(refused.header("allow"), Some("GET,HEAD"));
+    // A file that cannot be read as what it is has a place.
+    world.write("orch.toml", "[[root]]\npath = 3\n");
+    let settings = server.get("tasks").json();
+    assert_eq!(
+        (&settings["place"]["path"], &settings["place"]["line"]),
+        (&json!("orch.toml"), &json!(2)),
+        "{settings}"
+    );
+}
+
+#[test]
+fn only_those_with_a_token_and_from_here_are_answered() {
+    let world = started("planning");
+    let server = Server::start(&world, &[]);
+    let own = format!("127.0.0.1:{}", server.port);
+    let bearer = format!("Bearer {}", server.person);
+    let cookie = format!("orch-{}={}", server.port, server.person);
+    for (path, headers, status) in [
+        ("/api/v1/health", &[("Host", own.as_str())][..], 200),
+        ("/api/v1/health", &[("Host", "evil.example")], 403),
+        ("/api/v1/tasks", &[("Host", &own)], 401),
+        ("/", &[("Host", &own)], 401),
+        ("/api/v1/tasks", &[("Host", &own), ("Authorization", "Bearer x")], 401),
+        ("/api/v1/tasks", &[("Host", &own), ("Authorization", &bearer)], 200),
+        ("/api/v1/tasks", &[("Host", &own), ("Cookie", &cookie)], 200),
+        ("/api/v1/tasks", &[("Host", "evil.example"), ("Authorization", &bearer)], 403),
+        ("/api/v1/tasks", &[("Host", &own), ("Cookie", &cookie), ("Origin", "http://evil.example")], 403),
+        ("/api/v1/tasks", &[("Host", &own), ("Cookie", &cookie), ("Sec-Fetch-Site", "cross-site")], 403),
+    ] {
+        let answer = server.raw("GET", path, headers, "");
+        assert_eq!(answer.status, status, "{path} {headers:?}: {answer:?}");
+        for (name, value) in [
+            ("cache-control", "no-store"),
+            ("x-content-type-options", "nosniff"),
+            ("referrer-policy", "no-referrer"),
+        ] {
+            assert_eq!(answer.header(name), Some(value), "{path}");
+        }
+        let policy = answer.header("content-security-policy").expect("a policy");
+        assert!(policy.starts_with("default-src 'none'; script-src 'self';") && !policy.contains("unsafe"));
+        assert_eq!(answer.header("access-control-allow-origin"), None);
+    }
+    // The URL that was printed keeps the token where no script reads it.
+    let signed = server.raw("GET", &format!("/?token={}", server.person), &[("Host", &own)], "");
+    assert_eq!((signed.status, signed.header("location")), (303, Some("/")));
+    let kept = format!("{cookie}; HttpOnly; SameSite=Strict; Path=/");
+    assert_eq!(signed.header("set-cookie"), Some(kept.as_str()));
+    assert_eq!(server.raw("GET", "/", &[("Host", &own), ("Cookie", &cookie)], "").status, 200);
+    // Only the owner of the file reads the tokens, and they stay.
+    let file = world.path(".git/orch/serve.json");
+    assert_eq!(fs::metadata(&file).expect("there").permissions().mode() & 0o777, 0o600);
+    let (person, agent) = (server.person.clone(), server.agent.clone());
+    server.stop();
+    let again = Server::start(&world, &["--read-only"]);
+    assert_eq!((&again.person, &again.agent), (&person, &agent));
+    assert_eq!(again.post("tasks/t/next", &json!({})).code(), "server-read-only");
+    assert_eq!(again.get("tasks/t").status, 200);
+}
+
+#[test]
+fn a_server_listens_on_loopback_only_unless_told_otherwise() {
+    let world = World::ready();
+    world.orch(&["serve", "--listen", "0.0.0.0:0"]).ends(2).reports("--public");
+    world.orch(&["serve", "--listen", "[::]:0"]).ends(2).reports("--public");
+    let server = Server::start(&world, &[]);
+    let taken = format!("127.0.0.1:{}", server.port);
+    world.orch(&["serve", "--listen", &taken]).ends(70).reports(&format!("cannot listen on {taken}"));
+    let outside = World::without_git();
+    outside.orch(&["serve"]).ends(2);
+}
+
+#[test]
+fn orders_at_once_move_a_task_once() {
+    let world = started("planning");
+    world.plan("t", 1);
+    let server = Server::start(&world, &[]);
+    let moved: Vec<Value> = std::thread::scope(|scope| {
+        let orders: Vec<_> = (0..8)
+            .map(|_| scope.spawn(|| server.post("tasks/t/next", &json!({"expect": "plan_review"})).json()))
+            .collect();
+        orders.into_iter().map(|order| order.join().expect("answered")["kind"].clone()).collect()
+    });
+    assert_eq!(moved.iter().filter(|kind| **kind == json!("transitions")).count(), 1, "{moved:?}");
+    assert_eq!(moved.iter().filter(|kind| **kind == json!("nothing")).count(), 7, "{moved:?}");
+}
