@@ -136,20 +136,21 @@ impl Compared<'_, '_> {
     ///
     /// A side cannot be listed.
     pub(super) fn told_without_record(&self, recorded: &[TaskRef]) -> Result<Vec<(TaskRef, Proof)>, Error> {
+        let roots = &self.after.setting.config.roots;
+        // The name may not be one that the first root matches.
+        let made_up = |name: &str| {
+            let (root, id) = (roots.iter().next()?, TaskId::new(name).ok()?);
+            let place = TaskPlace::of_directory(root.path.base().join(name).ok()?);
+            TaskRef::new(id, place, root.workflow.clone()).ok()
+        };
         let mut found = Vec::new();
         if let Some(why) = self.told.unnamed_step().filter(|_| recorded.is_empty()) {
-            let roots = &self.after.setting.config.roots;
-            let unnamed = || {
-                let id = TaskId::new(UNNAMED).ok()?;
-                TaskRef::in_root(roots.get(0)?, id.clone(), &roots.directory_of(0, &id)?).ok()
-            };
-            found.extend(unnamed().map(|task| (task, Proof::forged(why))));
+            found.extend(made_up(UNNAMED).map(|task| (task, Proof::forged(why))));
         }
         for NamedTask { name, is_by_trailers, why } in self.told.tasks() {
             if recorded.iter().any(|task| task.id.as_str() == name) {
                 continue;
             }
-            let roots = &self.after.setting.config.roots;
             let named = roots.bases().filter_map(|base| base.join(name).ok());
             let id = TaskId::new(name).ok();
             let by_id = (0..roots.iter().count()).filter_map(|root| roots.directory_of(root, id.as_ref()?));
@@ -171,15 +172,8 @@ impl Compared<'_, '_> {
                 };
                 known = first(self.befores.iter(), on_side)?;
             }
-            let made_up = || {
-                if !is_by_trailers {
-                    return None;
-                }
-                let (root, place) = (roots.iter().next()?, directories.first()?.clone());
-                TaskRef::new(id.clone()?, TaskPlace::of_directory(place), root.workflow.clone()).ok()
-            };
-            let proof = Proof::forged(why);
-            found.extend(known.or_else(made_up).map(|task| (task, proof)));
+            let known = known.or_else(|| made_up(name).filter(|_| is_by_trailers));
+            found.extend(known.map(|task| (task, Proof::forged(why))));
         }
         Ok(found)
     }

@@ -6,9 +6,10 @@ use super::logs::{LogPool, ReadLog};
 use super::new_steps::NewSteps;
 use super::record::{StateCheck, TaskRecord, Unread, events_of, is_foreign, missing_end};
 use super::trailers::ToldSteps;
-use crate::base::{Digest, WorkflowName, command};
-use crate::decide::{Kind, Proof, Standing, State, import_of, is_original};
+use crate::base::{Digest, TaskId, WorkflowName, command};
+use crate::decide::{Proof, Standing, State, import_of, is_original};
 use crate::record::LogEvent;
+use crate::scan::Source;
 use crate::survey::setting::Setting;
 use crate::survey::snapshot::{Snapshot, first};
 use crate::survey::{Error, TaskRef};
@@ -50,8 +51,7 @@ impl RecordChange<'_> {
         let mut former = None;
         for before in self.befores {
             let old = TaskRecord::in_source(self.task, before.source)?;
-            let renamed = if old.log.is_none() { self.former(before, &new)? } else { None };
-            olds.push(match renamed {
+            olds.push(match self.former(before, &old, &new)? {
                 Some((task, record)) => {
                     former = Some(task);
                     record
@@ -68,42 +68,66 @@ impl RecordChange<'_> {
         let (lost, added) = self.growth(&olds, &old_logs, &new, &log)?;
         let contradiction = self.contradiction(&added);
         let proof = Proving { change: self, olds, old_logs, new, log, lost, added }.prove()?;
-        let Some(why) = contradiction.filter(|_| !is_forged(proof.as_ref())) else { return Ok(proof) };
+        let is_worse = |told: &Proof| proof.as_ref().is_none_or(|proof| proof.standing < told.standing);
+        let Some(told) = contradiction.filter(is_worse) else { return Ok(proof) };
         let steps = proof.map(|proof| proof.steps).unwrap_or_default();
-        Ok(Some(Proof { steps, ..Proof::forged(why) }))
+        Ok(Some(Proof { steps, ..told }))
     }
 
-    /// The task with its record that a side holds under another id, if this change renames it: its directory
-    /// is no task any more, and the new log continues its log.
+    /// The task with its record that was at another place, if this change moves it here: its events are there no
+    /// longer, and the new log continues its log, but not the one that was here. That record is on the side
+    /// `before`, or in its history, if earlier commits moved it out of the sight of `orch`.
     fn former(
         &self,
         before: &Snapshot<'_>,
+        old: &TaskRecord,
         new: &TaskRecord,
     ) -> Result<Option<(TaskRef, TaskRecord)>, Error> {
         let pool = self.archive.logs();
-        let log = new.read(pool, None);
-        let ids = pool.ids(&log);
-        // The first event of a task that was created here names it, and nothing renamed it since.
-        let events = pool.sorted(ids.iter().copied());
-        let begun = events.first().and_then(|first| pool.state_at(first).ok());
-        let is_rename = |id| pool.event(id).is_some_and(|event| event.entry.kind == Kind::Rename);
-        let is_own = |begun: State| begun.task.as_deref() == Some(self.task.id.as_str());
-        if begun.is_none_or(is_own) && !events.iter().any(is_rename) {
+        let ids = pool.ids(&new.read(pool, None));
+        if ids.is_empty() || !ids.is_disjoint(&pool.ids(&old.read(pool, None))) {
             return Ok(None);
         }
-        let is_it = |other: &TaskRef| -> Result<Option<(TaskRef, TaskRecord)>, Error> {
+        // The newest id comes first.
+        let mut others: Vec<String> = Vec::new();
+        for id in pool.sorted(ids.iter().copied()).iter().rev() {
+            let named = pool.state_at(id).ok().and_then(|state| state.task);
+            others.extend(named.filter(|name| name != self.task.id.as_str() && !others.contains(name)));
+        }
+        if old.log.is_none() && others.is_empty() {
+            return Ok(None);
+        }
+        let record_in = |other: &TaskRef, source: &dyn Source| -> Result<Option<TaskRecord>, Error> {
+            let record = TaskRecord::in_source(other, source)?;
+            let held = pool.ids(&record.read(pool, None));
+            Ok(Some(record).filter(|_| !held.is_empty() && held.is_subset(&ids)))
+        };
+        let on_side = |other: &TaskRef| -> Result<Option<Option<(TaskRef, TaskRecord)>>, Error> {
+            let Some(record) = record_in(other, before.source)? else { return Ok(None) };
+            let is_copied = !ids.is_disjoint(&events_of(pool, other, self.after.source)?);
+            Ok(Some((!is_copied).then(|| (other.clone(), record))))
+        };
+        if let Some(found) = first(before.tasks()?.iter(), on_side)? {
+            return Ok(found);
+        }
+        let in_history = |name: &String| -> Result<Option<(TaskRef, TaskRecord)>, Error> {
+            let place = TaskId::new(name).ok().and_then(|id| self.after.place_of(self.task, &id));
+            let Some(other) = place.filter(|other| other.directory() != self.task.directory()) else {
+                return Ok(None);
+            };
             if self.after.task_at(other.directory())?.is_some() {
                 return Ok(None);
             }
-            let record = TaskRecord::in_source(other, before.source)?;
-            let held = pool.ids(&record.read(pool, None));
-            Ok((!held.is_empty() && held.is_subset(&ids)).then(|| (other.clone(), record)))
+            let Some(last) = self.archive.log_before(self.parents, &other, |_, _| true)? else {
+                return Ok(None);
+            };
+            Ok(record_in(&other, &last)?.map(|record| (other, record)))
         };
-        first(before.tasks()?.iter(), is_it)
+        first(others.iter(), in_history)
     }
 
-    /// Why the commit message does not describe the events that the commit adds.
-    fn contradiction(&self, added: &[Digest]) -> Option<String> {
+    /// The verdict if the commit message does not describe the events that the commit adds.
+    fn contradiction(&self, added: &[Digest]) -> Option<Proof> {
         if self.told.is_empty() {
             return None;
         }
@@ -504,10 +528,6 @@ fn is_settled(proof: Option<&Proof>) -> bool {
     proof.is_some_and(|proof| {
         proof.standing == Standing::Forged || (proof.standing == Standing::Restored && proof.steps.is_empty())
     })
-}
-
-fn is_forged(proof: Option<&Proof>) -> bool {
-    proof.is_some_and(|proof| proof.standing == Standing::Forged)
 }
 
 fn restored_from(commit: Digest) -> Proof {

@@ -3,14 +3,16 @@
 
 use super::subject::ToldMove;
 use crate::base::{Digest, TaskId};
-use crate::decide::HistoryEntry;
+use crate::decide::{HistoryEntry, Proof, Standing};
 use crate::record::LogEvent;
 use crate::store::trailers;
 use crate::view::{StepTrailers, quoted};
+use std::collections::BTreeSet;
 
 /// The common beginning of the trailers that `orch` writes.
 const OURS: &str = "Orch-";
 const TASK: &str = "Orch-Task";
+const TO: &str = "Orch-To";
 const EVIDENCE: &str = "Orch-Evidence";
 const UNPROVEN: &str = "Orch-Unproven";
 
@@ -66,23 +68,25 @@ impl ToldSteps {
         steps.chain(moves)
     }
 
-    /// Why the message does not describe these new events of a task; `None` if it does, or states none. `is_only`
-    /// says that the commit adds events of no other task, and `is_phase` which names are phases of the task.
+    /// The verdict if the message does not describe these new events of a task, or if that cannot be told; `None` if
+    /// it does, or states none. `is_only` says that the commit adds events of no other task, and `is_phase` which
+    /// names are phases of the task.
     pub(super) fn contradicts(
         &self,
         task: &TaskId,
         events: &[LogEvent],
         is_only: bool,
         is_phase: impl Fn(&str) -> bool,
-    ) -> Option<String> {
+    ) -> Option<Proof> {
         let is_only = is_only && !events.is_empty();
         let mut steps = self.steps.iter().filter(|told| told.task.is_empty() || told.task == task.as_str());
         let entries: Vec<HistoryEntry> = events.iter().map(|event| event.entry.clone()).collect();
         let has_moves = !(self.is_merge && entries.is_empty());
         let mut moves = self.moves.iter().filter(|told| has_moves && told.is_about(task, is_only, &is_phase));
-        steps
-            .find_map(|told| told.contradicts(task, events))
-            .or_else(|| moves.find_map(|told| told.contradicts(&entries)))
+        let forged = steps.clone().find_map(|told| told.contradicts(task, events));
+        let forged = forged.or_else(|| moves.find_map(|told| told.contradicts(&entries)));
+        let unclear = |why| Proof::bare(Standing::Unverifiable, why);
+        forged.map(Proof::forged).or_else(|| steps.find_map(|told| told.unclear(events)).map(unclear))
     }
 }
 
@@ -96,48 +100,103 @@ pub(super) struct NamedTask<'t> {
     pub why: String,
 }
 
-/// A step that the trailers of a commit describe.
+/// A step that the trailers of a commit describe, or several of one task that share their trailers.
+#[derive(Debug, PartialEq)]
 pub(super) struct ToldStep {
     /// The id of the task, as told; empty without `Orch-Task`.
     task: String,
     /// The other trailers of `orch`: token and value.
     rest: Vec<(String, String)>,
+    /// How many steps of the task the trailers describe.
+    steps: usize,
+    /// Whether some of the trailers may describe steps of other tasks.
+    is_shared: bool,
+    /// Whether git takes them for trailers.
+    is_git: bool,
 }
 
 impl ToldStep {
-    /// The steps that a commit message states. Each begins with `Orch-Task`; one without further trailers
-    /// of `orch` only names the task that a commit of code belongs to, and states no step.
+    /// The steps that a commit message states. Trailers without any but `Orch-Task` only name the task that a commit
+    /// of code belongs to, and state no step.
     fn all(message: &str) -> Vec<Self> {
-        let mut told: Vec<Self> = Vec::new();
         if !message.to_ascii_lowercase().contains(&OURS.to_ascii_lowercase()) {
-            return told;
+            return Vec::new();
         }
-        for (token, value) in told_trailers(message) {
-            if token.eq_ignore_ascii_case(TASK) {
-                told.push(Self { task: value, rest: Vec::new() });
-            } else if token.get(..OURS.len()).is_some_and(|start| start.eq_ignore_ascii_case(OURS)) {
-                let step = match told.last_mut() {
-                    Some(step) => step,
-                    None => told.push_mut(Self { task: String::new(), rest: Vec::new() }),
-                };
-                step.rest.push((token, value));
+        let (told, is_git) = told_trailers(message);
+        Self::grouped(told.into_iter().filter(|(token, _)| is_ours(token)).collect(), is_git)
+    }
+
+    /// Divides trailers of `orch` into steps. `orch` begins each step with `Orch-Task`; a tool that rewrites history
+    /// may reverse or sort them.
+    fn grouped(trailers: Vec<(String, String)>, is_git: bool) -> Vec<Self> {
+        let is_task = |(token, _): &(String, String)| token.eq_ignore_ascii_case(TASK);
+        let of = |group: &[(String, String)]| {
+            let task = group.iter().find(|one| is_task(one)).map(|(_, value)| value.clone());
+            let rest = group.iter().filter(|one| !is_task(one)).cloned().collect();
+            Self { task: task.unwrap_or_default(), rest, steps: 1, is_shared: false, is_git }
+        };
+        let tasks: Vec<&String> =
+            trailers.iter().filter(|one| is_task(one)).map(|(_, value)| value).collect();
+        if tasks.len() < 2 {
+            return Some(of(&trailers)).filter(|step| !step.rest.is_empty()).into_iter().collect();
+        }
+        let forwards: Vec<Self> = trailers.chunk_by(|_, next| !is_task(next)).map(of).collect();
+        let backwards: Vec<Self> = trailers.chunk_by(|one, _| !is_task(one)).map(of).collect();
+        for mut steps in [forwards, backwards] {
+            steps.retain(|step| !step.rest.is_empty());
+            if steps.iter().all(Self::is_whole) {
+                return steps;
             }
         }
-        told.retain(|step| !step.rest.is_empty());
-        told
+        let names: BTreeSet<&String> = tasks.iter().copied().collect();
+        let is_shared = names.len() > 1;
+        let steps = |name: &&String| tasks.iter().filter(|task| task == &name).count();
+        let shared =
+            |name| Self { task: String::clone(name), steps: steps(&name), is_shared, ..of(&trailers) };
+        names.into_iter().map(shared).collect()
+    }
+
+    /// Whether this has the one trailer that each step has.
+    fn is_whole(&self) -> bool {
+        !self.task.is_empty() && self.values(TO).count() == 1
+    }
+
+    /// Why it is unclear whether the trailers are those of the events of their task, if they may be.
+    fn unclear(&self, events: &[LogEvent]) -> Option<String> {
+        let is_unclear = self.is_shared || (self.steps > 1 && self.steps != events.len());
+        is_unclear.then(|| {
+            "the trailers of several steps are mixed, so each line may describe any of them".to_owned()
+        })
     }
 
     /// Why the trailers are not those of any of these events of a task, compared with the event that they fit
     /// best; `None` if they are those of one.
     fn contradicts(&self, task: &TaskId, events: &[LogEvent]) -> Option<String> {
+        if events.len() < self.steps {
+            return Some(self.not_recorded());
+        }
+        if self.unclear(events).is_some() {
+            return None;
+        }
         let mut whys = Vec::new();
-        for event in events {
-            let recorded = StepTrailers::recorded(task, &event.entry, &event.workflow).list();
+        for events in events.chunks(self.steps) {
+            let recorded: Vec<_> = events
+                .iter()
+                .flat_map(|event| StepTrailers::recorded(task, &event.entry, &event.workflow).list())
+                .collect();
             let agreed = recorded.iter().filter(|(token, value)| self.tells(token, value)).count();
-            whys.push((agreed, self.differs(task, event, &recorded)?));
+            whys.push((agreed, self.differs(task, events, &recorded)?));
         }
         let nearest = whys.into_iter().max_by_key(|(agreed, _)| *agreed);
-        Some(nearest.map_or_else(|| self.not_recorded(), |(_, why)| why))
+        nearest.map(|(_, why)| self.as_seen(why))
+    }
+
+    /// A reason, with a note if git does not take the lines for trailers.
+    fn as_seen(&self, why: String) -> String {
+        if self.is_git {
+            return why;
+        }
+        format!("{why}; git takes these lines for text, but people read them as trailers")
     }
 
     /// The reason if the commit adds no event of the task.
@@ -145,11 +204,14 @@ impl ToldStep {
         if self.task.is_empty() {
             let told = self.rest.iter().map(|(token, value)| format!("{token}: {value}")).next();
             let told = told.unwrap_or_default();
-            return format!(
+            return self.as_seen(format!(
                 "the trailers describe a step ({told}) without {TASK}, and this commit records none"
-            );
+            ));
         }
-        format!("the trailers describe a step of `{}` that this commit does not record", self.task)
+        self.as_seen(format!(
+            "the trailers describe a step of `{}` that this commit does not record",
+            self.task
+        ))
     }
 
     /// The values of the trailers with this token.
@@ -163,11 +225,11 @@ impl ToldStep {
         self.rest.iter().any(|(told, text)| told.eq_ignore_ascii_case(token) && text == value)
     }
 
-    /// The files that a step rests on and that no trailer names one by one.
-    fn unlisted<'e>(&self, event: &'e LogEvent) -> Vec<(&'e str, Digest)> {
+    /// The files that steps rest on and that no trailer names one by one.
+    fn unlisted<'e>(&self, events: &'e [LogEvent]) -> Vec<(&'e str, Digest)> {
         let is_listed =
             |path: &str, digest: &str| self.values(EVIDENCE).any(|value| is_evidence(value, path, digest));
-        let evidence = event.entry.evidence.iter().filter(|(path, digest)| !is_listed(path, digest));
+        let evidence = evidence_of(events).filter(|(path, digest)| !is_listed(path, digest));
         evidence.filter_map(|(path, digest)| Some((path.as_str(), Digest::parse(digest)?))).collect()
     }
 
@@ -182,11 +244,11 @@ impl ToldStep {
         }
     }
 
-    /// Why the trailers are not those of this event, whose own trailers are `recorded`; `None` if they are.
+    /// Why the trailers are not those of these events, whose own trailers are `recorded`; `None` if they are.
     fn differs(
         &self,
         task: &TaskId,
-        event: &LogEvent,
+        events: &[LogEvent],
         recorded: &[(&'static str, String)],
     ) -> Option<String> {
         if self.task.is_empty() {
@@ -201,15 +263,14 @@ impl ToldStep {
                 None => format!("the trailer {token} is missing; the record says {value:?}"),
             });
         }
-        let unlisted = self.unlisted(event);
+        let unlisted = self.unlisted(events);
         let is_several = self.accounts_for(&unlisted);
-        let evidence = &event.entry.evidence;
         for (token, value) in &self.rest {
             let is_known = if token.eq_ignore_ascii_case(EVIDENCE) {
-                evidence.iter().any(|(path, digest)| is_evidence(value, path, digest))
+                evidence_of(events).any(|(path, digest)| is_evidence(value, path, digest))
                     || (several(value).is_some() && is_several)
             } else if token.eq_ignore_ascii_case(UNPROVEN) {
-                evidence.iter().any(|(path, _)| *value == quoted(path))
+                evidence_of(events).any(|(path, _)| *value == quoted(path))
             } else {
                 let has = |(known, text): &(&str, String)| token.eq_ignore_ascii_case(known) && text == value;
                 recorded.iter().any(has)
@@ -226,21 +287,55 @@ impl ToldStep {
     }
 }
 
-/// The trailers of a message. Blocks of other trailers may follow those of `orch`, such as a sign-off in a paragraph of
-/// its own: git does not count what is above the last block, but people read it.
-fn told_trailers(message: &str) -> Vec<(String, String)> {
-    let is_ours = |token: &str| token.get(..OURS.len()).is_some_and(|start| start.eq_ignore_ascii_case(OURS));
-    let mut rest = message.trim_end();
-    loop {
-        let found = trailers(rest);
-        if found.is_empty() || found.iter().any(|(token, _)| is_ours(token)) {
-            return found;
+/// The evidence of some events: path and digest.
+fn evidence_of(events: &[LogEvent]) -> impl Iterator<Item = &(String, String)> {
+    events.iter().flat_map(|event| &event.entry.evidence)
+}
+
+/// Whether this is the token of a trailer of `orch`.
+fn is_ours(token: &str) -> bool {
+    token.get(..OURS.len()).is_some_and(|start| start.eq_ignore_ascii_case(OURS))
+}
+
+/// The trailers of a message that people read as such, and whether git takes them for trailers. Blocks of other
+/// trailers may follow those of `orch`, such as a sign-off in a paragraph of its own: git does not count what is
+/// above the last block. Nor does it count lines at the end of a paragraph of text.
+fn told_trailers(message: &str) -> (Vec<(String, String)>, bool) {
+    let lines: Vec<&str> = message.lines().map(str::trim_end).collect();
+    let is_blank = |line: &&str| line.is_empty();
+    let mut rest = lines.as_slice();
+    let mut is_last = true;
+    while let Some(last) = rest.iter().rposition(|line| !line.is_empty()) {
+        rest = &rest[..=last];
+        let found = trailers(&rest.join("\n"));
+        if found.iter().any(|(token, _)| is_ours(token)) {
+            return (found, is_last);
         }
-        match rest.rsplit_once("\n\n") {
-            Some((above, _)) => rest = above.trim_end(),
-            None => return Vec::new(),
+        let paragraph = &rest[rest.iter().rposition(is_blank).map_or(0, |blank| blank + 1)..];
+        let read = trailers_at_end(paragraph);
+        if found.is_empty() || !read.is_empty() {
+            return (read, false);
         }
+        rest = &rest[..rest.len() - paragraph.len()];
+        is_last = false;
     }
+    (Vec::new(), false)
+}
+
+/// The lines at the end of a paragraph that have the form of trailers, if one of them is a trailer of `orch`. The
+/// first line of the paragraph is none.
+fn trailers_at_end(paragraph: &[&str]) -> Vec<(String, String)> {
+    let read = |line: &&str| -> Option<(String, String)> {
+        let (token, value) = line.split_once(':')?;
+        let is_token = |token: &str| {
+            !token.is_empty() && token.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
+        };
+        is_token(token.trim_end()).then(|| (token.trim_end().to_owned(), value.trim().to_owned()))
+    };
+    let below = paragraph.get(1..).unwrap_or_default();
+    let mut found: Vec<_> = below.iter().rev().map_while(read).collect();
+    found.reverse();
+    if found.iter().any(|(token, _)| is_ours(token)) { found } else { Vec::new() }
 }
 
 /// Whether the value of a trailer names this file.
@@ -253,4 +348,60 @@ fn several(value: &str) -> Option<(usize, Digest)> {
     let (name, digest) = value.rsplit_once('@')?;
     let count = name.strip_suffix(" files)")?.rsplit_once('(')?.1;
     Some((count.parse().ok()?, Digest::parse(digest)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The steps that a message states: task, values, and how many steps share them.
+    fn told(message: &str) -> Vec<String> {
+        let shown = |step: &ToldStep| {
+            let rest: Vec<&str> = step.rest.iter().map(|(_, value)| value.as_str()).collect();
+            let mixed = if step.is_shared { " shared" } else { "" };
+            let git = if step.is_git { "" } else { " text" };
+            format!("{} {} {}{mixed}{git}", step.steps, step.task, rest.join(","))
+        };
+        ToldStep::all(message).iter().map(shown).collect()
+    }
+
+    #[test]
+    fn steps_are_read_from_trailers_in_any_order() {
+        let cases: [(&[&str], &[&str]); 8] = [
+            (&["Task: t"], &[]),
+            (&["Task: t", "From: a", "To: b"], &["1 t a,b"]),
+            (&["From: a", "To: b", "Task: t"], &["1 t a,b"]),
+            (&["To: b"], &["1  b"]),
+            (&["Task: t", "To: a", "Task: u", "To: b", "Task: v"], &["1 t a", "1 u b"]),
+            (&["To: a", "Task: t", "From: c", "To: b", "Task: u"], &["1 t a", "1 u c,b"]),
+            (&["Task: t", "Task: t", "To: a", "To: b"], &["2 t a,b"]),
+            (&["From: c", "Task: t", "Task: u", "To: a", "To: b"], &["1 t c,a,b shared", "1 u c,a,b shared"]),
+        ];
+        for (lines, expected) in cases {
+            let lines: Vec<String> = lines.iter().map(|line| format!("Orch-{line}")).collect();
+            assert_eq!(told(&format!("Subject\n\n{}\n", lines.join("\n"))), expected, "{lines:?}");
+        }
+    }
+
+    #[test]
+    fn lines_that_people_read_as_trailers_count() {
+        for (message, expected) in [
+            ("Subject\n\nOrch-To: b\n", &["1  b"][..]),
+            ("Subject\n\nText.\nOrch-Task: t\nOrch-To: b\n", &["1 t b text"]),
+            ("Subject\r\n\r\nText.\r\nOrch-Task: t\r\nOrch-To: b\r\n", &["1 t b text"]),
+            ("Subject\nOrch-Task: t\nOrch-To: b", &["1 t b text"]),
+            ("Subject\n\nText.\norch-task : t\nFixes: 1\nOrch-To: b\n \n", &["1 t b text"]),
+            ("Subject\n\nText.\nOrch-Task: t\nOrch-To: b\n\nSigned-off-by: A <a@b>", &["1 t b text"]),
+            ("Subject\n\nText.\nOrch-Task: t\nOrch-To: b\nSigned-off-by: A <a@b>", &["1 t b"]),
+            ("Subject\n\nOrch-Task: t\nOrch-To: b\n\nSigned-off-by: A <a@b>", &["1 t b text"]),
+            ("Subject\n\nOrch-To: b\nText.", &[]),
+            ("Subject\n\nOrch-To: b\n\nText.", &[]),
+            ("Subject\n\nIt sets\nOrch-To: as before.\nSo", &[]),
+            ("Squash\n\n    orch(t): a -> b\n\n    Orch-Task: t\n    Orch-To: b\n", &[]),
+            ("Subject\n\n---\nText.\n\nOrch-Task: t\nOrch-To: b\n", &["1 t b"]),
+            ("Orch-To: b", &[]),
+        ] {
+            assert_eq!(told(message), expected, "{message:?}");
+        }
+    }
 }

@@ -89,7 +89,10 @@ impl Store {
 /// The trailers of a commit message, in order; see git-interpret-trailers(1).
 #[must_use]
 pub fn trailers(message: &str) -> Vec<(String, String)> {
-    git2::message_trailers_strs(message).map_or_else(
+    // libgit2 takes a line `---` for the end of the message, which git does only in an e-mail.
+    let lines = message.lines().map(|line| if line.starts_with("---") { "." } else { line });
+    let message = lines.collect::<Vec<_>>().join("\n");
+    git2::message_trailers_strs(message.as_str()).map_or_else(
         |_| Vec::new(),
         |trailers| trailers.iter().map(|(key, value)| (key.to_owned(), value.to_owned())).collect(),
     )

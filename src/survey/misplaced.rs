@@ -5,7 +5,7 @@
 
 use super::{Error, TaskRef, Workspace};
 use crate::base::{Code, Diagnostic, Digest, Place, RepoPath, TaskId, command};
-use crate::decide::Recorded;
+use crate::decide::{Recorded, State};
 use crate::scan::Entry;
 use crate::store::Store;
 
@@ -63,8 +63,29 @@ impl Workspace {
         if self.commits() && original.is_none() {
             commands.push(command(&["orch", "new", other]));
         }
-        commands.push(command(&["orch", "rename", other, task.id.as_str()]));
-        Ok(Some(found.hint(format!("move `{other}` back, then rename it: {}", commands.join(" && ")))))
+        commands.extend(self.relocations(state, other, &task.id));
+        let hint = format!("move `{other}` back, then let orch move it: {}", commands.join(" && "));
+        Ok(Some(found.hint(hint)))
+    }
+
+    /// The commands that give a task with this state another id. Only `orch archive` moves a task to the archive.
+    fn relocations(&self, state: &State, from: &str, to: &TaskId) -> Vec<String> {
+        let name = to.unarchived().unwrap_or(to.as_str());
+        let is_renamed = from != name;
+        let mut commands = Vec::new();
+        if is_renamed {
+            commands.push(command(&["orch", "rename", from, name]));
+        }
+        if to.is_archived() {
+            let named = state.workflow.as_ref().map(|named| self.setting.workflow(named.name.as_str()).ok());
+            let loaded = named.flatten();
+            let workflow = loaded.as_ref().and_then(|loaded| loaded.workflow());
+            let phase = state.phase.as_deref().and_then(|phase| workflow?.phase_named(phase));
+            let force: &[&str] =
+                if phase.is_some_and(|phase| phase.terminal) { &[] } else { &["--force", "WHY"] };
+            commands.push(command(&[&["orch", "archive", name], force].concat()));
+        }
+        commands
     }
 
     /// Where a task with this id would be in the root of another task.

@@ -118,6 +118,18 @@ fn the_trailers_of_a_batch_say_what_the_record_says() {
         world.orch(&["audit"]).ends(1).says(why);
         world.orch(&["check", "--commit", "HEAD"]).ends(1).says(why);
     }
+    // In reverse, each step is still told by itself; sorted, any line may describe any of them.
+    let (text, trailers) = honest.trim_end().rsplit_once("\n\n").expect("trailers");
+    let mut lines: Vec<&str> = trailers.lines().rev().collect();
+    world.git(&["commit", "-q", "--amend", "-m", &format!("{text}\n\n{}", lines.join("\n"))]);
+    world.orch(&["audit", "--strict"]).succeeds();
+    lines.sort_unstable();
+    world.git(&["commit", "-q", "--amend", "-m", &format!("{text}\n\n{}", lines.join("\n"))]);
+    world
+        .orch(&["audit", "--strict"])
+        .ends(1)
+        .says("unverifiable")
+        .says("the trailers of several steps are mixed");
     world.git(&["commit", "-q", "--amend", "-m", &honest]);
     world.orch(&["audit", "--strict"]).succeeds();
     // The evidence of one step was exchanged.

@@ -277,26 +277,76 @@ fn a_directory_that_git_moved_is_not_forged_after_a_squash() {
     let change = last(&world, "unverifiable");
     assert!(change["why"].as_str().expect("why").contains("it was recorded as `k`"), "{change:#}");
     world.orch(&["check", "--range", "HEAD~1..HEAD"]).succeeds();
-    // A copy of a task that is here, or was, is forged.
+    // A copy of a task that is here is forged.
     world.git(&["switch", "-q", "work"]);
     world.git(&["reset", "-q", "--hard", "HEAD~2"]);
-    for (id, stays) in [("c", true), ("d", false)] {
-        if !stays {
-            world.git(&["rm", "-qr", "tasks/k"]);
-            world.commit("remove");
-            world.git(&["checkout", "-q", "HEAD~2", "--", "tasks/k"]);
-        }
-        world.write(&format!("tasks/{id}/transcript.jsonl"), world.read("tasks/k/transcript.jsonl"));
-        world.write(&format!("tasks/{id}/planning/plan.json"), world.read("tasks/k/planning/plan.json"));
-        if !stays {
-            world.git(&["rm", "-qrf", "tasks/k"]);
+    let copy = |from: &str, to: &str| {
+        for file in ["transcript.jsonl", "planning/plan.json"] {
+            world.write(&format!("tasks/{to}/{file}"), world.read(&format!("tasks/{from}/{file}")));
         }
         world.commit("copy");
-        let copied = last(&world, "forged");
-        assert_eq!(copied["task"], id);
-        world.git(&["rm", "-qr", &format!("tasks/{id}")]);
-        world.commit("no copy");
+    };
+    copy("k", "c");
+    assert_eq!(last(&world, "forged")["task"], "c");
+    world.git(&["reset", "-q", "--hard", "HEAD~1"]);
+    // Also where the task is under an id that no step gave it.
+    world.git(&["mv", "tasks/k", "tasks/m"]);
+    world.commit("move");
+    copy("m", "c");
+    assert_eq!(last(&world, "forged")["task"], "c");
+}
+
+#[test]
+fn directories_that_people_moved_by_hand_are_never_forged() {
+    let world = World::ready();
+    for task in ["a", "b"] {
+        world.orch(&["new", task]).succeeds();
+        world.walk_to(task, "plan_review");
     }
+    let moved = |from: &str, to: &str| {
+        std::fs::create_dir_all(world.path(to).parent().expect("a directory")).expect("made");
+        world.git(&["mv", from, to]);
+    };
+    // Out of the root and back, under another id, and on from there.
+    moved("tasks/a", "attic/a");
+    world.commit("out");
+    moved("attic/a", "tasks/c");
+    world.commit("back");
+    assert_eq!(last(&world, "restored")["why"], "renamed from a");
+    world.plan_review("c", true, 1);
+    world.orch(&["next", "c"]).succeeds();
+    last(&world, "proven");
+    // Exchanged in one commit, with a step between, and back.
+    let exchange = || {
+        moved("tasks/b", "tasks/x");
+        moved("tasks/c", "tasks/b");
+        moved("tasks/x", "tasks/c");
+        world.commit("exchanged");
+    };
+    exchange();
+    world.plan_review("c", true, 1);
+    world.orch(&["next", "c"]).succeeds();
+    last(&world, "proven");
+    exchange();
+    // In the place of a task that was removed.
+    world.git(&["rm", "-qr", "tasks/b"]);
+    moved("tasks/c", "tasks/b");
+    world.commit("replaced");
+    let found = standings(&world);
+    assert!(!found.iter().any(|standing| ["forged", "unverifiable"].contains(&&**standing)), "{found:?}");
+    world.orch(&["check", "--range", "HEAD~6..HEAD"]).succeeds();
+    // A step that no rule yields is still forged, whatever moved.
+    world.git(&["reset", "-q", "--hard", "HEAD~1"]);
+    moved("tasks/b", "tasks/x");
+    moved("tasks/c", "tasks/b");
+    moved("tasks/x", "tasks/c");
+    for task in ["b", "c"] {
+        let text = world.read(&format!("tasks/{task}/state.json"));
+        world.write(&format!("tasks/{task}/state.json"), text.replace("\"codegen\"", "\"done\""));
+    }
+    world.commit("exchanged and finished");
+    world.orch(&["audit"]).ends(1);
+    assert_eq!(standings(&world).iter().filter(|standing| *standing == "forged").count(), 2);
 }
 
 #[test]

@@ -154,6 +154,26 @@ fn trailers_say_what_the_record_says() {
         world.orch(&["check", "--commit", "HEAD"]).ends(1).says(why);
         world.orch(&["audit"]).ends(1).says(why);
     }
+    // The order of the trailers does not matter. git takes lines at the end of a paragraph for text, people do not.
+    let (text, trailers) = honest.trim_end().rsplit_once("\n\n").expect("trailers");
+    let mut sorted: Vec<&str> = trailers.lines().collect();
+    sorted.sort_unstable();
+    let reversed: Vec<&str> = trailers.lines().rev().collect();
+    for block in [sorted, reversed] {
+        for apart in ["\n\n", "\n"] {
+            let message = format!("{text}{apart}{}", block.join("\n"));
+            world.git(&["commit", "-q", "--amend", "-m", &message]);
+            last(&world, "proven");
+            world.git(&[
+                "commit",
+                "-q",
+                "--amend",
+                "-m",
+                &message.replace("Orch-To: codegen", "Orch-To: done"),
+            ]);
+            world.orch(&["check", "--commit", "HEAD"]).ends(1).says("Orch-To says \"done\"");
+        }
+    }
     // Evidence that the message leaves out.
     let without: Vec<&str> =
         honest.lines().filter(|line| !line.starts_with("Orch-Evidence: review")).collect();
@@ -228,11 +248,21 @@ fn trailers_of_a_commit_without_a_step_are_forged() {
     world.orch(&["audit"]).ends(1).says("a step of `t` that this commit does not record");
     world.orch(&["check", "--range", "HEAD~1..HEAD"]).ends(1).says("a step of `t`");
     // Trailers of a step that name no task.
-    for message in ["code\n\nOrch-To: done", "code\n\nOrch-From: accept\nOrch-To: done\nOrch-Task: t"] {
+    for message in ["code\n\nOrch-To: done", "code\n\nIt is done.\nOrch-Kind: advance\nOrch-To: done"] {
         world.git(&["commit", "-q", "--amend", "-m", message]);
         world.orch(&["audit"]).ends(1).says("without Orch-Task, and this commit records none");
         world.orch(&["check", "--range", "HEAD~1..HEAD"]).ends(1).says("without Orch-Task");
     }
+    for message in ["code\n\nOrch-To: done\nOrch-Task: t", "code\n\nIt is done.\nOrch-To: done\nOrch-Task: t"]
+    {
+        world.git(&["commit", "-q", "--amend", "-m", message]);
+        world.orch(&["audit"]).ends(1).says("a step of `t` that this commit does not record");
+    }
+    // Also where no name alone is that of a task.
+    world.write("orch.toml", "[[root]]\npath = \"teams/*/task-*\"\nworkflow = \"global-state-machine\"\n");
+    world.git(&["commit", "-q", "-m", "settings\n\nOrch-To: done", "orch.toml"]);
+    world.orch(&["check", "--commit", "HEAD"]).ends(1).says("without Orch-Task");
+    world.git(&["reset", "-q", "--hard", "HEAD~1"]);
     // git counts only the last block, and people read both.
     let signed = "code\n\nOrch-Task: t\nOrch-To: done\n\nSigned-off-by: Ann <ann@example.com>";
     world.git(&["commit", "-q", "--amend", "-m", signed]);

@@ -183,8 +183,12 @@ fn the_record_of_another_task_is_never_adopted_and_the_hint_puts_it_right() {
     for (happens, id, tasks) in [
         ("cp -r tasks/k tasks/k2", "k2", ["k", "k2"].as_slice()),
         ("mkdir tasks/team; mv tasks/k tasks/team/z; git add -A", "team/z", &["team/z"]),
+        ("mkdir tasks/archive; mv tasks/k tasks/archive/z", "archive/z", &["archive/z"]),
     ] {
         let world = World::ready();
+        // The commands of the hint are not typed at a terminal here.
+        world.write("orch.toml", world.read("orch.toml") + "\n[people]\norders = \"anyone\"\n");
+        world.commit("anyone");
         world.orch(&["new", "k"]).succeeds();
         world.plan("k", 1);
         world.orch(&["next", "k"]).succeeds();
@@ -200,7 +204,7 @@ fn the_record_of_another_task_is_never_adopted_and_the_hint_puts_it_right() {
             assert_eq!(suggested["kind"], "error", "{suggested:#}");
             assert_eq!(suggested["options"], serde_json::json!([]), "{suggested:#}");
         }
-        let refused = world.orch(&["new", id]).ends(5).reports(told);
+        let refused = world.orch(&["next", id]).ends(5).reports(told);
         let hint = refused.stderr.lines().find_map(|line| line.strip_prefix("hint: ")).expect("a hint");
         world.shell(hint.split_once(": ").expect("commands").1);
         if tasks.contains(&"k") {
