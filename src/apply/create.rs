@@ -6,7 +6,7 @@ use super::new_id::{Naming, check_new_id};
 use super::new_place::PlaceWish;
 use super::orders::first_applied;
 use crate::base::{Code, Diagnostic, Place, RepoPath, command, shell_word};
-use crate::decide::{self, Recorded, Stamp, Step, initial_state};
+use crate::decide::{self, Recorded, Stamp, State, Step, initial_state};
 use crate::scan::{Directory, io_error};
 use crate::store::durable;
 use crate::survey::{Error, Sight, TaskRef, has_own_remedy};
@@ -209,13 +209,11 @@ impl Writer<'_> {
         if let Some(title) = title {
             state.title = Some(title.to_owned());
         }
-        if let Some(name) = state.phase.as_deref().filter(|name| workflow.phase_named(name).is_none()) {
-            return Err(unknown_phase(judged, name));
-        }
+        refuse_unknown_phase(judged, &state)?;
         let reason = match (&state.original, adopted) {
-            (Some(_), _) => "the state of an older tool was imported",
-            (None, true) => "the task was adopted",
-            (None, false) => "the task was created",
+            (Some(original), _) if original.is_mapped => "the state of an older tool was imported",
+            (_, true) => "the task was adopted",
+            (_, false) => "the task was created",
         };
         let transition = decide::adopt(workflow, &state, reason);
         let state = decide::apply(workflow, &state, &judged.observed.facts, &transition, stamp);
@@ -226,7 +224,12 @@ impl Writer<'_> {
 /// The note about the file that the first step imports, if it imports one.
 fn imported(judged: &Sight) -> Option<Diagnostic> {
     let original = judged.state()?.original.as_ref()?;
-    let message = format!("imported the state of an older tool; left out: {}", original.left_out());
+    let what = if original.is_mapped {
+        "imported the state of an older tool"
+    } else {
+        "adopted the state of another tool"
+    };
+    let message = format!("{what}; left out: {}", original.left_out());
     let hint = format!("the file as it was: git cat-file blob {}", original.digest.short());
     let note = Diagnostic::note(Code::StateImported, message).at(Place::file(&judged.task.state_path()));
     Some(note.hint(hint))
@@ -260,9 +263,11 @@ pub(super) fn refuse_misplaced(judged: &Sight) -> Result<(), Error> {
     }
 }
 
-/// Adopting a task never moves it, so a foreign state must name a phase of the workflow.
-fn unknown_phase(judged: &Sight, name: &str) -> Error {
+/// Returns an error if a state names a phase that its workflow does not have: adopting a task never moves it.
+pub(super) fn refuse_unknown_phase(judged: &Sight, state: &State) -> Result<(), Error> {
     let workflow = judged.workflow();
+    let unknown = state.phase.as_deref().filter(|name| workflow.phase_named(name).is_none());
+    let Some(name) = unknown else { return Ok(()) };
     let phases: Vec<&str> = workflow.phases.iter().map(|phase| phase.id.as_str()).collect();
     let message = format!("{} names the phase `{name}`", judged.task.state_path());
     let message = format!("{message}, which workflow `{}` does not have", workflow.name);
@@ -270,7 +275,7 @@ fn unknown_phase(judged: &Sight, name: &str) -> Error {
         "name one of {} there, or add `{name}` to the `aliases` of one of them; another workflow is chosen with --workflow",
         phases.join(", ")
     );
-    Error::new(Code::UnknownPhase, message).with_hint(hint)
+    Err(Error::new(Code::UnknownPhase, message).with_hint(hint))
 }
 
 /// Writes the brief, and returns its path if it was not there. Returns an error if the path holds anything

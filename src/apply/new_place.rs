@@ -35,6 +35,7 @@ impl Writer<'_> {
         };
         let (root, mut task) = self.chosen_place(&id, standing.as_ref(), wish)?;
         self.refuse_second(&task)?;
+        task.is_workflow_chosen = wish.workflow.is_some();
         if let Some(name) = wish.workflow.filter(|name| root.workflow.as_str() != *name) {
             self.workspace.workflow(name)?;
             task.workflow = WorkflowName::new(name)

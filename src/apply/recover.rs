@@ -1,11 +1,12 @@
 //! Recovers a record: the log from git history and from what is left of it, or else the state from the files.
 
 use super::Writer;
-use super::create::refuse_misplaced;
+use super::create::{refuse_misplaced, refuse_unknown_phase};
 use super::record_files::RecordFiles;
 use crate::base::{Code, Digest, RepoPath, command, shell_word};
 use crate::decide::rebuild_from_files;
 use crate::record::{EventLog, TRANSCRIPT_FILE, record_steps, whole_lines};
+use crate::scan::io_error;
 use crate::store::{PathChange, durable};
 use crate::survey::{Error, Sight, TaskRef};
 
@@ -29,6 +30,9 @@ impl Writer<'_> {
     pub fn recover(&self, task: &TaskRef) -> Result<Recovered, Error> {
         let judged = self.workspace.look_at_all(task)?;
         refuse_misplaced(&judged)?;
+        if let Some(foreign) = judged.state().filter(|state| state.foreign) {
+            refuse_unknown_phase(&judged, foreign)?;
+        }
         if judged.state().is_some() && !judged.is_state_stale() {
             return Ok(Recovered::NotNeeded);
         }
@@ -98,15 +102,22 @@ impl Writer<'_> {
     /// copy cannot be written.
     pub(super) fn keep_copy(&self, path: &RepoPath, suffix: &str) -> Result<(), Error> {
         let place = path.under(&self.workspace.root);
-        let Some(bytes) = durable::read_regular(&place) else { return Ok(()) };
+        let bytes = durable::read_regular(&place);
+        if bytes.is_none() && !place.symlink_metadata().is_ok_and(|metadata| metadata.is_dir()) {
+            return Ok(());
+        }
         let extension = place.extension().map(|own| own.to_string_lossy().into_owned()).unwrap_or_default();
         let mut names = std::iter::once(format!("{extension}.{suffix}"))
             .chain((2..).map(|number| format!("{extension}.{suffix}.{number}")))
             .map(|extension| place.with_extension(extension));
         // Earlier copies are never overwritten.
-        match names.find(|name| name.symlink_metadata().is_err()) {
-            Some(kept) => durable::write_atomic(&self.workspace.root, &kept, &bytes).map(|_| ()),
-            None => Ok(()),
+        match (names.find(|name| name.symlink_metadata().is_err()), bytes) {
+            (Some(kept), Some(bytes)) => {
+                durable::write_atomic(&self.workspace.root, &kept, &bytes).map(|_| ())
+            }
+            // A directory makes way for the file.
+            (Some(kept), None) => std::fs::rename(&place, &kept).map_err(|source| io_error(&place, source)),
+            (None, _) => Ok(()),
         }
     }
 

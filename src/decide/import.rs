@@ -10,13 +10,15 @@ use serde_json::Value;
 use std::borrow::Cow;
 use std::cell::OnceCell;
 
-/// The file of an older tool that a state was imported from.
+/// The file of another tool that a state was imported from, or adopted from in part.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Original {
     /// The blob id of the file.
     pub digest: Digest,
-    /// JSON pointers to the parts of the file that the map has no place for.
+    /// JSON pointers to the parts of the file that the state has no place for.
     pub left_out: Vec<String>,
+    /// Whether the map of a workflow says how to read the file.
+    pub is_mapped: bool,
 }
 
 /// How many parts of an original are listed.
@@ -108,7 +110,7 @@ pub fn import(
         return Err(faults);
     }
     let left_out = left_out(map, original);
-    let original = Some(Box::new(Original { digest, left_out }));
+    let original = Some(Box::new(Original { digest, left_out, is_mapped: true }));
     Ok(State { phase, extra: data, original, ..foreign })
 }
 

@@ -197,7 +197,7 @@ fn taken_over(workflow: &Workflow, facts: &Facts, entry: &HistoryEntry, after: &
 /// The file that a step says it imported.
 fn original_of(entry: &HistoryEntry) -> Option<Box<Original>> {
     let (_, digest) = entry.evidence.iter().find(|(path, _)| is_original(path))?;
-    Some(Box::new(Original { digest: Digest::parse(digest)?, left_out: Vec::new() }))
+    Some(Box::new(Original { digest: Digest::parse(digest)?, left_out: Vec::new(), is_mapped: true }))
 }
 
 fn creation(
@@ -211,7 +211,14 @@ fn creation(
     {
         return Err(disproof(entry, "the task already existed and was created again".to_owned()));
     }
-    let transition = adopt(workflow, state, &entry.reason);
+    // Versions that kept only the files that a map reads did not name the others.
+    let is_unnamed = |original: &Original| !original.is_mapped && original_of(entry).is_none();
+    let transition = match &state.original {
+        Some(original) if is_unnamed(original) => {
+            adopt(workflow, &State { original: None, ..state.clone() }, &entry.reason)
+        }
+        _ => adopt(workflow, state, &entry.reason),
+    };
     if transition.to != entry.to {
         let message = format!("a task starts in `{}`, not in `{}`", transition.to, entry.to);
         return Err(disproof(entry, message));

@@ -6,6 +6,7 @@
 mod conflict;
 mod extent;
 mod fold;
+mod foreign;
 mod json_patch;
 mod last_order;
 mod log;

@@ -2,11 +2,12 @@
 
 use super::extent::LogExtent;
 use super::fold::{FoldCache, FoldError};
+use super::foreign::left_out;
 use super::log::{EventLog, LogFault, LogPeek};
 use super::seal;
 use super::state::{StateFault, log_extent_in, read_state};
 use crate::base::{Code, Digest};
-use crate::decide::{Conflict, ImportFault, State, difference, document, import, import_of};
+use crate::decide::{Conflict, ImportFault, Original, State, difference, document, import, import_of};
 use crate::workflow::Workflow;
 use serde_json::Value;
 
@@ -142,7 +143,7 @@ fn without_log(workflow: &Workflow, state: Option<StateText<'_>>) -> RecordReadi
 }
 
 /// Reads the state of another tool, which has no log beside it. The state of an older tool that the workflow
-/// knows is imported.
+/// knows is imported. Of any other, the file is kept if the state says what a record has no place for.
 #[must_use]
 pub fn read_foreign(workflow: &Workflow, text: &str, value: &Value) -> RecordReading {
     let map = import_of(workflow, value);
@@ -151,8 +152,13 @@ pub fn read_foreign(workflow: &Workflow, text: &str, value: &Value) -> RecordRea
         Ok(foreign) => foreign,
         Err(faults) => return RecordReading::StateFaults(faults),
     };
-    let Some(map) = map else { return RecordReading::Foreign(Box::new(foreign)) };
     let digest = workflow.digest.format().blob(text.as_bytes());
+    let Some(map) = map else {
+        let left_out = left_out(&workflow.name, phase_key, value, text);
+        let original =
+            (!left_out.is_empty()).then(|| Box::new(Original { digest, left_out, is_mapped: false }));
+        return RecordReading::Foreign(Box::new(State { original, ..foreign }));
+    };
     match import(workflow, map, value, digest, foreign) {
         Ok(state) => RecordReading::Foreign(Box::new(state)),
         Err(faults) => RecordReading::ImportFaults(faults),

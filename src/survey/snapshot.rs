@@ -46,7 +46,7 @@ impl Snapshot<'_> {
     pub(crate) fn observe(&self, task: &TaskRef, log_end: u64) -> Result<Reading, Error> {
         let glance = Glance::of(self.source, self.costs, &task.place)?;
         let state = glance.state(&task.state_path(), self.setting.config.limit_bytes);
-        let named = state.as_deref().and_then(workflow_named_in);
+        let named = state.as_deref().and_then(|bytes| workflow_named_in(bytes, task));
         let mut name = named.unwrap_or_else(|| task.workflow.to_string());
         // The log may name another workflow than the text of the state does.
         for _ in 0..3 {
@@ -58,9 +58,10 @@ impl Snapshot<'_> {
             // The text of the state may be edited; the log says which workflow it is.
             let (loaded, compiled) = match usable(&name) {
                 Err(error) if name != task.workflow.as_str() => {
-                    let Some(recorded) = self.workflow_of_log(task)?.filter(|recorded| *recorded != name)
-                    else {
-                        return Err(error);
+                    let logged = self.workflow_of_log(task)?;
+                    let is_foreign = logged.is_none();
+                    let Some(recorded) = logged.filter(|recorded| *recorded != name) else {
+                        return Err(if is_foreign { self.other_workflow(task, error) } else { error });
                     };
                     name = recorded;
                     usable(&name)?
@@ -83,6 +84,7 @@ impl Snapshot<'_> {
             self.look_at_code(task, workflow, &recorded, &mut observed)?;
             if let Recorded::Known(state) = &recorded
                 && let Some(named) = state.workflow.as_ref().filter(|named| named.name.as_str() != name)
+                && !(state.foreign && task.is_workflow_chosen)
             {
                 name = named.name.to_string();
                 continue;
@@ -91,6 +93,14 @@ impl Snapshot<'_> {
         }
         let message = format!("the record of `{}` names a different workflow at every read", task.id);
         Err(Error::new(Code::Unstable, message))
+    }
+
+    /// The error about a state of another tool that names a workflow which cannot be used, with the way out.
+    fn other_workflow(&self, task: &TaskRef, error: Error) -> Error {
+        let names = self.setting.workflow_names().join(", ");
+        let choose = command(&["orch", "new", task.id.as_str(), "--workflow", "WORKFLOW"]);
+        let message = format!("{} names a workflow that cannot be used: {error}", task.state_path());
+        Error::new(error.code(), message).with_hint(format!("choose one of {names}: {choose}"))
     }
 
     /// The recorded state of a task according to its own files, and findings about them. Imported data that the
@@ -343,8 +353,8 @@ fn place_in(path: &RepoPath, text: &str, pointer: String) -> Place {
 
 /// The note that a state will be imported, and what it has that its workflow has no place for.
 fn import_note(task: &TaskRef, path: &RepoPath, original: &Original) -> Diagnostic {
-    let message =
-        format!("this is the state of an older tool; importing it leaves out {}", original.left_out());
+    let (whose, doing) = if original.is_mapped { ("an older", "importing") } else { ("another", "adopting") };
+    let message = format!("this is the state of {whose} tool; {doing} it leaves out {}", original.left_out());
     let hint = format!("{}; the file itself stays in git", command(&["orch", "new", task.id.as_str()]));
     Diagnostic::note(Code::StateImported, message).at(Place::file(path)).hint(hint)
 }
@@ -372,12 +382,15 @@ fn log_diagnostics(task: &TaskRef, log: &[u8], faults: &[LogFault]) -> Vec<Diagn
 
 /// The workflow that a state names, without validating the rest. With conflict markers, that of the first
 /// side.
-pub(crate) fn workflow_named_in(bytes: &[u8]) -> Option<String> {
+fn workflow_named_in(bytes: &[u8], task: &TaskRef) -> Option<String> {
     let text = std::str::from_utf8(bytes).ok()?;
     let sides = sides(text);
     let text = sides.as_ref().map_or(text, |sides| sides.ours.as_str());
     let value: serde_json::Value = serde_json::from_str(text).ok()?;
-    Some(value.pointer("/workflow/name")?.as_str()?.to_owned())
+    let is_foreign = value.get("heads").is_none();
+    let named = value.get("workflow").filter(|_| !(is_foreign && task.is_workflow_chosen))?;
+    let name = named.get("name").or_else(|| is_foreign.then_some(named))?;
+    Some(name.as_str()?.to_owned())
 }
 
 /// The finding for a file of `orch` with conflict markers.

@@ -17,6 +17,8 @@ pub struct TaskRef {
     pub place: TaskPlace,
     /// The workflow of its root; the record may name another.
     pub workflow: WorkflowName,
+    /// Whether the caller chose the workflow. Then it counts, and not the one that a state of another tool names.
+    pub is_workflow_chosen: bool,
     record: [RepoPath; 3],
 }
 
@@ -26,7 +28,8 @@ impl TaskRef {
     pub fn new(id: TaskId, place: TaskPlace, workflow: WorkflowName) -> Result<Self, InvalidPath> {
         let [state, transcript, suggestion] =
             [STATE_FILE, TRANSCRIPT_FILE, SUGGESTION_FILE].map(|name| place.directory().join(name));
-        Ok(Self { record: [state?, transcript?, suggestion?], id, place, workflow })
+        let record = [state?, transcript?, suggestion?];
+        Ok(Self { record, id, place, workflow, is_workflow_chosen: false })
     }
 
     /// The task of a root with this directory. Returns an error as [`TaskRef::new`] does.

@@ -21,9 +21,10 @@ const SCRATCH: &str = "BRIEF.md";
 /// written from the example in the workflow. An untracked task, such as one that a branch switch left
 /// behind, is adopted in the same way.
 ///
-/// A `state.json` of another tool that names a phase of the workflow is adopted there. If the workflow declares
-/// `[state.import]`, as `skill-tuning` and `ccw-loop` do, the state of the older tool is imported: its file is
-/// committed as it is, then replaced, and what has no place in the workflow is listed.
+/// A `state.json` of another tool that names a phase of the workflow is adopted there. The workflow is the one that
+/// the file names, unless `--workflow` is given. If the workflow declares `[state.import]`, as `skill-tuning` and
+/// `ccw-loop` do, the state of the older tool is imported. A file that says something for which the record has no
+/// place is committed as it is, then replaced, and what is left out is listed.
 ///
 /// The brief says what is wanted. It becomes a file of the task, `brief.md` in the shipped lifecycle, and the
 /// prompts name it.
