@@ -21,6 +21,19 @@ impl Store {
         finish_git(subcommand(arguments), process, &[])
     }
 
+    /// Runs a `git` command that needs no repository, without the settings of the user and of the repository.
+    pub(super) fn git_without_settings(&self, arguments: &[&str]) -> Result<Vec<u8>, GitFault> {
+        let mut command = self.command(arguments);
+        command
+            .env("GIT_DIR", "/dev/null")
+            .env("GIT_CONFIG_GLOBAL", "/dev/null")
+            .env("GIT_CONFIG_NOSYSTEM", "1");
+        for name in ["GIT_WORK_TREE", "GIT_CONFIG_PARAMETERS", "GIT_CONFIG_COUNT"] {
+            command.env_remove(name);
+        }
+        finish_git(subcommand(arguments), spawn(command, arguments)?, &[])
+    }
+
     /// Starts `git` in the work tree with a pipe to its stdin.
     pub(super) fn start_git(&self, arguments: &[&str]) -> Result<Child, GitFault> {
         let mut command = self.command(arguments);

@@ -16,14 +16,31 @@ const KEPT: &str = "message";
 /// What ends the text of a message; git adds the difference below it.
 const SCISSORS: &str = " ------------------------ >8 ------------------------";
 
+/// A comment prefix that begins no line, for a message in which git keeps every line.
+const NO_COMMENT: &str = "\u{1}";
+
 /// The lines that git does not count as text when it looks for an empty message.
 const SIGN_OFF: &str = "Signed-off-by: ";
 
 impl Store {
-    /// Whether the message in a file has text that git would commit. Returns an error if the file cannot be read.
-    pub fn has_text(&self, file: &Path) -> Result<bool, Error> {
+    /// Adds the trailer `Orch-Task` to the message in a file, if it has text that git would commit, and returns
+    /// whether it has. `is_final` says that no editor will run; git then keeps lines that begin like comments. Returns
+    /// an error if the file cannot be read, its path is not UTF-8, or git cannot rewrite it.
+    pub fn name_task_in_text(&self, file: &Path, task: &TaskId, is_final: bool) -> Result<bool, Error> {
         let message = message_in(file)?;
-        Ok(!text_in(&message, &self.comment_prefix(&message)).is_empty())
+        let is_kept = is_final && self.setting("^commit\\.cleanup$").as_deref() != Some("strip");
+        let comment = if is_kept { NO_COMMENT.to_owned() } else { self.comment_prefix(&message) };
+        if text_in(&message, &comment).is_empty() {
+            return Ok(false);
+        }
+        self.add_trailer(file, task, &comment)?;
+        Ok(true)
+    }
+
+    /// Adds the trailer `Orch-Task` to the edited message in a file. Returns an error as
+    /// [`Self::name_task_in_text`] does.
+    pub fn name_task(&self, file: &Path, task: &TaskId) -> Result<(), Error> {
+        self.add_trailer(file, task, &self.comment_prefix(&message_in(file)?))
     }
 
     /// Keeps the message in a file, for [`Store::is_edited`]. Returns an error if it cannot be read or kept.
@@ -55,33 +72,40 @@ impl Store {
     /// What begins a line that git ignores. If git chooses it by the message, the lines that git adds at the end of
     /// `message` show it.
     fn comment_prefix(&self, message: &str) -> String {
-        // Only git itself knows what `git -c` sets. It fails if there is no value.
-        let keys = self.git(&["config", "--get-regexp", "^core\\.comment(char|string)$"], &[]);
-        let keys = keys.map_or_else(|_| String::new(), |keys| String::from_utf8_lossy(&keys).into_owned());
-        let set = keys.lines().last().and_then(|line| line.split_once(' ')).map(|(_, value)| value);
+        let set = self.setting("^core\\.comment(char|string)$");
         let chosen = || {
             let above = message.split_once(SCISSORS).map_or(message, |(above, _)| above);
             Some(above.trim_end().lines().last()?.chars().next()?.to_string())
         };
-        match set {
+        match set.as_deref() {
             Some("auto") => chosen().unwrap_or_else(|| "#".to_owned()),
             Some(set) if !set.is_empty() => set.to_owned(),
             _ => "#".to_owned(),
         }
     }
 
-    /// Adds the trailer `Orch-Task` to the message in a file, above the comments that git ignores, unless the
-    /// message has one. Returns an error if the path is not UTF-8 or git cannot rewrite the file.
-    pub fn name_task(&self, file: &Path, task: &TaskId) -> Result<(), Error> {
+    /// The value of the last key of the configuration that matches; `None` if there is none.
+    fn setting(&self, keys: &str) -> Option<String> {
+        // Only git itself knows what `git -c` sets. It fails if there is no value.
+        let found = self.git(&["config", "--get-regexp", keys], &[]).ok()?;
+        let found = String::from_utf8_lossy(&found);
+        Some(found.lines().last()?.split_once(' ')?.1.to_owned())
+    }
+
+    /// Adds the trailer to the message in a file, above the lines at its end that begin with `comment`, unless the
+    /// message has one.
+    fn add_trailer(&self, file: &Path, task: &TaskId, comment: &str) -> Result<(), Error> {
         // git runs at the root, and the path may be relative to another directory.
         let path = file.canonicalize().map_err(|source| io_error(file, source))?;
         let is_not_text = || Error::new(Code::BadPath, format!("{}: the path is not UTF-8", path.display()));
         let path = path.to_str().ok_or_else(is_not_text)?;
         let trailer = format!("Orch-Task: {task}");
         // `---` divides an e-mail, but not a commit message.
-        let arguments = ["interpret-trailers", "--in-place", "--no-divider", "--where=end"];
+        let comment = format!("core.commentChar={comment}");
+        let arguments = ["-c", &comment, "interpret-trailers", "--in-place", "--no-divider", "--where=end"];
         let addition = ["--if-exists=doNothing", "--if-missing=add", "--trailer", &trailer, path];
-        self.git(&[&arguments[..], &addition].concat(), &[])?;
+        // The settings about trailers may give this one another form.
+        self.git_without_settings(&[&arguments[..], &addition].concat())?;
         Ok(())
     }
 }

@@ -57,6 +57,8 @@ pub struct Caller {
     pub path: Option<String>,
     /// The editor of the person: `VISUAL`, else `EDITOR`.
     pub editor: Option<String>,
+    /// Whether this is a hook of a commit whose message no editor will change.
+    pub edits_no_message: bool,
     /// The directory for the state of programs: `XDG_STATE_HOME`, else `~/.local/state`.
     pub state_home: Option<PathBuf>,
     /// `ORCH_TRUST_ONCE`: runs start what `orch.toml` names without the trust of a person.
@@ -99,6 +101,8 @@ impl Caller {
         let path = variable("PATH");
         let set = |name| variable(name).filter(|value| !value.trim().is_empty());
         let editor = set("VISUAL").or_else(|| set("EDITOR"));
+        // git says so to its hooks; see githooks(5), prepare-commit-msg.
+        let edits_no_message = variable("GIT_EDITOR").as_deref() == Some(":");
         let given = set("XDG_STATE_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
         let state_home = given.or_else(|| Some(Path::new(&set("HOME")?).join(".local/state")));
         let trusts_once = set("ORCH_TRUST_ONCE").is_some_and(|value| value != "0");
@@ -112,6 +116,7 @@ impl Caller {
             process,
             path,
             editor,
+            edits_no_message,
             state_home,
             trusts_once,
             clock,

@@ -130,11 +130,11 @@ fn prepare_message(args: &MessageArgs, context: &Context) -> Result<(), Error> {
     }
     let Some(task) = workspace.open_task_of_branch()? else { return Ok(()) };
     let file = context.start.join(&args.file);
-    if source == Some("message") && store.has_text(&file)? {
-        store.name_task(&file, &task.id)
-    } else {
-        store.keep_message(&file)
+    let is_final = context.caller.edits_no_message;
+    if source == Some("message") && store.name_task_in_text(&file, &task.id, is_final)? {
+        return Ok(());
     }
+    store.keep_message(&file)
 }
 
 /// Adds the trailer that names the task of the branch to a message that was written in the editor. Returns an error

@@ -34,7 +34,8 @@ fn answers_are_passed_on_and_a_crash_always_blocks() {
         }
         for fault in ["64", "70", "101", "126", "130"] {
             scene.orch_answers(&format!("exit {fault}"));
-            check(scene.commit(), false, &["pre-commit: orch crashed", fault, "the commit is rejected"]);
+            let what = if fault == "70" { "orch failed to read or write" } else { "orch crashed" };
+            check(scene.commit(), false, &[what, fault, "the commit is rejected"]);
         }
         scene.orch_answers("kill -SEGV $$");
         let words = ["pre-commit: orch crashed (exit code 139)", "is rejected", "--no-verify"];

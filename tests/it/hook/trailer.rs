@@ -62,6 +62,31 @@ fn a_commit_on_the_branch_of_an_open_task_names_it() {
 }
 
 #[test]
+fn the_lines_that_git_keeps_are_the_message_whatever_the_settings_about_trailers() {
+    let scene = named();
+    scene.world.git(&["switch", "-q", "-c", "task/login"]);
+    for (settings, given, expected) in [
+        (&[][..], "#42 fix", "#42 fix\n\nOrch-Task: login"),
+        (&[], "Text\n\n# more", "Text\n\n# more\n\nOrch-Task: login"),
+        (&["commit.cleanup=strip"], "Text\n# gone", "Text\n\nOrch-Task: login"),
+        (&["trailer.separators==", "trailer.Orch-Task.command=echo x"], "Text", "Text\n\nOrch-Task: login"),
+        (
+            &["trailer.orch-task.key=Task #", "trailer.ifMissing=doNothing"],
+            "Text",
+            "Text\n\nOrch-Task: login",
+        ),
+    ] {
+        let settings = settings.iter().flat_map(|setting| ["-c", setting]);
+        let commit = ["commit", "-q", "--allow-empty", "-m", given];
+        scene.git(&settings.chain(commit).collect::<Vec<_>>()).succeeds();
+        assert_eq!(message(&scene), expected);
+    }
+    // Without text, git aborts.
+    let stripped = ["-c", "commit.cleanup=strip", "commit", "--allow-empty", "-m", "#42"];
+    scene.git(&stripped).ends(1).reports("Aborting");
+}
+
+#[test]
 fn a_branch_that_names_no_open_task_and_a_message_of_another_commit_stay_as_they_are() {
     let scene = named();
     for branch in ["main", "task/old", "task/none", "login", "task/login/more"] {

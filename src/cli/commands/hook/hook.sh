@@ -23,7 +23,8 @@ fault() {
     printf '%s: %s; the message is left as it is\n' "$name" "$1" >&2
     return
   fi
-  printf '%s: %s; the %s is rejected; report it, and skip the hook with --no-verify\n' "$name" "$1" "$what" >&2
+  printf '%s: %s; the %s is rejected; %s, or skip the hook with --no-verify\n' "$name" "$1" "$what" \
+    "${2-report it}" >&2
   exit 1
 }
 
@@ -102,6 +103,8 @@ run() {
   # The timer exits with 0 only if it was not stopped before the time was up.
   if [ "$ended" = 137-0 ]; then
     fault "orch took longer than $limit s (timeout_seconds)"
+  elif [ "$code" = 70 ]; then
+    fault "orch failed to read or write (exit code 70)" "mend what it names above"
   elif [ "$code" -ge 64 ]; then
     fault "orch crashed (exit code $code)"
   fi
