@@ -10,7 +10,7 @@ use crate::workflow::RESERVED_KEYS;
 use serde_json::{Map, Value};
 
 /// The keys of a field, beside its name in a list.
-const KEYS: [&str; 6] = ["name", "type", "description", "default", "enum", "items"];
+const KEYS: [&str; 7] = ["name", "type", "description", "default", "enum", "items", "properties"];
 
 /// Where a field is declared.
 struct DeclaredField {
@@ -130,12 +130,19 @@ impl SkillReader {
 
     /// The type of a field and whether it may be null: from `enum`, or else from `type` and `items`.
     fn kind(&mut self, item: &Map<String, Value>, pointer: &str) -> (Type, bool) {
+        let members = item.get("properties").filter(|members| !members.is_null());
+        if members.is_some_and(|members| members.as_object().is_none_or(|members| !members.is_empty())) {
+            let message = "the members of an object cannot be declared";
+            let fault = SkillFault::error(child(pointer, "properties"), Code::SkillValue, message);
+            let hint = "declare each member as a field of its own, or leave `properties` out: the field then accepts any object";
+            self.faults.push(fault.hint(hint));
+        }
         if let Some(values) = item.get("enum").filter(|values| !values.is_null()) {
             return self.one_of(values, &child(pointer, "enum"));
         }
         let at = child(pointer, "type");
         let text = match item.get("type") {
-            Some(Value::Array(kinds)) if kinds.iter().all(Value::is_string) => {
+            Some(Value::Array(kinds)) if !kinds.is_empty() && kinds.iter().all(is_word) => {
                 let kinds: Vec<&str> = kinds.iter().filter_map(Value::as_str).collect();
                 kinds.join(" | ")
             }
@@ -184,6 +191,10 @@ impl SkillReader {
             }
         }
     }
+}
+
+fn is_word(value: &Value) -> bool {
+    value.as_str().is_some_and(|text| !text.trim().is_empty())
 }
 
 /// The pointer and the kind of the first part of a value that a workflow document cannot contain.

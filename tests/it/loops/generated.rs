@@ -605,6 +605,18 @@ fn a_field_has_the_type_that_its_json_schema_gives() {
             "the default is not of the type of its field",
         ),
         (json!({"type": ["string", 1]}), "/type", "the value should be a type or a list of types"),
+        (json!({"type": []}), "/type", "the value should be a type or a list of types"),
+        (json!({"type": ["string", " "]}), "/type", "the value should be a type or a list of types"),
+        (
+            json!({"type": "object", "properties": {"two": {"type": "string"}}}),
+            "/properties",
+            "the members of an object cannot be declared",
+        ),
+        (
+            json!({"type": "array", "items": {"type": "object", "properties": {"two": {}}}}),
+            "/items/properties",
+            "the members of an object cannot be declared",
+        ),
         (json!({"enum": [1, 2]}), "/enum", "the value should be a list of strings"),
         (json!({"enum": []}), "/enum", "the value should be a list of strings"),
         (
