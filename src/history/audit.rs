@@ -77,7 +77,7 @@ pub fn audit(workspace: &Workspace, scope: AuditScope<'_>) -> Result<Audit, Erro
     let has_evidence =
         |change: &Audited| change.proof.steps.iter().any(|step| !step.entry.evidence.is_empty());
     if changes.iter().any(has_evidence) {
-        let below = task_directories(store, &archive, &range)?;
+        let below = task_directories(store, &archive, &range, &commits)?;
         let removed = RemovedRecords::before(store, &archive, range.to, &below)?;
         changes.iter_mut().for_each(|change| removed.doubt(change));
     }
@@ -99,13 +99,18 @@ pub fn audit(workspace: &Workspace, scope: AuditScope<'_>) -> Result<Audit, Erro
     Ok(Audit { commits: commits.len(), changes })
 }
 
-/// The directories that contain the tasks of a range, by the settings at its ends. In the whole history they may have
-/// been anywhere.
-fn task_directories(store: &Store, archive: &Archive<'_>, range: &Range) -> Result<Vec<RepoPath>, Error> {
+/// The directories that contain the tasks of a range, by the settings in its commits and before them. In the whole
+/// history they may have been anywhere.
+fn task_directories(
+    store: &Store,
+    archive: &Archive<'_>,
+    range: &Range,
+    commits: &[Visited],
+) -> Result<Vec<RepoPath>, Error> {
     let Some(from) = range.from else { return Ok(vec![RepoPath::root()]) };
     let mut below = BTreeSet::new();
-    for end in [from, range.to] {
-        below.extend(archive.setting(&store.tree_source(end))?.config.roots.bases().cloned());
+    for commit in commits.iter().map(|commit| commit.id).chain([from, range.to]) {
+        below.extend(archive.setting(&store.tree_source(commit))?.config.roots.bases().cloned());
     }
     Ok(below.into_iter().collect())
 }

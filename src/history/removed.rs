@@ -19,6 +19,9 @@ use crate::workflow::is_tree_name;
 use std::collections::{BTreeMap, HashSet};
 use std::convert::Infallible;
 
+/// The maximum number of events that a commit which renames a task adds to its log.
+const MOST_ADDED: usize = 64;
+
 /// A record that a commit removed.
 struct RemovedRecord {
     commit: Digest,
@@ -53,6 +56,23 @@ pub(super) struct RemovedRecords<'a> {
     records: Vec<RemovedRecord>,
 }
 
+/// Whether one of these logs begins with the log that has this blob id, which this clone lacks.
+fn is_continued(store: &Store, log: Digest, others: &[Digest]) -> Result<bool, Error> {
+    for other in others {
+        if *other == log {
+            return Ok(true);
+        }
+        let bytes = store.blob(*other)?.unwrap_or_default();
+        let ends = bytes.iter().enumerate().rev().filter(|(_, byte)| **byte == b'\n');
+        // The events of one commit are few.
+        let mut begun = ends.take(MOST_ADDED).map(|(end, _)| log.format().blob(&bytes[..=end]));
+        if begun.any(|begun| begun == log) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
 impl<'a> RemovedRecords<'a> {
     /// Finds the records below some directories that `tip` and its ancestors removed and that had used something up.
     ///
@@ -67,11 +87,13 @@ impl<'a> RemovedRecords<'a> {
     ) -> Result<Self, Error> {
         let pool = archive.logs();
         let mut records = Vec::new();
-        for Removal { commit, path, blob, is_moved } in store.removals(tip, below, TRANSCRIPT_FILE)? {
+        for Removal { commit, path, blob, added } in store.removals(tip, below, TRANSCRIPT_FILE)? {
             let Some(task) = path.parent() else { continue };
             let Some(bytes) = store.blob(blob)? else {
                 // The record of a task that was renamed is in the new log.
-                records.extend((!is_moved).then_some(RemovedRecord { commit, task, read: None }));
+                if !is_continued(store, blob, &added)? {
+                    records.push(RemovedRecord { commit, task, read: None });
+                }
                 continue;
             };
             let log = pool.read(LogBytes { blob, bytes: &bytes }, None);

@@ -179,16 +179,13 @@ impl Store {
 
     /// Whether a file differs from that in every parent.
     fn is_changed_by(&self, commit: &GitCommit<'_>, path: &RepoPath) -> Result<bool, Error> {
-        let blob = |commit: &GitCommit<'_>| -> Result<Option<Digest>, Error> {
-            Ok(self.object_below(commit.tree_id(), path.as_str().split('/'))?.map(|(id, _)| id))
-        };
-        let own = blob(commit)?;
+        let own = self.blob_of(commit, path)?;
         let mut parents = commit.parents().peekable();
         if parents.peek().is_none() {
             return Ok(own.is_some());
         }
         for parent in parents {
-            if blob(&parent)? == own {
+            if self.blob_of(&parent, path)? == own {
                 return Ok(false);
             }
         }

@@ -14,8 +14,8 @@ pub struct PathChange {
     pub blob: Option<Digest>,
 }
 
-/// The maximum number of commits that are searched for a lost blob.
-const MAX_WALK: usize = 20_000;
+/// The maximum number of commits that a search looks at.
+pub(super) const MAX_WALK: usize = 20_000;
 
 impl Store {
     /// For each path, the commits that changed it, newest first, each with what it contains there; one walk for
@@ -212,7 +212,7 @@ impl Store {
     }
 
     /// The object at a path in a commit.
-    fn blob_of(&self, commit: &GitCommit<'_>, path: &RepoPath) -> Result<Option<Digest>, Error> {
+    pub(super) fn blob_of(&self, commit: &GitCommit<'_>, path: &RepoPath) -> Result<Option<Digest>, Error> {
         Ok(self.object_below(commit.tree_id(), path.as_str().split('/'))?.map(|(id, _)| id))
     }
 

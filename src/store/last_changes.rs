@@ -4,7 +4,7 @@
 //! however many were asked for before. Each file names the HEAD from which its commits were seen; from there, only
 //! newer commits are walked. Deleting the files loses nothing.
 
-use super::{Error, Store, durable};
+use super::{Error, Store, durable, path_commits};
 use crate::base::{Digest, RepoPath};
 use crate::scan::{Directory, FileStamp};
 use std::collections::{BTreeMap, BTreeSet};
@@ -88,13 +88,9 @@ impl Store {
             return;
         }
         let text = durable::text_of(&path).unwrap_or_default();
-        let mut lines = text.lines();
-        let head = lines.next().and_then(Digest::parse);
-        let rows = lines.filter_map(|line| {
-            let (commit, path) = line.split_once(' ')?;
-            Some((RepoPath::new(path).ok()?, Digest::parse(commit)?))
-        });
-        let changes = if head.is_some() { rows.collect() } else { BTreeMap::new() };
+        let (first, changes) = path_commits::read(&text);
+        let head = Digest::parse(first);
+        let changes = if head.is_some() { changes } else { BTreeMap::new() };
         known.insert(place, KnownPart { head, changes, stamp });
     }
 
@@ -107,10 +103,9 @@ impl Store {
         for place in places {
             let Some(part) = known.get_mut(place) else { continue };
             let Some(head) = part.head else { continue };
-            let rows = part.changes.iter().filter(|(path, _)| !path.as_str().contains('\n'));
-            let rows: String = rows.map(|(path, commit)| format!("{commit} {path}\n")).collect();
             let path = self.file_of_part(*place);
-            let _ = durable::write_derived(git, &path, format!("{head}\n{rows}").as_bytes());
+            let text = path_commits::write(&head.to_string(), &part.changes);
+            let _ = durable::write_derived(git, &path, text.as_bytes());
             part.stamp = FileStamp::at(&path);
         }
     }

@@ -27,6 +27,7 @@ mod log_file;
 mod ls_files;
 mod message;
 mod objects;
+mod path_commits;
 mod places;
 mod recent;
 mod ref_tables;

@@ -8,7 +8,7 @@ use super::lock_wait::LockWait;
 use super::ref_tables::{RefMove, RefTables, TableLock};
 use super::{Error, Head, Store, digest};
 use crate::base::{Code, Digest};
-use git2::{ErrorCode, ObjectType, Oid, ReferenceType, Repository, RepositoryState};
+use git2::{ErrorCode, Object, ObjectType, Oid, ReferenceType, Repository, RepositoryState};
 use std::fs;
 use std::path::PathBuf;
 use std::sync::atomic::Ordering::Relaxed;
@@ -52,6 +52,9 @@ impl RefLock<'_> {
         }
     }
 }
+
+/// The maximum number of generations that a revision is followed to find an unreadable commit.
+const MOST_GENERATIONS: usize = 20_000;
 
 /// How long to try to take git's lock of a reference.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -122,12 +125,42 @@ impl Store {
                 Err(error.into())
             }
             Err(error) if error.code() == ErrorCode::NotFound || error.code() == ErrorCode::InvalidSpec => {
+                self.refuse_unread_ancestor(revision)?;
                 Err(unknown_revision(revision))
             }
             // Two or three hexadecimal digits are too few for a name of an object.
             Err(error) if error.code() == ErrorCode::Ambiguous => Err(ambiguous_revision(revision)),
             Err(error) => Err(error.into()),
         }
+    }
+
+    /// Returns an error if a revision such as `HEAD~2^` leads to a commit, or past one, that is in this repository and
+    /// cannot be read: libgit2 takes it for a missing one.
+    fn refuse_unread_ancestor(&self, revision: &str) -> Result<(), Error> {
+        let Some(at) = revision.find(['~', '^']) else { return Ok(()) };
+        let (base, mut steps) = revision.split_at(at);
+        let base = self.repo.revparse_single(base).and_then(|object| object.peel(ObjectType::Commit));
+        let Ok(Ok(mut commit)) = base.map(Object::into_commit) else { return Ok(()) };
+        while let Some(sign) = steps.chars().next() {
+            let digits = steps[1..].find(|c: char| !c.is_ascii_digit()).unwrap_or(steps.len() - 1);
+            let (count, rest) = steps[1..].split_at(digits);
+            let count: usize = if count.is_empty() { 1 } else { count.parse().unwrap_or(usize::MAX) };
+            let parents = match (sign, count) {
+                ('~', generations) => vec![0; generations.min(MOST_GENERATIONS)],
+                ('^', 0) => Vec::new(),
+                ('^', nth) => vec![nth - 1],
+                _ => return Ok(()),
+            };
+            for nth in parents {
+                let Ok(parent) = commit.parent_id(nth) else { return Ok(()) };
+                match self.commit_if_held(parent)? {
+                    Some(held) => commit = held,
+                    None => return Ok(()),
+                }
+            }
+            steps = rest;
+        }
+        Ok(())
     }
 
     /// The commit that a reference points to; `None` if it does not exist.

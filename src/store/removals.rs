@@ -1,7 +1,7 @@
 //! The files that commits remove. The cost depends on the commits walked and on the directories asked about.
 
-use super::tree::entry_at;
-use super::{Error, Store, digest};
+use super::history::MAX_WALK;
+use super::{Error, Store, digest, path_commits};
 use crate::base::{Digest, RepoPath};
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -9,9 +9,6 @@ use std::sync::Arc;
 
 /// The file that caches the newest removals.
 const KNOWN: &str = "removals";
-
-/// The maximum number of commits that are searched for the newest removals.
-const MAX_WALK: usize = 20_000;
 
 /// A file that a commit removes.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,8 +19,8 @@ pub struct Removal {
     pub path: RepoPath,
     /// Its contents in a parent of the commit.
     pub blob: Digest,
-    /// Whether the commit also adds a file of this name, so that it may only move this one.
-    pub is_moved: bool,
+    /// The files of this name that the commit adds; it may only move this one.
+    pub added: Vec<Digest>,
 }
 
 /// The newest removals of some files, as seen from a HEAD.
@@ -99,23 +96,21 @@ impl Store {
         let mut found = Vec::new();
         self.walk_between(from, until, |commit| {
             left -= 1;
-            let blob_of = |commit: &git2::Commit<'_>, path: &RepoPath| -> Result<Option<Digest>, Error> {
-                Ok(entry_at(&commit.tree()?, path)?.map(|entry| digest(entry.id())))
-            };
-            let (mut removed, mut is_moved) = (Vec::new(), false);
+            let (mut removed, mut added) = (Vec::new(), Vec::new());
             for path in self.changed_by(&commit, below)?.into_iter().filter(|path| path.name() == name) {
-                let is_here = blob_of(&commit, &path)?.is_some();
                 let mut before = Vec::new();
                 for parent in commit.parents() {
-                    before.extend(blob_of(&parent, &path)?);
+                    before.extend(self.blob_of(&parent, &path)?);
                 }
-                is_moved |= is_here && before.is_empty();
-                if !is_here {
-                    removed.extend(before.into_iter().map(|blob| (path.clone(), blob)));
+                match self.blob_of(&commit, &path)? {
+                    Some(here) if before.is_empty() => added.push(here),
+                    Some(_) => {}
+                    None => removed.extend(before.into_iter().map(|blob| (path.clone(), blob))),
                 }
             }
             let commit = digest(commit.id());
-            found.extend(removed.into_iter().map(|(path, blob)| Removal { commit, path, blob, is_moved }));
+            let removal = |(path, blob)| Removal { commit, path, blob, added: added.clone() };
+            found.extend(removed.into_iter().map(removal));
             Ok(left > 0)
         })?;
         Ok(found)
@@ -123,22 +118,16 @@ impl Store {
 
     fn kept_removals(&self) -> Option<KnownRemovals> {
         let text = super::durable::text_of(&self.own(KNOWN)).unwrap_or_default();
-        let mut lines = text.lines();
-        let (head, question) = lines.next()?.split_once(' ')?;
-        let rows = lines.filter_map(|line| {
-            let (commit, path) = line.split_once(' ')?;
-            Some((RepoPath::new(path).ok()?, Digest::parse(commit)?))
-        });
+        let (first, commits) = path_commits::read(&text);
+        let (head, question) = first.split_once(' ')?;
         let (head, question) = (Digest::parse(head)?, Digest::parse(question)?);
-        Some(KnownRemovals { head, question, commits: Arc::new(rows.collect()) })
+        Some(KnownRemovals { head, question, commits: Arc::new(commits) })
     }
 
     /// Writes the cache. A failure is ignored: the removals are found again next time.
     fn keep_removals(&self, known: &KnownRemovals) {
-        let rows = known.commits.iter().filter(|(path, _)| !path.as_str().contains('\n'));
-        let rows: String = rows.map(|(path, commit)| format!("{commit} {path}\n")).collect();
         if self.own_directory().is_ok() {
-            let text = format!("{} {}\n{rows}", known.head, known.question);
+            let text = path_commits::write(&format!("{} {}", known.head, known.question), &known.commits);
             let _ = super::durable::write_derived(self.repo.path(), &self.own(KNOWN), text.as_bytes());
         }
     }

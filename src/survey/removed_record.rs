@@ -31,9 +31,13 @@ impl Workspace {
         let config = &self.setting.config;
         let bases: Vec<RepoPath> = config.roots.bases().cloned().collect();
         let question = format!("{:?}", config.roots);
-        let commits = store.newest_removals(head, (&bases, TRANSCRIPT_FILE), &question, |one| {
-            self.leaves_task(store, one)
-        })?;
+        let commits = store
+            .newest_removals(head, (&bases, TRANSCRIPT_FILE), &question, |one| self.leaves_task(store, one));
+        let commits = match commits {
+            // A clone without the directories of earlier commits cannot tell; a complete one, and the audit, can.
+            Err(error) if error.code() == Code::NotInClone => return Ok(None),
+            commits => commits?,
+        };
         let Some(commit) = commits.get(&task.transcript_path()).copied() else { return Ok(None) };
         let is_it = |known: &Acknowledged| known.commit == commit && known.task == task.id;
         if config.acknowledged.iter().any(is_it) {
@@ -54,12 +58,13 @@ impl Workspace {
                 )
             }
         };
-        let commit = command(&["git", "commit", "-m", &format!("put back the record of {}", task.id)]);
+        let message = format!("put back the record of {}", task.id);
+        let commit = command(&[&["git", "commit", "-m", &message, "--"], files.as_slice()].concat());
         Ok(Some(found.hint(format!("{restore} && {commit}"))))
     }
 
     /// Whether a commit that removes a log leaves other files of its task, unless it takes the task back to what it
-    /// was before it had a log.
+    /// was before that log was added. If an earlier removal had left those files, that one decides.
     fn leaves_task(&self, store: &Store, removal: &Removal) -> Result<bool, Error> {
         let roots = &self.setting.config.roots;
         let task = removal.path.parent().and_then(|directory| {
@@ -67,15 +72,40 @@ impl Workspace {
             TaskRef::in_root(roots.get(root)?, id, &directory).ok()
         });
         let Some(task) = task else { return Ok(false) };
-        let left = self.committed_files(store, removal.commit, &task)?;
+        let mut left = self.committed_files(store, removal.commit, &task)?;
         if left.is_empty() {
             return Ok(false);
         }
-        let parents = store.visit(removal.commit)?.parents;
-        let is_as_before = |commit| Ok(self.committed_files(store, commit, &task)? == left);
-        let before =
-            store.ancestor(&parents, None, |source| source.commit().map_or(Ok(false), is_as_before))?;
-        Ok(before.is_none())
+        let log = |commit: Digest| store.source_at(Some(commit)).blob_at(&removal.path);
+        let mut is_removal_next = false;
+        for commit in store.changes_of(removal.commit, &removal.path)?.into_iter().skip(1) {
+            let is_here = log(commit)?.is_some();
+            if is_removal_next && !is_here {
+                left = self.committed_files(store, commit, &task)?;
+                if left.is_empty() {
+                    return Ok(false);
+                }
+                is_removal_next = false;
+                continue;
+            }
+            let parents = store.visit(commit)?.parents;
+            let mut is_added = is_here;
+            for parent in &parents {
+                is_added &= log(*parent)?.is_none();
+            }
+            if is_removal_next || !is_added {
+                continue;
+            }
+            let mut is_as_before = false;
+            for parent in parents {
+                is_as_before |= self.committed_files(store, parent, &task)? == left;
+            }
+            if !is_as_before {
+                return Ok(true);
+            }
+            is_removal_next = true;
+        }
+        Ok(!is_removal_next)
     }
 
     /// The files of a task in a commit, with their blobs.

@@ -176,27 +176,26 @@ impl Snapshot<'_> {
     }
 
     fn look_below(&self, directory: &RepoPath, depth: usize, found: &mut Survey) -> Result<(), Error> {
-        let children = match self.children(directory) {
+        let task = self.possible_task(directory)?;
+        let looked = self.children(directory).and_then(|children| {
+            let children = children.unwrap_or_default();
+            let holds = task.as_ref().map(|task| self.holds_task(&task.workflow, directory, &children));
+            Ok((holds.transpose()?.unwrap_or_default(), children))
+        });
+        let children = match looked {
+            // What cannot be read hides this directory alone.
             Err(error) if error.class() == Class::Fault => {
                 found.findings.push(Diagnostic::from(error).at(Place::file(directory)));
                 return Ok(());
             }
-            children => children?.unwrap_or_default(),
+            looked => match looked? {
+                (true, _) => {
+                    found.tasks.extend(task);
+                    return Ok(());
+                }
+                (false, children) => children,
+            },
         };
-        if let Some(task) = self.possible_task(directory)? {
-            match self.holds_task(&task.workflow, directory, &children) {
-                // What cannot be read hides this directory alone.
-                Err(error) if error.class() == Class::Fault => {
-                    found.findings.push(Diagnostic::from(error).at(Place::file(directory)));
-                    return Ok(());
-                }
-                Ok(true) => {
-                    found.tasks.push(task);
-                    return Ok(());
-                }
-                holds => drop(holds?),
-            }
-        }
         found.findings.extend(self.misnamed(directory, &children)?);
         if depth >= MAX_DEPTH || self.source.other_repository(directory)?.is_some() {
             return Ok(());

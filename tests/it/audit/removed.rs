@@ -130,17 +130,59 @@ fn leave_out(world: &World, path: &str) {
 
 #[test]
 fn a_removed_record_that_this_clone_lacks_leaves_a_restart_unverifiable() {
+    for adds_another in [false, true] {
+        let world = refused();
+        let plan = world.read(&format!("tasks/t/{PLAN}"));
+        if adds_another {
+            // The log that the same commit adds does not continue the one that it removes.
+            world.orch(&["new", "w"]).succeeds();
+            world.git(&["reset", "-q", "--soft", "HEAD~1"]);
+        }
+        remove(&world, "t");
+        world.commit("removed");
+        let removed = world.git(&["rev-parse", "HEAD~1"]);
+        world.write(&format!("tasks/u/{PLAN}"), plan);
+        begin(&world, "u");
+        leave_out(&world, &format!("{}:tasks/t/transcript.jsonl", removed.trim()));
+        let range = ["audit", "--strict", "HEAD~1..HEAD"];
+        world.orch(&range).ends(1).says("unverifiable").says("removed from tasks/t is not in this clone");
+        world.orch(&range[..1]).says("is not in this clone");
+    }
+}
+
+#[test]
+fn a_renamed_record_that_this_clone_lacks_doubts_no_later_step() {
     let world = refused();
+    world.orch(&["rename", "t", "u"]).succeeds();
+    world.plan("u", 2);
+    world.orch(&["next", "u"]).succeeds();
+    leave_out(&world, "HEAD~2:tasks/t/transcript.jsonl");
+    world.orch(&["audit", "--strict", "HEAD~1..HEAD"]).succeeds();
+}
+
+#[test]
+fn a_record_that_was_removed_below_a_root_of_the_middle_of_a_range_counts() {
+    let world = World::ready();
+    let root = |path: &str| format!("[[root]]\npath = \"{path}\"\nworkflow = \"global-state-machine\"\n");
+    let settings = root("later/*");
+    world.write("orch.toml", &settings);
+    world.commit("base");
+    let base = world.git(&["rev-parse", "HEAD"]);
+    world.write("orch.toml", root("tasks/*") + &settings);
+    world.commit("two roots");
+    world.orch(&["new", "t"]).succeeds();
+    world.walk_to("t", "plan_review");
+    world.plan_review("t", false, 1);
+    world.orch(&["next", "t"]).succeeds();
     let plan = world.read(&format!("tasks/t/{PLAN}"));
     remove(&world, "t");
-    world.commit("removed");
-    let removed = world.git(&["rev-parse", "HEAD~1"]);
-    world.write(&format!("tasks/u/{PLAN}"), plan);
-    begin(&world, "u");
-    leave_out(&world, &format!("{}:tasks/t/transcript.jsonl", removed.trim()));
-    let range = ["audit", "--strict", "HEAD~1..HEAD"];
-    world.orch(&range).ends(1).says("unverifiable").says("removed from tasks/t is not in this clone");
-    world.orch(&range[..1]).says("is not in this clone");
+    world.write("orch.toml", settings);
+    world.commit("one root");
+    world.write(&format!("later/u/{PLAN}"), plan);
+    world.orch(&["new", "u"]).succeeds();
+    world.orch(&["next", "u"]).succeeds();
+    let range = format!("{}..HEAD", base.trim());
+    world.orch(&["audit", "--strict", &range]).ends(1).says("was used up by the task in tasks/t");
 }
 
 #[test]

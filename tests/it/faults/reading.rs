@@ -191,6 +191,14 @@ fn an_object_that_cannot_be_read_hides_no_forgery() {
         world.write(&place, bytes);
     }
     world.orch(&["audit"]).ends(1).says("forged");
+    // Also if the object is the commit that a revision leads to, or past.
+    let place = place_of(&world, "HEAD~1");
+    make_unreadable(&world, &place);
+    for revision in ["HEAD~1", "HEAD^", "main~1^", "HEAD~1^{commit}", "HEAD~1..HEAD"] {
+        world.orch(&["audit", revision]).ends(70).reports("although it is in this repository");
+    }
+    world.remove(&place);
+    world.orch(&["audit", "HEAD~1"]).ends(2).reports("there is no commit");
 }
 
 #[test]
