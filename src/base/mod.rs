@@ -31,7 +31,7 @@ pub use path::{InvalidPath, RepoPath};
 pub use patterns::Patterns;
 pub use period::Period;
 pub use reason::Reason;
-pub use shell::{TypedLine, TypedWord, command, shell_word};
+pub use shell::{TypedLine, TypedWord, argv_at, command, commands_at, shell_word};
 pub use suggest::nearest;
 pub use task_place::{FILE_TASKS, SingleFile, TaskPlace};
 pub use time::Timestamp;

@@ -1,5 +1,7 @@
 //! Commands, quoted for a shell, and typed lines, split as a shell does.
 
+use super::RepoPath;
+
 /// The command line that runs `argv` in a POSIX shell.
 #[must_use]
 pub fn command(argv: &[impl AsRef<str>]) -> String {
@@ -28,6 +30,79 @@ pub fn shell_word(argument: &str) -> String {
         return format!("$'{escaped}'");
     }
     format!("'{}'", argument.replace('\'', r"'\''"))
+}
+
+/// The same arguments for whoever types them in the directory `here`: those that are paths from the root of the
+/// repository become relative to it. Commands of orch name tasks, which are the same everywhere.
+#[must_use]
+pub fn argv_at(here: &RepoPath, argv: &[String]) -> Vec<String> {
+    let words: Vec<&str> = argv.iter().map(String::as_str).collect();
+    let are_paths = are_paths(&words);
+    let at = |(word, is_path): (&String, bool)| if is_path { path_at(here, word) } else { word.clone() };
+    argv.iter().zip(are_paths).map(at).collect()
+}
+
+/// The same text for whoever types the commands in it in the directory `here`, like [`argv_at`]. A command ends with a
+/// comma or a semicolon, at `&&`, or with the text.
+#[must_use]
+pub fn commands_at(here: &RepoPath, text: &str) -> String {
+    let line = TypedLine::of(text);
+    if line.is_open {
+        return text.to_owned();
+    }
+    let words: Vec<&str> = line.words.iter().map(|word| word.text.as_str()).collect();
+    let (mut out, mut end) = (String::new(), text.len());
+    for (word, is_path) in line.words.iter().zip(are_paths(&words)).rev() {
+        let raw = &text[word.start..end];
+        let path = word.text.trim_end_matches(ENDS);
+        let rest = &raw[raw.trim_end().trim_end_matches(ENDS).len()..];
+        let shown =
+            if is_path { format!("{}{rest}", shell_word(&path_at(here, path))) } else { raw.to_owned() };
+        out.insert_str(0, &shown);
+        end = word.start;
+    }
+    format!("{}{out}", &text[..end])
+}
+
+/// What ends a command within a text.
+const ENDS: [char; 2] = [',', ';'];
+
+/// Which of these words are paths from the root of the repository: arguments of commands that move or remove files,
+/// and those of git after `--`.
+fn are_paths(words: &[&str]) -> Vec<bool> {
+    /// Where the paths of the command are that a word belongs to.
+    #[derive(Clone, Copy, PartialEq)]
+    enum Paths {
+        None,
+        AfterDashes,
+        All,
+    }
+    let mut paths = Paths::None;
+    let is_path = |word: &&str| {
+        let is_path = paths == Paths::All && !word.starts_with('-') && *word != "&&";
+        paths = match *word {
+            "mv" | "rm" | "mkdir" if paths == Paths::None => Paths::All,
+            "git" if paths == Paths::None => Paths::AfterDashes,
+            "--" if paths == Paths::AfterDashes => Paths::All,
+            "&&" => Paths::None,
+            word if word.ends_with(ENDS) => Paths::None,
+            _ => paths,
+        };
+        is_path
+    };
+    words.iter().map(is_path).collect()
+}
+
+/// A path from the root of the repository, relative to a directory.
+fn path_at(here: &RepoPath, path: &str) -> String {
+    if path.starts_with('/') || path.is_empty() {
+        return path.to_owned();
+    }
+    let from: Vec<&str> = here.as_str().split('/').filter(|part| !part.is_empty() && *part != ".").collect();
+    let to: Vec<&str> = path.split('/').collect();
+    let common = from.iter().zip(&to).take_while(|(one, other)| one == other).count();
+    let relative = [vec![".."; from.len() - common], to[common..].to_vec()].concat();
+    if relative.is_empty() { ".".to_owned() } else { relative.join("/") }
 }
 
 /// A word of a typed line.
@@ -99,6 +174,45 @@ impl TypedLine {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn commands_in_a_text_work_in_the_directory_where_they_are_typed() {
+        for (here, text, expected) in [
+            ("tasks/k", "git restore -- tasks/k/state.json", "git restore -- state.json"),
+            (
+                "tasks",
+                "HEAD holds it: git restore --source=HEAD -- tasks/k",
+                "HEAD holds it: git restore --source=HEAD -- k",
+            ),
+            ("tasks/k", "git restore -- tasks/k", "git restore -- ."),
+            (
+                "src/a",
+                "rm -f tasks/t/state.json; then: orch new t",
+                "rm -f ../../tasks/t/state.json; then: orch new t",
+            ),
+            (
+                "tasks",
+                "mkdir -p tasks/x && mv 'tasks/a b' tasks/x/b && orch rename a x/b",
+                "mkdir -p x && mv 'a b' x/b && orch rename a x/b",
+            ),
+            (
+                "tasks",
+                "git commit -m 'put tasks/k back' -- tasks/k, or: orch recover tasks/k",
+                "git commit -m 'put tasks/k back' -- k, or: orch recover tasks/k",
+            ),
+            ("tasks", "it doesn't mv tasks/k", "it doesn't mv tasks/k"),
+            ("tasks", "  rename the file\n", "  rename the file\n"),
+            ("", "git restore -- tasks/k", "git restore -- tasks/k"),
+        ] {
+            let here = RepoPath::new(here).unwrap_or_else(|_| RepoPath::root());
+            assert_eq!(commands_at(&here, text), expected, "{here}");
+        }
+        let here = RepoPath::new("tasks").expect("a path");
+        let argv = ["git", "restore", "-s", "1f2e", "--", "tasks/k/plan.json"].map(str::to_owned);
+        assert_eq!(argv_at(&here, &argv).last().map(String::as_str), Some("k/plan.json"));
+        let order = ["orch", "next", "tasks/k"].map(str::to_owned);
+        assert_eq!(argv_at(&here, &order), order);
+    }
 
     #[test]
     fn a_typed_line_is_split_as_a_shell_does() {

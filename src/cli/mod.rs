@@ -59,6 +59,11 @@ impl Context {
         self.interrupts.listen();
         let mut workspace = Workspace::open(&self.start, self.caller.environment.clone())?;
         self.wait.into_iter().for_each(|wait| workspace.wait_for_locks(wait));
+        if self.global.directory.is_none()
+            && let Some(here) = self.here(&workspace)
+        {
+            ui.begin_at(here);
+        }
         for finding in workspace.findings() {
             ui.problem(&format!("{finding}"));
         }
@@ -176,7 +181,7 @@ fn report(failure: &Failure, context: &Context, ui: &Ui) {
     }
     ui.problem(&format!("{} {message}", ui.paint_status.paint(Style::Bad, "error:")));
     if let Some(hint) = hint {
-        ui.problem(&format!("{} {hint}", ui.paint_status.paint(Style::Command, "hint:")));
+        ui.hint(&hint);
     }
 }
 

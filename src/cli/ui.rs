@@ -1,10 +1,11 @@
 //! All output: answers go to stdout, status and hints to stderr. No other module prints.
 
-use crate::view::{JsonDocument, Paint, line, pretty};
+use crate::base::{RepoPath, argv_at, commands_at};
+use crate::view::{JsonDocument, Paint, Style, line, pretty};
 use console::Term;
 use std::io::{self, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 /// When to use colour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
@@ -35,6 +36,8 @@ pub struct Ui {
     pub live: bool,
     /// Whether a person can be prompted: both stdin and stderr are terminals.
     pub interactive: bool,
+    /// The directory in which commands are typed, if it is known and below the root of the repository.
+    here: Arc<OnceLock<RepoPath>>,
     /// Whether a progress line is shown.
     passing: Arc<AtomicBool>,
     /// Where answers are kept instead of printed.
@@ -78,6 +81,7 @@ impl Ui {
             height: height.into(),
             live: err.is_term() && !quiet,
             interactive,
+            here: Arc::default(),
             passing: Arc::default(),
             kept: None,
         }
@@ -97,6 +101,30 @@ impl Ui {
     #[must_use]
     pub fn muted(&self) -> Self {
         Self { quiet: true, muted: true, ..self.clone() }
+    }
+
+    /// Says in which directory of the repository commands are typed; by default in its root.
+    pub fn begin_at(&self, here: RepoPath) {
+        // Later commands of the process are typed there, too.
+        let _ = self.here.set(here);
+    }
+
+    /// A hint, with commands that work where they are typed.
+    #[must_use]
+    pub fn hint_here(&self, hint: &str) -> String {
+        self.here.get().map_or_else(|| hint.to_owned(), |here| commands_at(here, hint))
+    }
+
+    /// The arguments of a command that works where it is typed.
+    #[must_use]
+    pub fn argv_here(&self, argv: &[String]) -> Vec<String> {
+        self.here.get().map_or_else(|| argv.to_vec(), |here| argv_at(here, argv))
+    }
+
+    /// Prints a hint as a problem.
+    pub fn hint(&self, hint: &str) {
+        let label = self.paint_status.paint(Style::Command, "hint:");
+        self.problem(&format!("{label} {}", self.hint_here(hint)));
     }
 
     /// Prints a part of the answer unchanged. Returns an error if stdout cannot be written, for example a

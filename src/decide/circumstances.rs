@@ -232,12 +232,13 @@ fn offer_trailer(facts: &Facts, decision: &mut Decision, circumstances: &Circums
     let id = nameless["id"].as_str().unwrap_or_default();
     let trailer = format!("Orch-Task: {}", facts.task);
     let offered = if id == head {
-        let argv = ["git", "commit", "--amend", "--no-edit", "--trailer", &trailer];
+        // Without `--only`, git takes staged work along.
+        let argv = ["git", "commit", "--amend", "--only", "--no-edit", "--trailer", &trailer];
         choice("trailer", argv, Owner::Agent, "name the task in the last commit")
     } else {
         let short = id.get(..7).unwrap_or(id);
         let subject = format!("{} is the work of {}", short, facts.task);
-        let argv = ["git", "commit", "--allow-empty", "-m", &subject, "--trailer", &trailer];
+        let argv = ["git", "commit", "--allow-empty", "--only", "-m", &subject, "--trailer", &trailer];
         let effect =
             format!("name the task of {short}, which is no longer the last commit, in an empty commit");
         choice("trailer", argv, Owner::Agent, effect)

@@ -108,18 +108,22 @@ fn begins(store: &Store, log: Digest) -> Result<Option<Vec<u8>>, Error> {
     Ok(bytes.and_then(|bytes| bytes.split(|byte| *byte == b'\n').next().map(<[u8]>::to_vec)))
 }
 
-/// What takes a copy out of the branch, with all its files, so that it can begin anew.
+/// What takes a copy out of the branch, with all its files, so that it can begin anew. The files stand aside meanwhile:
+/// `git commit` would add them again, and without paths it would take other staged work along.
 fn take_out(task: &TaskRef, entries: &[Entry]) -> Result<String, Error> {
     let mut paths = vec![task.directory().clone()];
     for name in task.own_files(entries) {
         paths.push(task.file(&name)?);
     }
-    let paths = paths.iter().map(RepoPath::as_str);
-    let untrack =
-        command(&["git", "rm", "-rq", "--cached", "--"].into_iter().chain(paths).collect::<Vec<_>>());
-    let commit = command(&["git", "commit", "-m", &format!("take out the copy {}", task.id)]);
-    let remove = remove_record(task);
-    Ok(format!("take out the copy, and begin anew without that record: {untrack} && {commit} && {remove}"))
+    let paths: Vec<&str> = paths.iter().map(RepoPath::as_str).collect();
+    let aside: Vec<String> = paths.iter().map(|path| format!("{path}.aside")).collect();
+    let both = || paths.iter().copied().zip(aside.iter().map(String::as_str));
+    let mut commands: Vec<String> = both().map(|(path, aside)| command(&["mv", path, aside])).collect();
+    let message = format!("take out the copy {}", task.id);
+    commands.push(command(&[&["git", "commit", "-m", &message, "--"], paths.as_slice()].concat()));
+    commands.extend(both().map(|(path, aside)| command(&["mv", aside, path])));
+    commands.push(remove_record(task));
+    Ok(format!("take out the copy, and begin anew without that record: {}", commands.join(" && ")))
 }
 
 fn remove_record(task: &TaskRef) -> String {

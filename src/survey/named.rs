@@ -100,7 +100,8 @@ impl Workspace {
         let stands = place.directory().under(&self.root).is_dir();
         let lost = if stands { record.to_vec() } else { vec![place.directory().clone()] };
         let paths = lost.iter().map(RepoPath::as_str);
-        Some(command(&["git", "restore", "--"].into_iter().chain(paths).collect::<Vec<_>>()))
+        // The index may lack them too, as after `git mv`.
+        Some(command(&["git", "restore", "--source=HEAD", "--"].into_iter().chain(paths).collect::<Vec<_>>()))
     }
 }
 

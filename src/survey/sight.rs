@@ -441,7 +441,11 @@ fn begin_anew(task: &TaskRef, faults: &mut [Diagnostic]) {
     let is_of_state =
         |fault: &Diagnostic| fault.place.as_ref().is_some_and(|place| place.path == state.as_str());
     for fault in faults.iter_mut().filter(|fault| is_of_state(fault) && !has_own_remedy(fault)) {
-        let remove = command(&["rm", "-f", state.as_str()]);
+        let aside = format!("{state}.broken");
+        let remove = match fault.code {
+            Code::IsADirectory => command(&["mv", state.as_str(), &aside]),
+            _ => command(&["rm", "-f", state.as_str()]),
+        };
         let new = command(&["orch", "new", task.id.as_str()]);
         fault.hint = Some(format!("correct the file, or begin without it: {remove}; then: {new}"));
     }

@@ -239,6 +239,23 @@ pub struct Finding {
     pub hint: Option<String>,
 }
 
+impl Suggestion {
+    /// Replaces the commands in it: those in hints, and the options.
+    pub fn change_commands(
+        &mut self,
+        hint: &dyn Fn(&str) -> String,
+        argv: &dyn Fn(&[String]) -> Vec<String>,
+    ) {
+        let problems = self.expects.iter_mut().flat_map(|expected| &mut expected.problems);
+        for finding in problems.chain(&mut self.diagnostics) {
+            finding.hint = finding.hint.as_deref().map(hint);
+        }
+        for option in &mut self.options {
+            option.argv = argv(&option.argv);
+        }
+    }
+}
+
 impl Suggestions {
     /// The envelope of these tasks, most urgent first, limited to `limit` suggestions.
     #[must_use]

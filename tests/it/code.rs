@@ -427,7 +427,10 @@ fn a_last_commit_that_names_no_task_can_be_amended() {
     let amend = options.iter().find(|option| option["id"] == "trailer").expect("offered");
     let argv: Vec<&str> =
         amend["argv"].as_array().expect("a list").iter().filter_map(Value::as_str).collect();
+    world.write("staged", "work\n");
+    world.git(&["add", "staged"]);
     world.git(&argv[1..]);
+    assert_eq!(world.git(&["diff", "--cached", "--name-only"]), "staged\n");
     assert_eq!(world.suggestion("t")["suggestedNext"], "review");
 }
 
@@ -443,7 +446,12 @@ fn code_below_the_transition_of_another_task_is_named_by_an_empty_commit() {
     let argv: Vec<&str> =
         named["argv"].as_array().expect("a list").iter().filter_map(Value::as_str).collect();
     assert!(!argv.contains(&"--amend"), "the last commit is not the one of the code: {argv:?}");
+    world.write("staged", "work\n");
+    world.git(&["add", "staged"]);
     world.git(&argv[1..]);
+    assert_eq!(world.git(&["diff", "--cached", "--name-only"]), "staged\n");
+    world.git(&["reset", "-q", "--", "staged"]);
+    world.remove("staged");
     assert_eq!(world.git(&["rev-parse", "HEAD~1"]), head, "nothing is rewritten");
     world.moves_to("review");
     assert_eq!(world.artifact("t", "patch")["tree"]["commits"].as_array().map(Vec::len), Some(0));

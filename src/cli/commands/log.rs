@@ -2,6 +2,7 @@
 
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use super::report;
+use crate::base::{Code, Diagnostic};
 use crate::survey::TaskRef;
 use crate::view::{Log, StepView};
 
@@ -29,8 +30,11 @@ pub fn run(args: &LogArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failu
         None if args.tasks.is_empty() => workspace.tasks()?,
         None => report::named(&workspace, &args.tasks)?,
     };
-    let mut entries = Vec::new();
+    let (mut entries, mut lost) = (Vec::new(), Vec::new());
     for (task, timeline) in tasks.iter().zip(crate::history::stories(&workspace, &tasks)?) {
+        if timeline.is_empty() {
+            lost.extend(workspace.look(task)?.decision.diagnostics.into_iter().filter(is_lost));
+        }
         for (entry, commit) in timeline {
             let commit = commit.map(|commit| commit.to_string());
             entries.push((
@@ -40,6 +44,14 @@ pub fn run(args: &LogArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failu
         }
     }
     entries.sort_by(|(a, left), (b, right)| (a, &left.task, left.seq).cmp(&(b, &right.task, right.seq)));
+    // Without any step, the reason is the answer.
+    if entries.is_empty() && !lost.is_empty() {
+        return Err(Failure::from(lost.remove(0)));
+    }
+    for finding in &lost {
+        ui.problem(&finding.to_string());
+        finding.hint.iter().for_each(|hint| ui.hint(hint));
+    }
     let log = Log::new(workspace.repository()?, entries.into_iter().map(|(_, entry)| entry).collect());
     if context.global.json {
         ui.document(&log)?;
@@ -47,4 +59,9 @@ pub fn run(args: &LogArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failu
         context.page(ui, &log.text(ui.paint, ui.width))?;
     }
     Ok(ExitCode::Fine)
+}
+
+/// Whether a finding says that the record of the task is gone.
+fn is_lost(finding: &Diagnostic) -> bool {
+    finding.code == Code::RecordLost
 }

@@ -181,7 +181,7 @@ pub(super) fn applied_to_several(
     for note in &notes {
         ui.problem(&format!("{note}"));
         if let Some(hint) = &note.hint {
-            ui.status(&format!("hint: {hint}"));
+            ui.status(&format!("hint: {}", ui.hint_here(hint)));
         }
     }
     if context.global.json {
@@ -335,7 +335,7 @@ pub(super) fn rule(
             let judged = workspace.look(&task)?;
             nothing(context, ui, &judged.decision, &error.to_string())?;
             if let Some(hint) = error.hint() {
-                ui.status(&format!("hint: {hint}"));
+                ui.status(&format!("hint: {}", ui.hint_here(&hint)));
             }
             Ok(ExitCode::Nothing)
         }

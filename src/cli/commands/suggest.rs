@@ -94,6 +94,11 @@ fn tell(answer: &Answer, args: &SuggestArgs, context: &Context, ui: &Ui) -> Resu
         let options = shown.suggestions.iter_mut().map(|suggestion| &mut suggestion.options);
         options.for_each(|options| options.retain(|option| !is_order(&option.id)));
     }
+    if !context.global.json {
+        for suggestion in &mut shown.suggestions {
+            suggestion.change_commands(&|hint| ui.hint_here(hint), &|argv| ui.argv_here(argv));
+        }
+    }
     match (args.brief, context.global.json) {
         (true, true) => ui.document(&Briefs::of(&shown))?,
         (true, false) => context.page(ui, &Briefs::of(&shown).text(&answer.nothing))?,

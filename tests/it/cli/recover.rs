@@ -247,12 +247,49 @@ fn a_task_whose_whole_record_is_gone_is_found_in_head() {
     world.orch(&["new", "loop", "--workflow", "ccw-loop"]).succeeds();
     let record = ["tasks/loop/state.json", "tasks/loop/transcript.jsonl"];
     record.iter().for_each(|path| world.remove(path));
-    let hint = format!("HEAD holds its record: git restore -- {}", record.join(" "));
+    let hint = format!("HEAD holds its record: git restore --source=HEAD -- {}", record.join(" "));
     for command in ["recover", "suggest", "status"] {
         world.orch(&[command, "loop"]).ends(2).reports(&hint);
     }
     world.git(&[&["restore", "--"][..], &record[..]].concat());
     world.orch(&["status", "loop"]).succeeds();
+}
+
+/// A hint works in the directory where the command was typed, also if the index lacks the task.
+#[test]
+fn a_hint_works_where_it_is_typed() {
+    let world = started("plan_review");
+    world.shell("mkdir attic; git mv tasks/t attic/t");
+    let typed = |arguments: &[&str]| {
+        let mut command = world.orch_command(arguments);
+        world.end(command.current_dir(world.path("tasks")).output().expect("orch runs"))
+    };
+    let lost = typed(&["suggest", "t"]).ends(2).reports("git restore --source=HEAD -- t");
+    world.shell(&format!("cd tasks; {}", hint_of(&lost).split_once(": ").expect("a command").1));
+    typed(&["suggest", "t"]).succeeds();
+    world.remove("tasks/t/planning/plan.json");
+    typed(&["suggest", "t"]).succeeds().says(" -- t/planning/plan.json");
+    let answer = world.orch_json(&["-C", "tasks", "suggest", "t"]);
+    assert!(answer.to_string().contains("\"tasks/t/planning/plan.json\""), "{answer:#}");
+}
+
+#[test]
+fn a_directory_in_the_place_of_a_state_makes_way() {
+    let world = started("plan_review");
+    world.plan("d", 1);
+    for task in ["d", "t"] {
+        world.write(&format!("tasks/{task}/kept"), "");
+        world.shell(&format!("rm -f tasks/{task}/state.json; mkdir tasks/{task}/state.json"));
+        world.write(&format!("tasks/{task}/state.json/mine"), "mine");
+    }
+    let refused = world.orch(&["new", "d"]).ends(1);
+    world.shell(&hint_of(&refused).split_once(": ").expect("commands").1.replace("; then:", ";"));
+    assert_eq!(world.phase("d"), "planning");
+    world.orch(&["recover", "t"]).succeeds();
+    assert_eq!(world.phase("t"), "plan_review");
+    for task in ["d", "t"] {
+        assert_eq!(world.read(&format!("tasks/{task}/state.json.broken/mine")), "mine");
+    }
 }
 
 /// The hint of an answer.
@@ -279,6 +316,18 @@ fn a_record_that_a_commit_removed_is_lost_in_every_answer_until_it_is_back() {
             "{suggested:#}"
         );
         world.orch(&["next", "t"]).ends(5).reports(told);
+        if removed.len() == 2 {
+            world.orch(&["log", "t"]).ends(5).reports(told);
+        }
+        let refused = world.orch(&["new", "t"]).ends(5).reports(told);
+        // The hint commits the record alone.
+        world.write("staged", "work");
+        world.git(&["add", "staged"]);
+        world.shell(&hint_of(&refused));
+        assert_eq!(world.git(&["diff", "--cached", "--name-only"]), "staged\n");
+        // An earlier removal that left the same files does not hide another.
+        world.git(&[removed, &["--", "tasks/t/state.json", "tasks/t/transcript.jsonl"]].concat());
+        world.git(&["commit", "-q", "-m", "without the record again"]);
         let refused = world.orch(&["new", "t"]).ends(5).reports(told);
         world.shell(&hint_of(&refused));
         world.orch(&["check"]).succeeds();
@@ -316,4 +365,21 @@ fn a_task_whose_record_was_removed_with_its_files_or_with_its_adoption_is_no_err
     world.write("orch.toml", format!("{}\n{entry}", world.read("orch.toml")));
     world.orch(&["check"]).succeeds();
     world.orch(&["new", "t"]).succeeds();
+}
+
+/// A clone without the directories of earlier commits cannot tell whether one of them removed a record.
+#[test]
+fn an_untracked_task_is_judged_in_a_treeless_clone() {
+    let world = World::ready();
+    world.plan("t", 1);
+    world.commit("a plan");
+    world.write("src/a.rs", "");
+    world.commit("code");
+    world.git(&["config", "uploadpack.allowFilter", "true"]);
+    let origin = format!("file://{}", world.root().display());
+    world.git(&["clone", "-q", "--filter=tree:0", &origin, "../treeless"]);
+    world.git(&["-C", "../treeless", "remote", "remove", "origin"]);
+    world.orch(&["-C", "../treeless", "status"]).succeeds();
+    world.orch(&["-C", "../treeless", "check"]).succeeds();
+    world.orch(&["-C", "../treeless", "new", "t"]).succeeds();
 }

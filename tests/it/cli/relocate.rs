@@ -187,7 +187,9 @@ fn the_record_of_another_task_is_never_adopted_and_the_hint_puts_it_right() {
     ] {
         let world = World::ready();
         // The commands of the hint are not typed at a terminal here.
-        world.write("orch.toml", world.read("orch.toml") + "\n[people]\norders = \"anyone\"\n");
+        let settings = "[[root]]\npath = \"tasks/**\"\nworkflow = \"global-state-machine\"\n\n\
+                        [people]\norders = \"anyone\"\n";
+        world.write("orch.toml", settings);
         world.commit("anyone");
         world.orch(&["new", "k"]).succeeds();
         world.plan("k", 1);
@@ -225,7 +227,10 @@ fn a_committed_copy_of_a_task_is_told_and_begins_anew() {
     world.orch(&["status"]).succeeds().says("error: repair");
     let refused = world.orch(&["next", "u"]).ends(5).reports(told);
     let hint = refused.stderr.lines().find_map(|line| line.strip_prefix("hint: ")).expect("a hint");
+    // It commits nothing but the removal of the copy.
+    world.shell("echo work >staged; git add staged");
     world.shell(hint.split_once(": ").expect("commands").1);
+    assert_eq!(world.git(&["diff", "--cached", "--name-only"]), "staged\n");
     world.orch(&["new", "u"]).succeeds();
     world.orch(&["check"]).succeeds();
     // A task that somebody moved and committed is no copy, whatever takes its place.
