@@ -113,14 +113,14 @@ impl Compiler<'_> {
 
     /// A guard: checks its names, and that it yields true or false.
     pub(super) fn condition(&mut self, text: &Text, known: &KnownNames<'_>) -> Guard {
-        let guard = self.guard(text);
-        self.check_names(text, &guard, known.artifacts, known.defines);
-        if !guard.types().meets(Types::BOOL) {
-            let message = "the guard does not yield true or false";
-            let hint = "compare the value, for example with `== 0`";
-            self.problem(&text.span, Diagnostic::error(Code::GuardNotBoolean, message).hint(hint));
-        }
-        guard
+        self.guard(text, |compiler, guard| {
+            compiler.check_names(text, guard, known.artifacts, known.defines);
+            if !guard.types().meets(Types::BOOL) {
+                let message = "the guard does not yield true or false";
+                let hint = "compare the value, for example with `== 0`";
+                compiler.problem(&text.span, Diagnostic::error(Code::GuardNotBoolean, message).hint(hint));
+            }
+        })
     }
 
     /// Places in the state, and the expressions that yield their values.
@@ -128,8 +128,7 @@ impl Compiler<'_> {
         let mut values = Vec::new();
         for (pointer, text) in raw {
             if self.writable(std::slice::from_ref(pointer), known.phase_key) {
-                let guard = self.guard(text);
-                self.check_names(text, &guard, known.artifacts, known.defines);
+                let guard = self.named_guard(text, known.artifacts, known.defines);
                 values.push((pointer.value.clone(), guard));
             }
         }
@@ -166,15 +165,10 @@ impl Compiler<'_> {
 
     /// An expression over the original and the earlier definitions.
     fn import_value(&mut self, text: &Text, defines: &[(String, Guard)]) -> Guard {
-        let guard = self.guard(text);
         let known = || std::iter::once(ORIGINAL).chain(defines.iter().map(|(name, _)| name.as_str()));
-        for chain in guard.chains() {
-            if known().all(|name| name != chain[0]) {
-                let root = self.inner(text, &chain[0]);
-                self.unknown(&root, Code::GuardUnknownName, "name", known().collect::<Vec<_>>().into_iter());
-            }
-        }
-        guard
+        self.guard(text, |compiler, guard| {
+            compiler.roots(text, guard, &known().collect::<Vec<_>>());
+        })
     }
 
     /// Whether each is a JSON pointer to something that does not belong to `orch`.

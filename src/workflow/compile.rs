@@ -26,12 +26,21 @@ pub(super) const GUARD_ROOTS: [&str; 6] = ["state", "phase", "attempt", "task", 
 
 /// Compiles a document. Returns the workflow, unless a problem is an error, and all problems.
 ///
-/// `system` contains the schemas and agent instructions that the document names.
+/// `system` contains the schemas and agent instructions that the document names. The guards of a document that ships
+/// with the program are known to be valid, because a test checks them; they are parsed when they are used.
 #[must_use]
 pub fn compile(document: &Document, system: &System) -> (Option<Workflow>, Vec<Diagnostic>) {
+    compile_guards(document, system, System::ships(document))
+}
+
+fn compile_guards(
+    document: &Document,
+    system: &System,
+    is_checked: bool,
+) -> (Option<Workflow>, Vec<Diagnostic>) {
     let (raw, problems) = raw::read(document);
     let actions = raw.actions.iter().map(|action| action.name.value.clone()).collect();
-    let mut compiler = Compiler { document, system, problems, actions };
+    let mut compiler = Compiler { document, system, problems, actions, is_checked };
     let workflow = compiler.workflow(raw);
     let problems = Diagnostic::in_order(compiler.problems);
     let accepted = if problems.iter().any(Diagnostic::is_error) { None } else { workflow };
@@ -52,6 +61,8 @@ pub(super) struct Compiler<'a> {
     problems: Vec<Diagnostic>,
     /// The names of its actions, which guards may use before the actions are compiled.
     pub actions: Vec<String>,
+    /// Whether its guards are known to be valid.
+    pub is_checked: bool,
 }
 
 impl Compiler<'_> {
@@ -220,13 +231,7 @@ impl Compiler<'_> {
                 self.problem(&fact.span, Diagnostic::error(Code::WorkflowDuplicate, message));
                 continue;
             }
-            let guard = self.guard(text);
-            for chain in guard.chains() {
-                if !FACT_ROOTS.contains(&chain[0].as_str()) {
-                    let root = self.inner(text, &chain[0]);
-                    self.unknown(&root, Code::GuardUnknownName, "name", FACT_ROOTS.into_iter());
-                }
-            }
+            let guard = self.guard(text, |compiler, guard| compiler.roots(text, guard, &FACT_ROOTS));
             facts.push((fact.value.clone(), guard));
         }
         let schema = raw.schema.as_ref().and_then(|text| self.schema(text));
@@ -304,11 +309,7 @@ impl Compiler<'_> {
                 self.problem(&text.span, Diagnostic::error(Code::WorkflowValue, message));
             }
         }
-        let mut expression = |text: &Text| {
-            let guard = self.guard(text);
-            self.check_names(text, &guard, artifacts, defines);
-            guard
-        };
+        let mut expression = |text: &Text| self.named_guard(text, artifacts, defines);
         let substate = raw.substate.as_ref().map(&mut expression);
         let remarks = raw.remarks.as_ref().map(expression);
         self.twice(raw.needs.iter().chain(&raw.reads));
@@ -384,9 +385,8 @@ impl Compiler<'_> {
                 self.problem(&name.span, Diagnostic::error(Code::WorkflowDuplicate, message));
                 continue;
             }
-            let guard = self.guard(text);
             // A named expression sees only the earlier ones, so that no cycle can arise.
-            self.check_names(text, &guard, artifacts, &defines);
+            let guard = self.named_guard(text, artifacts, &defines);
             defines.push((name.value.clone(), guard));
         }
         defines
@@ -417,4 +417,43 @@ pub(super) fn is_reserved(key: &str, phase_key: &str) -> bool {
 
 pub(super) fn clamp(count: i64) -> u32 {
     u32::try_from(count).unwrap_or(u32::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_guards_that_ship_are_valid_and_mean_the_same_when_they_are_parsed_later() {
+        let system = System::shipped();
+        let names: Vec<&str> = system.names("workflows", ".md").collect();
+        assert!(names.len() > 3, "{names:?}");
+        for name in names {
+            let document = Document::new(name, name, system.workflow(name).unwrap_or_default());
+            assert!(System::ships(&document), "{name}");
+            let (checked, problems) = compile_guards(&document, &system, false);
+            assert!(problems.is_empty(), "{name}: {problems:?}");
+            let (later, problems) = compile(&document, &system);
+            assert!(problems.is_empty(), "{name}: {problems:?}");
+            assert_eq!(format!("{later:?}"), format!("{checked:?}"));
+            let reads = |workflow: Option<Workflow>| {
+                let workflow = workflow.expect(name);
+                let reads = |rule: &Rule| format!("{:?}", workflow.reads(&rule.when));
+                workflow.rules.iter().map(reads).collect::<Vec<_>>()
+            };
+            assert_eq!(reads(later), reads(checked));
+        }
+    }
+
+    #[test]
+    fn an_edited_document_is_checked() {
+        let system = System::shipped();
+        let name = "global-state-machine";
+        let text = system.workflow(name).unwrap_or_default().replacen("plan.ready", "plan.reddy", 1);
+        let document = Document::new(name, name, text);
+        assert!(!System::ships(&document));
+        let (workflow, problems) = compile(&document, &system);
+        assert!(workflow.is_none());
+        assert_eq!(problems[0].code, Code::GuardUnknownName);
+    }
 }

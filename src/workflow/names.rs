@@ -12,17 +12,41 @@ const ACTION_MEMBERS: [&str; 2] = ["done", "skipped"];
 const RUN_MEMBERS: [&str; 4] = ["mode", "errors", "max_errors", "chosen"];
 
 impl Compiler<'_> {
-    /// Parses a guard. An invalid guard is reported and replaced by another, so that names that depend on it
-    /// cause no further findings; the document is rejected anyway.
-    pub(super) fn guard(&mut self, text: &Text) -> Guard {
+    /// Parses a guard and applies a check to it. An invalid guard is reported and replaced by another, so that names
+    /// that depend on it cause no further findings; the document is rejected anyway.
+    pub(super) fn guard(&mut self, text: &Text, check: impl FnOnce(&mut Self, &Guard)) -> Guard {
+        if self.is_checked {
+            return Guard::known(&text.value).at(text.span.clone());
+        }
         match Guard::parse(&text.value) {
-            Ok(guard) => guard.at(text.span.clone()),
+            Ok(guard) => {
+                check(self, &guard);
+                guard.at(text.span.clone())
+            }
             Err(error) => {
                 let at = self.inside(text, error.offset);
                 let problem = Diagnostic::error(error.code, error.message);
                 self.problem(&(at..at + 1), Diagnostic { hint: error.hint, ..problem });
                 Guard::always()
             }
+        }
+    }
+
+    /// Parses a guard over artifacts and named expressions, and checks its names.
+    pub(super) fn named_guard(
+        &mut self,
+        text: &Text,
+        artifacts: &[Artifact],
+        defines: &[(String, Guard)],
+    ) -> Guard {
+        self.guard(text, |compiler, guard| compiler.check_names(text, guard, artifacts, defines))
+    }
+
+    /// Reports each path of a guard that begins with none of the names.
+    pub(super) fn roots(&mut self, text: &Text, guard: &Guard, names: &[&str]) {
+        for chain in guard.chains().filter(|chain| !names.contains(&chain[0].as_str())) {
+            let root = self.inner(text, &chain[0]);
+            self.unknown(&root, Code::GuardUnknownName, "name", names.iter().copied());
         }
     }
 

@@ -3,6 +3,7 @@
 //! The texts that ship inside the binary are the base. The `system/` directory of a repository overrides them
 //! file by file, so an edited workflow decides and everything it does not mention still works.
 
+use super::Document;
 use crate::base::ObjectFormat;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -22,6 +23,15 @@ impl System {
     pub fn shipped() -> Self {
         let files = SHIPPED.iter().map(|(path, text)| (Cow::Borrowed(*path), Cow::Borrowed(*text))).collect();
         Self { files, format: ObjectFormat::default() }
+    }
+
+    /// Whether a document is exactly one that ships inside the binary.
+    #[must_use]
+    pub(super) fn ships(document: &Document) -> bool {
+        let path = format!("workflows/{}.md", document.name);
+        SHIPPED
+            .binary_search_by(|(known, _)| (*known).cmp(&path))
+            .is_ok_and(|at| SHIPPED[at].1 == document.text)
     }
 
     /// No texts; for tests, and for replaying a commit that contains its own texts.

@@ -25,7 +25,7 @@ impl Guard {
     pub fn typed(&self, names: &dyn Names) -> (Types, Vec<GuardError>) {
         let mut faults = Vec::new();
         let mut types = Types::BOOL;
-        for part in &self.0.parts {
+        for part in &self.parsed().parts {
             let mut checker = TypeChecker::new(&part.text, names);
             types = checker.types(&part.expression);
             faults.extend(
@@ -35,7 +35,7 @@ impl Guard {
                     .map(|fault| GuardError { offset: part.start + fault.offset, ..fault }),
             );
         }
-        (if self.0.parts.len() == 1 { types } else { Types::BOOL }, faults)
+        (if self.parsed().parts.len() == 1 { types } else { Types::BOOL }, faults)
     }
 }
 

@@ -67,7 +67,7 @@ impl Guard {
     /// Evaluates the guard with all its parts. As in CEL, a false part outweighs a part that fails.
     #[must_use]
     pub fn holds(&self, scope: &dyn Scope) -> GuardOutcome {
-        let parts: Vec<HeldPart> = self.0.parts.iter().map(|part| Self::hold(part, scope)).collect();
+        let parts: Vec<HeldPart> = self.parsed().parts.iter().map(|part| Self::hold(part, scope)).collect();
         let mut result = Ok(true);
         for part in &parts {
             match &part.result {
@@ -85,7 +85,7 @@ impl Guard {
 
     /// Evaluates the expression. Returns the reason if it has no value.
     pub fn value(&self, scope: &dyn Scope) -> Result<Value, Reason> {
-        if let [only] = self.0.parts.as_slice() {
+        if let [only] = self.parsed().parts.as_slice() {
             return Self::run(only, scope).0;
         }
         self.holds(scope).result.map(Value::Bool)
@@ -341,7 +341,7 @@ mod tests {
         };
         let run = |text: &str, many: usize| {
             let guard = Guard::parse(text).expect(text);
-            guard.0.parts[0].run(&JsonOf(scope(many)), &Meter::of(1 << 16)).0
+            guard.parsed().parts[0].run(&JsonOf(scope(many)), &Meter::of(1 << 16)).0
         };
         for text in [
             "a.n.all(x, a.m.exists(y, x == y))",
@@ -370,7 +370,8 @@ mod tests {
         let numbers: Vec<usize> = (0..100).collect();
         let map: Map<String, Value> = (0..10_000).map(|n| (n.to_string(), json!([1, 2, 3]))).collect();
         let scope = JsonOf(json!({"a": {"n": numbers, "map": map}}));
-        let run = |text: &str| Guard::parse(text).expect(text).0.parts[0].run(&scope, &Meter::of(1 << 12)).0;
+        let run =
+            |text: &str| Guard::parse(text).expect(text).parsed().parts[0].run(&scope, &Meter::of(1 << 12)).0;
         assert_eq!(run("a.n.all(x, string(x) in a.map)"), Ok(Value::Bool(true)));
         assert!(run("a.n.all(x, string(x) in a.map.map(k, k))").is_err());
     }
@@ -380,7 +381,7 @@ mod tests {
     fn a_value_does_not_grow_without_limit() {
         let numbers: Vec<usize> = (0..200).collect();
         let guard = Guard::parse("a.map(x, a)").expect("parses");
-        let (value, _) = guard.0.parts[0].run(&JsonOf(json!({ "a": numbers })), &Meter::of(40_000));
+        let (value, _) = guard.parsed().parts[0].run(&JsonOf(json!({ "a": numbers })), &Meter::of(40_000));
         assert!(value.expect_err("too much").as_str().contains("too long"));
     }
 

@@ -1,9 +1,9 @@
 //! Guards: expressions in the Common Expression Language (CEL) over the facts of one task.
 //!
-//! This is the only room that uses the CEL crate. A guard is parsed once, when its workflow is compiled, and
-//! split at its outermost `&&`, so that an explanation can show which part is false. CEL itself has no
-//! meter: what is too long or nests too deeply is rejected before parsing, and macros are charged for the steps
-//! that they take.
+//! This is the only room that uses the CEL crate. A guard is parsed once: when its workflow is compiled, or, in a
+//! document that ships with the program, when the guard is first used. It is split at its outermost `&&`, so that
+//! an explanation can show which part is false. CEL itself has no meter: what is too long or nests too deeply is
+//! rejected before parsing, and macros are charged for the steps that they take.
 
 mod checker;
 mod evaluate;
@@ -26,17 +26,21 @@ use regex::Regex;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
-/// A parsed guard or named expression.
+/// A valid guard or named expression.
 #[derive(Clone)]
 pub struct Guard(Arc<GuardInner>);
 
 struct GuardInner {
     text: String,
+    parsed: OnceLock<Parsed>,
+    span: Range<usize>,
+}
+
+struct Parsed {
     parts: Vec<ParsedPart>,
     types: Types,
-    span: Range<usize>,
 }
 
 struct ParsedPart {
@@ -55,18 +59,31 @@ struct ParsedPart {
 impl Guard {
     /// Parses an expression. Returns a [`GuardError`] with a byte offset if it is not CEL or exceeds a limit.
     pub fn parse(text: &str) -> Result<Self, GuardError> {
-        parse::parse(text)
+        parse::parse(text).map(|parsed| Self::new(text, OnceLock::from(parsed)))
+    }
+
+    /// An expression that is known to be valid. It is parsed when it is first used.
+    #[must_use]
+    pub(super) fn known(text: &str) -> Self {
+        Self::new(text, OnceLock::new())
     }
 
     /// The guard that is always true.
     #[must_use]
     pub fn always() -> Self {
-        Self(Arc::new(GuardInner {
-            text: "true".to_owned(),
-            parts: Vec::new(),
-            types: Types::BOOL,
-            span: 0..0,
-        }))
+        Self::new("true", OnceLock::from(Parsed { parts: Vec::new(), types: Types::BOOL }))
+    }
+
+    fn new(text: &str, parsed: OnceLock<Parsed>) -> Self {
+        Self(Arc::new(GuardInner { text: text.to_owned(), parsed, span: 0..0 }))
+    }
+
+    fn parsed(&self) -> &Parsed {
+        self.0.parsed.get_or_init(|| {
+            // Nothing may move by a text that was wrongly taken for valid.
+            let parsed = parse::parse(&self.0.text).or_else(|_| parse::parse("false"));
+            parsed.unwrap_or_else(|_| unreachable!("`false` is a valid guard"))
+        })
     }
 
     /// The guard with the place of its source in its document: a byte range of the TOML string, with its quotes.
@@ -99,23 +116,23 @@ impl Guard {
     /// The types of the value, as far as the form of the expression shows them.
     #[must_use]
     pub fn types(&self) -> Types {
-        self.0.types
+        self.parsed().types
     }
 
     /// Whether the guard is the literal `true`.
     #[must_use]
     pub fn is_always(&self) -> bool {
-        self.0.parts.iter().all(|part| part.text == "true")
+        self.parsed().parts.iter().all(|part| part.text == "true")
     }
 
     /// The names and member paths that it reads, in source order: `["plan", "data", "status"]`.
     pub fn chains(&self) -> impl Iterator<Item = &[String]> {
-        self.0.parts.iter().flat_map(|part| part.chains.iter().map(Vec::as_slice))
+        self.parsed().parts.iter().flat_map(|part| part.chains.iter().map(Vec::as_slice))
     }
 
     /// The source texts of its parts, the operands of its outermost `&&`.
     pub fn parts(&self) -> impl Iterator<Item = &str> {
-        self.0.parts.iter().map(|part| part.text.as_str())
+        self.parsed().parts.iter().map(|part| part.text.as_str())
     }
 }
 

@@ -2,11 +2,10 @@
 
 use super::strings::end_of_string;
 use super::types::Types;
-use super::{Guard, GuardInner, ParsedPart, checker, walk};
+use super::{Parsed, ParsedPart, checker, walk};
 use crate::base::Code;
 use cel::IdedExpr;
 use cel::parser::PrattParser;
-use std::sync::Arc;
 
 /// The maximum length of a guard in bytes.
 pub const MAX_LENGTH: usize = 1024;
@@ -37,7 +36,7 @@ impl GuardError {
     }
 }
 
-pub(super) fn parse(text: &str) -> Result<Guard, GuardError> {
+pub(super) fn parse(text: &str) -> Result<Parsed, GuardError> {
     let splits = prescan(text)?;
     let (mut parts, mut of_parts) = (Vec::new(), Vec::new());
     for (start, end) in splits {
@@ -66,7 +65,7 @@ pub(super) fn parse(text: &str) -> Result<Guard, GuardError> {
         [only] => *only,
         several => several.iter().copied().find(|types| !types.meets(Types::BOOL)).unwrap_or(Types::BOOL),
     };
-    Ok(Guard(Arc::new(GuardInner { text: text.to_owned(), parts, types, span: 0..0 })))
+    Ok(Parsed { parts, types })
 }
 
 /// Whether a text negates the only path that it reads; `None` unless the text is just that path or its
@@ -156,6 +155,7 @@ fn prescan(text: &str) -> Result<Vec<(usize, usize)>, GuardError> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::Guard;
     use super::*;
 
     #[test]
@@ -190,7 +190,7 @@ mod tests {
             ("true", None),
         ] {
             let guard = Guard::parse(text).expect(text);
-            assert_eq!(guard.0.parts[0].denies, expected, "{text}");
+            assert_eq!(guard.parsed().parts[0].denies, expected, "{text}");
         }
     }
 
