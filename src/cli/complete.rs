@@ -265,7 +265,7 @@ mod tests {
     use super::*;
 
     /// What a person invents, or what is a path, a number or a revision.
-    const FREE: [&str; 31] = [
+    const FREE: [&str; 33] = [
         "also",
         "at",
         "base",
@@ -274,6 +274,7 @@ mod tests {
         "commit",
         "dir",
         "directory",
+        "env_file",
         "file",
         "force",
         "from",
@@ -295,6 +296,7 @@ mod tests {
         "source",
         "theirs",
         "timeout",
+        "times",
         "title",
         "wait",
     ];

@@ -1,5 +1,6 @@
 //! The hooks of git that `orch hook` installs: real git, and an `orch` that answers what it is told to.
 
+mod agent;
 mod chain;
 mod faults;
 mod frameworks;

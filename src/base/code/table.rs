@@ -33,6 +33,10 @@ codes! {
         "A file that the task lacks is in a directory above the task.",
         "The paths of a workflow are relative to the directory of the task, not to the root of the repository.",
         "Move the file to the path that the finding names.";
+    BadHookInput = "bad-hook-input", Usage,
+        "The input of a hook of an agent's program cannot be read.",
+        "It is not the JSON document that the program documents for the event, or it is not UTF-8.",
+        "Nothing was blocked. Update orch or the program; the schemas are in `system/schemas/input`.";
     BadPath = "bad-path", Usage,
         "A path is outside the repository or malformed.",
         "It is absolute, contains `..` or a backslash, or is not UTF-8.",

@@ -1,5 +1,6 @@
 //! `orch hook`: installs, removes and shows the git hooks that check commits and pushes and name their task.
 
+mod agent;
 mod script;
 mod slot;
 
@@ -46,6 +47,9 @@ pub enum HookCommand {
     /// Part of the commit-msg hook. Adds the trailer that `orch hook prepare-commit-msg` has left to it, unless the
     /// message is empty or as it was before the editor. Always exits with 0.
     CommitMsg(EditedArgs),
+    /// The hooks of an agent's program: `orch init --agent` registers them.
+    #[command(subcommand, hide = true)]
+    Agent(agent::AgentHook),
 }
 
 /// The arguments that git passes to a commit-msg hook.
@@ -106,6 +110,7 @@ pub fn run(command: &HookCommand, context: &Context, ui: &Ui) -> Result<ExitCode
         HookCommand::Status => status(context, ui),
         HookCommand::PrepareCommitMsg(args) => Ok(named(prepare_message(args, context), ui)),
         HookCommand::CommitMsg(args) => Ok(named(complete_message(args, context), ui)),
+        HookCommand::Agent(hook) => agent::run(hook, context, ui),
     }
 }
 

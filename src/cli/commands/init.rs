@@ -27,7 +27,7 @@ use section::{CommentStyle, TextSection};
 /// the `git add` and `git commit` to run.
 ///
 /// With `--agent`, also writes what an agent's program reads in a project: the instructions, a command `/next`,
-/// and the registration of `orch mcp`. In a repository that has an `orch.toml`, it writes only that. Files that exist
+/// the registration of `orch mcp` and, for Claude Code, hooks and a status line. In a repository that has an `orch.toml`, it writes only that. Files that exist
 /// keep their other contents, layout and comments. A part that cannot be written safely, or was changed since, is left
 /// alone and reported with what to do by hand; the command then exits with 1.
 #[derive(Debug, Default, Args)]

@@ -3,10 +3,10 @@
 use super::INSTRUCTIONS;
 use super::clash::Clash;
 use super::files::SetupFiles;
-use super::programs::{AgentProgram, PartForm, ProgramPart};
+use super::programs::{AgentProgram, PartForm, PartPurpose, ProgramPart};
 use super::section::{self, CommentStyle, TextSection};
 use super::splice;
-use crate::base::{Code, Diagnostic, Place};
+use crate::base::{Code, Diagnostic, Place, Severity};
 use crate::cli::Failure;
 use std::path::Path;
 
@@ -43,7 +43,13 @@ pub fn install(program: AgentProgram, files: &mut SetupFiles) -> Result<(), Fail
         match part.added(before.as_deref(), program) {
             Ok(after) if before.as_ref() == Some(&after) => {}
             Ok(after) => files.write(path, &after)?,
-            Err(clash) => files.findings.push(finding(path, &clash, &part.by_hand(&clash))),
+            Err(clash) => {
+                let mut found = finding(path, &clash, &part.by_hand(&clash));
+                if part.purpose == PartPurpose::StatusLine {
+                    found.severity = Severity::Note;
+                }
+                files.findings.push(found);
+            }
         }
     }
     Ok(())
@@ -63,6 +69,8 @@ pub fn remove(program: AgentProgram, files: &mut SetupFiles) -> Result<(), Failu
                 Ok(None) => files.delete(path)?,
                 Ok(Some(after)) if after == before => {}
                 Ok(Some(after)) => files.cut(path, &after)?,
+                // Another status line was never that of orch.
+                Err(_) if part.purpose == PartPurpose::StatusLine => {}
                 Err(clash) => files.findings.push(finding(path, &clash, "remove the part by hand")),
             }
         }
@@ -124,7 +132,7 @@ fn stands_for(path: &str, files: &SetupFiles) -> Option<&'static str> {
 /// The text of a file; the outer `None` if it may not be touched, which becomes a finding. Returns an error if it
 /// cannot be read.
 fn readable(path: &str, files: &mut SetupFiles) -> Result<Option<Option<String>>, Failure> {
-    if let Err(link) = files.refuse_link(path) {
+    if let Some(link) = files.linked(path) {
         files.findings.push(link);
         return Ok(None);
     }

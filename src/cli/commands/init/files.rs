@@ -53,13 +53,17 @@ impl SetupFiles {
         std::fs::read_link(self.root.join(path)).ok()
     }
 
-    /// Returns an error if the path, or a directory above it, is a symbolic link.
-    pub fn refuse_link(&self, path: &str) -> Result<(), Diagnostic> {
+    /// What is wrong with a path that is a symbolic link, or has one above it; `None` if it is and has none.
+    pub fn linked(&self, path: &str) -> Option<Diagnostic> {
         let above: Vec<&Path> = Path::new(path).ancestors().collect();
         let is_link = |part: &&&Path| !part.as_os_str().is_empty() && self.root.join(part).is_symlink();
-        let Some(link) = above.iter().rev().find(is_link) else { return Ok(()) };
+        let link = above.iter().rev().find(is_link)?;
         let message = format!("{} is a symbolic link, which may lead out of the repository", link.display());
-        Err(Diagnostic::error(Code::Symlink, message).hint("put the file or the directory itself there"))
+        Some(Diagnostic::error(Code::Symlink, message).hint("put the file or the directory itself there"))
+    }
+
+    fn refuse_link(&self, path: &str) -> Result<(), Failure> {
+        self.linked(path).map_or(Ok(()), |finding| Err(finding.into()))
     }
 
     /// The text of a file; `None` if there is none. Returns an error if it cannot be read as text, or is a link.

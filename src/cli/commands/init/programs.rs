@@ -32,6 +32,10 @@ pub enum PartPurpose {
     Command,
     /// The registration of `orch mcp`.
     Server,
+    /// A hook.
+    Hook,
+    /// The status line, which a person may have chosen otherwise.
+    StatusLine,
 }
 
 /// How a part lies in its file.
@@ -119,11 +123,36 @@ impl AgentProgram {
 }
 
 fn claude() -> Vec<ProgramPart> {
+    let status_line = json!({"type": "command", "command": "orch hook agent statusline"});
     vec![
         instructions(&["CLAUDE.md"]),
         command(&[".claude/commands/next.md"], "argument-hint: \"[TASK]\"\n", ": $ARGUMENTS"),
         server(&[".mcp.json"], "mcpServers", json!({"command": "orch", "args": ["mcp"]})),
+        hook("SessionStart", None, "session-start --env-file \"$CLAUDE_ENV_FILE\""),
+        hook("PreToolUse", Some("Write|Edit|MultiEdit|NotebookEdit"), "pre-tool-use"),
+        hook("Stop", None, "stop"),
+        ProgramPart {
+            purpose: PartPurpose::StatusLine,
+            paths: CLAUDE_SETTINGS,
+            form: PartForm::Json(JsonSpot { keys: vec!["statusLine"], value: status_line, mark: None }),
+        },
     ]
+}
+
+const CLAUDE_SETTINGS: &[&str] = &[".claude/settings.json"];
+
+/// What marks a hook of Claude Code as that of orch.
+const HOOK: &str = "orch hook agent ";
+
+/// A hook of Claude Code, for the tools that match, if it is about tools.
+fn hook(event: &'static str, tools: Option<&str>, arguments: &str) -> ProgramPart {
+    let run = json!([{ "type": "command", "command": format!("{HOOK}{arguments}"), "timeout": 10 }]);
+    let value = match tools {
+        Some(tools) => json!({"matcher": tools, "hooks": run}),
+        None => json!({"hooks": run}),
+    };
+    let spot = JsonSpot { keys: vec!["hooks", event], value, mark: Some(HOOK) };
+    ProgramPart { purpose: PartPurpose::Hook, paths: CLAUDE_SETTINGS, form: PartForm::Json(spot) }
 }
 
 fn codex() -> Vec<ProgramPart> {

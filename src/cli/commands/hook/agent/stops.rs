@@ -1,0 +1,82 @@
+//! How often an agent was kept from stopping, so that it cannot go on for ever.
+
+use crate::base::Error;
+use crate::decide::fingerprint;
+use crate::store::durable;
+use crate::survey::{Sight, Workspace};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// The file in the directory of orch in the git directory.
+const FILE: &str = "agent-stops.json";
+/// How many tasks are remembered.
+const MOST: usize = 64;
+
+/// What is remembered about the tasks of a work tree.
+#[derive(Debug, Default, Serialize, Deserialize)]
+struct Stops {
+    tasks: BTreeMap<String, StopCount>,
+}
+
+/// How often the agent was kept from stopping while nothing changed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct StopCount {
+    fingerprint: String,
+    times: u32,
+}
+
+/// Whether the agent may be kept from stopping once more, which is counted then: at most `times` on one fingerprint of
+/// the task, and if a hook has made it go on already (`active`), only if something has changed since. Outside git
+/// nothing can be counted, so it may only stop. Returns an error if the count cannot be kept.
+pub fn may_block(workspace: &Workspace, sight: &Sight, times: u32, active: bool) -> Result<bool, Error> {
+    let (Some(store), Some(state)) = (workspace.store(), sight.state()) else { return Ok(false) };
+    let rule = sight.decision.rule.as_ref();
+    let print = fingerprint(sight.workflow(), state, &sight.observed.facts, rule).to_string();
+    let path = store.own_directory()?.path().join(FILE);
+    let text = durable::text_of(&path).unwrap_or_default();
+    // What cannot be read was not written by this version; the count begins again.
+    let mut stops: Stops = serde_json::from_str(&text).unwrap_or_default();
+    let Some(count) = next(stops.tasks.get(sight.task.id.as_str()), &print, times, active) else {
+        return Ok(false);
+    };
+    if stops.tasks.len() >= MOST {
+        stops.tasks.clear();
+    }
+    stops.tasks.insert(sight.task.id.to_string(), count);
+    let text = serde_json::to_string(&stops).unwrap_or_default();
+    durable::write_derived(durable::parent(&path), &path, text.as_bytes())?;
+    Ok(true)
+}
+
+/// The count after one more block; `None` if there may be none.
+fn next(before: Option<&StopCount>, print: &str, times: u32, active: bool) -> Option<StopCount> {
+    let before = before.filter(|count| count.fingerprint == print);
+    let count = before.map_or(0, |count| count.times);
+    let may = count < times && !(active && before.is_some());
+    may.then(|| StopCount { fingerprint: print.to_owned(), times: count + 1 })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_agent_is_kept_from_stopping_a_limited_number_of_times() {
+        let mut count = None;
+        let mut blocks = |print: &str, active: bool| {
+            let next = next(count.as_ref(), print, 3, active);
+            let may = next.is_some();
+            count = next.or(count.take());
+            may
+        };
+        assert!(blocks("a", false));
+        assert!(!blocks("a", true), "it goes on already, and nothing has changed");
+        assert!(blocks("b", true), "something has changed");
+        assert!(!blocks("b", true));
+        assert!(blocks("b", false), "another turn");
+        assert!(blocks("b", false));
+        assert!(!blocks("b", false), "three times on one fingerprint");
+        assert!(blocks("a", false));
+        assert!(next(None, "a", 0, false).is_none());
+    }
+}
