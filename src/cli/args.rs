@@ -1,5 +1,7 @@
 //! The command line, parsed by clap: the global options here, the options of each command in its own file.
 
+#[cfg(feature = "board")]
+use super::commands::board;
 #[cfg(feature = "mcp")]
 use super::commands::mcp;
 #[cfg(feature = "repl")]
@@ -70,6 +72,8 @@ pub enum Command {
     Schema(schema::SchemaArgs),
     Explain(explain::ExplainArgs),
     Status(status::StatusArgs),
+    #[cfg(feature = "board")]
+    Board(board::BoardArgs),
     Run(run::RunArgs),
     Pause(pause::PauseArgs),
     Resume(resume::ResumeArgs),

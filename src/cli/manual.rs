@@ -30,6 +30,14 @@ const GROUPS: [(&str, &[Examples]); 6] = [
                     ("orch explain t-1 --at HEAD~3", "as it was"),
                 ],
             ),
+            #[cfg(feature = "board")]
+            (
+                "board",
+                [
+                    ("orch board --html board.html", "all tasks as one file"),
+                    ("orch board --html - 'team/*'", "some, on stdout"),
+                ],
+            ),
             ("log", [("orch log t-1", "its timeline"), ("orch log --json", "all steps, for a program")]),
         ],
     ),

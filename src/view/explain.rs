@@ -239,12 +239,7 @@ impl Explanation {
             let place = rule.line.map_or(String::new(), |line| format!(" (line {line})"));
             let outcome = shorten(&rule.outcome, SHORT);
             paragraph(out, &format!("{}. {}: {outcome}{place}", number + 1, rule.rule), 2, 3, width);
-            let (word, style) = match rule.result {
-                "true" => ("fires", Style::Good),
-                "false" => ("does not hold", Style::Dim),
-                "error" => ("cannot be evaluated", Style::Bad),
-                _ => ("not tried: an earlier rule decided", Style::Dim),
-            };
+            let (word, style) = rule.standing();
             let because = rule.error.as_ref().map_or(String::new(), |error| format!(": {error}"));
             painted(out, &format!("{word}{because}"), 5, style, paint, width);
             for part in rule.parts.iter().filter(|_| rule.result != "not-tried") {
@@ -304,19 +299,31 @@ impl Explanation {
     }
 }
 
+impl TriedRuleView {
+    /// What came of the rule, in words.
+    pub(super) fn standing(&self) -> (&'static str, Style) {
+        match self.result {
+            "true" => ("fires", Style::Good),
+            "false" => ("does not hold", Style::Dim),
+            "error" => ("cannot be evaluated", Style::Bad),
+            _ => ("not tried: an earlier rule decided", Style::Dim),
+        }
+    }
+}
+
 impl ArtifactFacts {
-    fn row(&self, task: &str) -> Vec<Cell> {
-        let (word, style) = match (self.present, self.valid, self.fresh) {
+    /// Whether the artifact counts, in one word.
+    pub(super) fn standing(&self) -> (&'static str, Style) {
+        match (self.present, self.valid, self.fresh) {
             (false, ..) => ("missing", Style::Dim),
             (_, false, _) => ("invalid", Style::Bad),
             (_, _, false) => ("stale", Style::Warn),
             _ => ("ready", Style::Good),
-        };
-        let place = match self.paths.as_slice() {
-            [] => String::new(),
-            [only] => below(task, only),
-            several => format!("{} files", several.len()),
-        };
+        }
+    }
+
+    /// What else is known about it: that it changed, why it does not count, and the commits of its code.
+    pub(super) fn notes(&self) -> Vec<String> {
         let mut notes: Vec<String> = Vec::new();
         if self.changed {
             notes.push("changed".to_owned());
@@ -325,13 +332,23 @@ impl ArtifactFacts {
         if let Some(commits) = self.tree.as_ref().and_then(|tree| tree.commits.as_ref()) {
             notes.push(format!("{} since the last step", counted(commits.len(), "commit")));
         }
+        notes
+    }
+
+    fn row(&self, task: &str) -> Vec<Cell> {
+        let (word, style) = self.standing();
+        let place = match self.paths.as_slice() {
+            [] => String::new(),
+            [only] => below(task, only),
+            several => format!("{} files", several.len()),
+        };
         let digest = self.digest.as_deref().map_or(String::new(), |digest| digest.chars().take(10).collect());
         vec![
             plain(&self.artifact),
             styled(word, style),
             plain(place),
             styled(digest, Style::Dim),
-            plain(notes.join("; ")),
+            plain(self.notes().join("; ")),
         ]
     }
 }
@@ -355,7 +372,8 @@ pub(super) fn substate_text(substate: Option<&Value>) -> String {
     }
 }
 
-fn value_text(value: &Value) -> String {
+/// A value on one line.
+pub(super) fn value_text(value: &Value) -> String {
     shorten(&value.to_string(), SHORT)
 }
 

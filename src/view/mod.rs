@@ -15,6 +15,8 @@ mod event;
 mod everywhere;
 mod explain;
 pub mod findings;
+#[cfg(feature = "board")]
+pub mod html;
 mod instructions;
 mod issue;
 mod json;

@@ -48,7 +48,7 @@ pub struct TaskStatus {
     pub committed: Option<String>,
     /// The line for people.
     #[serde(skip)]
-    headline: (String, Style),
+    pub(super) headline: (String, Style),
     /// Its place among other tasks.
     #[serde(skip)]
     order: TaskOrder,
@@ -57,7 +57,7 @@ pub struct TaskStatus {
     phase_number: Option<usize>,
     /// The time of the last step, for people: it is not part of the answer, which holds no times.
     #[serde(skip)]
-    unmoved_since: Option<Timestamp>,
+    pub(super) unmoved_since: Option<Timestamp>,
     /// Where the task is, and which places disagree, for an overview of several places.
     #[serde(skip)]
     pub(super) whereabouts: Option<(String, Option<String>)>,
@@ -237,7 +237,7 @@ impl Status {
     }
 
     /// A summary such as `4 tasks: 2 codegen, 1 test, 1 done`.
-    fn summary(&self) -> String {
+    pub(super) fn summary(&self) -> String {
         let workflows = self.phases.iter().map(|count| &count.workflow);
         let several = workflows.clone().any(|name| Some(name) != workflows.clone().next());
         let parts: Vec<String> = self

@@ -44,7 +44,8 @@ pub(super) fn block(workflow: &Workflow) -> String {
 }
 
 /// Every pair of phases that a rule connects, with the ids of those rules, in document order.
-fn arrows(workflow: &Workflow) -> Vec<(&PhaseId, &PhaseId, Vec<&str>)> {
+#[must_use]
+pub fn arrows(workflow: &Workflow) -> Vec<(&PhaseId, &PhaseId, Vec<&str>)> {
     let mut arrows: Vec<(&PhaseId, &PhaseId, Vec<&str>)> = Vec::new();
     for phase in &workflow.phases {
         for rule in workflow.rules_from(&phase.id) {

@@ -22,7 +22,7 @@ mod value_types;
 pub use action::{Action, Ask, Limits, Signal, Times, is_within};
 pub use check::check;
 pub use compile::compile;
-pub use diagram::{DiagramFormat, diagram, format};
+pub use diagram::{DiagramFormat, arrows, diagram, format};
 pub use document::Document;
 pub use guard::{Guard, GuardError, Types};
 pub use schema_field::{is_list, schema_field};

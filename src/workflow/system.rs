@@ -25,13 +25,18 @@ impl System {
         Self { files, format: ObjectFormat::default() }
     }
 
+    /// The text that ships at a path, whatever the repository has there. Empty if there is none.
+    #[must_use]
+    pub fn built_in(path: &str) -> &'static str {
+        let found = SHIPPED.binary_search_by(|(known, _)| (*known).cmp(path));
+        found.map_or("", |at| SHIPPED[at].1)
+    }
+
     /// Whether a document is exactly one that ships inside the binary.
     #[must_use]
     pub(super) fn ships(document: &Document) -> bool {
-        let path = format!("workflows/{}.md", document.name);
-        SHIPPED
-            .binary_search_by(|(known, _)| (*known).cmp(&path))
-            .is_ok_and(|at| SHIPPED[at].1 == document.text)
+        !document.text.is_empty()
+            && Self::built_in(&format!("workflows/{}.md", document.name)) == document.text
     }
 
     /// No texts; for tests, and for replaying a commit that contains its own texts.

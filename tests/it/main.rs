@@ -3,6 +3,8 @@
 mod audit;
 mod bad_input;
 mod batch;
+#[cfg(feature = "board")]
+mod board;
 mod cli;
 mod code;
 mod core;

@@ -4,6 +4,8 @@ pub mod answer;
 pub mod approve;
 pub mod archive;
 pub mod audit;
+#[cfg(feature = "board")]
+pub mod board;
 pub mod check;
 mod codes;
 pub mod completions;
@@ -73,6 +75,8 @@ pub(super) fn run(command: Option<Command>, context: &Context, ui: &Ui) -> Resul
         #[cfg(feature = "api")]
         Some(Command::Serve(args)) => serve::run(&args, context, ui),
         Some(Command::Trust(args)) => trust::run(&args, context, ui),
+        #[cfg(feature = "board")]
+        Some(Command::Board(args)) => board::run(&args, context, ui),
         Some(Command::Check(args)) => check::run(&args, context, ui),
         Some(Command::Approve(args)) => approve::run(&args, context, ui),
         Some(Command::Audit(args)) => audit::run(&args, context, ui),

@@ -1,0 +1,104 @@
+//! What a board shows of tasks, gathered by one look at each.
+
+use super::super::prelude::{Context, Failure};
+use super::super::{report, runs};
+use crate::base::{Diagnostic, Timestamp};
+use crate::decide::{ActorKind, is_order};
+use crate::drive;
+use crate::history::stories;
+use crate::survey::{Sight, TaskRef, Workspace};
+use crate::view::html::Chart;
+use crate::view::{Explanation, RunLine, Status, StepView, TaskStatus};
+use std::collections::HashMap;
+use std::iter;
+
+/// The tasks of a board.
+pub(super) struct GatheredTasks {
+    /// All tasks, the most urgent first.
+    pub status: Status,
+    /// Their workflows, by name.
+    pub charts: Vec<Chart>,
+    /// The last run of each task of this work tree.
+    pub runs: Vec<RunLine>,
+    /// What the pages of tasks show, in the order of the tasks.
+    pub details: Vec<TaskDetail>,
+    /// What is wrong apart from the tasks.
+    pub problems: Vec<Diagnostic>,
+}
+
+/// What the page of a task shows.
+pub(super) struct TaskDetail {
+    /// Why it is where it is.
+    pub explanation: Explanation,
+    /// Its timeline, oldest first.
+    pub steps: Vec<StepView>,
+    /// The time of its last step.
+    pub unmoved_since: Option<Timestamp>,
+}
+
+/// What is kept of a look.
+struct LookedTask {
+    task: TaskRef,
+    status: TaskStatus,
+    detail: Option<TaskDetail>,
+}
+
+/// Looks at these tasks. `has_page` is given whether a task is open, and returns whether its page is wanted. Returns
+/// an error if git cannot be read.
+pub(super) fn gather(
+    context: &Context,
+    workspace: &Workspace,
+    tasks: &[TaskRef],
+    misnamed: Vec<Diagnostic>,
+    has_page: impl Fn(bool) -> bool + Sync,
+) -> Result<GatheredTasks, Failure> {
+    let is_agent = context.caller.kind == ActorKind::Agent;
+    let told = |workspace: &Workspace, sight: &Sight| {
+        let subject = workspace.subject(sight, None);
+        let detail = has_page(!sight.decision.is_done()).then(|| {
+            let mut explanation = Explanation::of(&subject);
+            explanation.suggestion.options.retain(|option| !(is_agent && is_order(&option.id)));
+            TaskDetail { explanation, steps: Vec::new(), unmoved_since: subject.unmoved_since }
+        });
+        LookedTask { task: sight.task.clone(), status: TaskStatus::of(&subject), detail }
+    };
+    let (mut looked, logs, mut problems) = report::told_of_each(workspace, tasks, told);
+    problems.extend(misnamed);
+    problems.extend(workspace.outside_git());
+    for (one, commit) in looked.iter_mut().zip(workspace.commits_of(&logs)?) {
+        one.status.committed = commit.map(|commit| commit.to_string());
+        if let Some(detail) = &mut one.detail {
+            detail.explanation.suggestion.committed.clone_from(&one.status.committed);
+        }
+    }
+    let detailed: Vec<TaskRef> =
+        looked.iter().filter(|one| one.detail.is_some()).map(|one| one.task.clone()).collect();
+    let mut timelines = stories(workspace, &detailed)?.into_iter();
+    let (mut rows, mut details) = (Vec::new(), HashMap::new());
+    for LookedTask { task, status, detail } in looked {
+        if let Some(mut detail) = detail {
+            let recorded = timelines.next().unwrap_or_default();
+            let step = |(entry, commit): &(_, Option<_>)| {
+                let commit = commit.as_ref().map(ToString::to_string);
+                StepView::recorded(task.id.as_str(), &task.place, entry, commit.as_deref())
+            };
+            detail.steps = recorded.iter().map(step).collect();
+            details.insert(status.task.path.clone(), detail);
+        }
+        rows.push(status);
+    }
+    let status = Status::of_tasks(workspace.repository()?, rows, &problems);
+    let mut names: Vec<&str> = status.tasks.iter().map(|task| task.task.workflow.as_str()).collect();
+    names.sort_unstable();
+    names.dedup();
+    let loaded: Vec<_> = names.into_iter().filter_map(|name| workspace.workflow(name).ok()).collect();
+    let (known, unreadable) = drive::runs_in(workspace, iter::once(workspace));
+    problems.extend(unreadable);
+    Ok(GatheredTasks {
+        charts: loaded.iter().filter_map(|loaded| loaded.workflow()).map(Chart::of).collect(),
+        runs: known.iter().map(runs::line).collect(),
+        details: status.tasks.iter().filter_map(|task| details.remove(&task.task.path)).collect(),
+        status,
+        problems,
+    })
+}

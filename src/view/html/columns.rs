@@ -1,0 +1,135 @@
+//! All tasks: for each workflow a column per phase, and in it a card per task.
+
+use super::{BoardPage, Chart, age, class, is_trouble, owner_label, run_line};
+use crate::view::explain::substate_text;
+use crate::view::layout::counted;
+use crate::view::{RunLine, TaskStatus};
+use crate::workflow::Owner;
+use maud::{Markup, html};
+use std::collections::HashMap;
+
+/// How many finished tasks of a column are shown at once.
+const FINISHED: usize = 12;
+
+/// What every card needs to know besides its task.
+pub(super) struct CardSetting<'a> {
+    page: &'a BoardPage<'a>,
+    /// The open runs of this work tree, by task.
+    runs: HashMap<&'a str, &'a RunLine>,
+}
+
+impl<'a> CardSetting<'a> {
+    pub(super) fn of(page: &'a BoardPage<'a>) -> Self {
+        let is_shown =
+            |run: &&RunLine| run.work_tree == "." && ["running", "interrupted"].contains(&run.state);
+        let runs = page.runs.iter().filter(is_shown).map(|run| (run.task.as_str(), run)).collect();
+        Self { page, runs }
+    }
+
+    /// The card of a task.
+    fn card(&self, status: &TaskStatus) -> Markup {
+        let (task, duty) = (&status.task, &status.duty);
+        let (what, style) = &status.headline;
+        let link = self.page.links.to(&task.id);
+        let is_open = duty.owner != Owner::None;
+        html! {
+            li.card.trouble[is_trouble(duty.kind)] data-task=(task.id) data-owner=(duty.owner.as_str()) {
+                p.card-title {
+                    @match link {
+                        Some(link) => a.card-link href=(link) { bdi.id { (task.id) } },
+                        None => bdi.id { (task.id) },
+                    }
+                    span.card-age { (age(status.unmoved_since, self.page.now)) }
+                }
+                @if let Some(title) = &task.title { p.card-name dir="auto" { (title) } }
+                @if is_open {
+                    p.card-what {
+                        (owner_label(duty.owner)) " "
+                        span class=(class(*style)) { bdi { (what) } }
+                    }
+                    @if task.attempt > 1 || task.substate.is_some() {
+                        p.card-more {
+                            @if task.attempt > 1 { span.attempt { "attempt " (task.attempt) } }
+                            @let substate = substate_text(task.substate.as_ref());
+                            bdi { (substate.trim_start_matches([' ', '/'])) }
+                        }
+                    }
+                }
+                @if let Some(run) = self.runs.get(task.id.as_str()) { p.card-run { (run_line(run)) } }
+            }
+        }
+    }
+
+    fn column(&self, name: &str, label: &str, tasks: &[&TaskStatus], is_end: bool) -> Markup {
+        let shown = if is_end { tasks.len().min(FINISHED) } else { tasks.len() };
+        let (first, rest) = tasks.split_at(shown);
+        html! {
+            section.column.end[is_end].empty[tasks.is_empty()] data-phase=(name) aria-label=(label) {
+                h3 title=(label) { (name) " " span.count { (tasks.len()) } }
+                ol.cards { @for task in first { (self.card(task)) } }
+                @if !rest.is_empty() {
+                    details.more {
+                        summary { (rest.len()) " more" }
+                        ol.cards { @for task in rest { (self.card(task)) } }
+                    }
+                }
+            }
+        }
+    }
+
+    /// A workflow with its tasks.
+    fn workflow(&self, chart: &Chart, tasks: &[&TaskStatus]) -> Markup {
+        let phase_of = |task: &TaskStatus| chart.position(task.task.current_phase.as_deref());
+        let mut columns: Vec<Vec<&TaskStatus>> = vec![Vec::new(); chart.phases.len()];
+        let mut elsewhere = Vec::new();
+        for task in tasks {
+            match phase_of(task) {
+                Some(position) => columns[position].push(task),
+                None => elsewhere.push(*task),
+            }
+        }
+        html! {
+            section.workflow data-workflow=(chart.workflow) {
+                h2 { (chart.title) " " span.dim { (counted(tasks.len(), "task")) } }
+                div.columns tabindex="0" role="group" aria-label={ "phases of " (chart.workflow) } {
+                    @if !elsewhere.is_empty() { (self.column("(no phase)", "in no phase", &elsewhere, false)) }
+                    @for (phase, tasks) in chart.phases.iter().zip(&columns) {
+                        (self.column(&phase.id, phase.title.as_deref().unwrap_or(&phase.id), tasks, phase.is_end))
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The number of tasks for which each owner must act.
+fn owners(tasks: &[TaskStatus]) -> Markup {
+    html! {
+        ul.owners {
+            @for owner in [Owner::Human, Owner::Orch, Owner::Agent, Owner::Process, Owner::None] {
+                @let count = tasks.iter().filter(|task| task.duty.owner == owner).count();
+                @if count > 0 { li { (owner_label(owner)) " " (count) } }
+            }
+        }
+    }
+}
+
+/// All tasks of the board, in the columns of their workflows.
+pub(super) fn columns(page: &BoardPage<'_>) -> Markup {
+    let setting = CardSetting::of(page);
+    let mut tasks: HashMap<&str, Vec<&TaskStatus>> = HashMap::new();
+    for task in &page.status.tasks {
+        tasks.entry(task.task.workflow.as_str()).or_default().push(task);
+    }
+    html! {
+        p.summary { (page.status.summary()) }
+        (owners(&page.status.tasks))
+        @if !page.status.diagnostics.is_empty() {
+            ul.findings { @for finding in &page.status.diagnostics { (super::task::finding(finding)) } }
+        }
+        @if page.status.tasks.is_empty() { p.dim { "There are no tasks." } }
+        @for chart in page.charts {
+            @if let Some(tasks) = tasks.get(chart.workflow.as_str()) { (setting.workflow(chart, tasks)) }
+        }
+    }
+}

@@ -1,0 +1,287 @@
+//! One task: what to do and why, the rules that were tried, its artifacts, the way it went, and its timeline.
+
+use super::{TaskPage, age, class, is_trouble, owner_label, run_line, short};
+use crate::base::{Severity, command};
+use crate::decide::{ActorKind, DutyKind};
+use crate::view::explain::{GuardPartView, SawView, TriedRuleView, substate_text, value_text};
+use crate::view::layout::{SHORT, below, shorten};
+use crate::view::text::{headline, mood, own_reason};
+use crate::view::{Expected, Finding, StepView, Suggestion};
+use maud::{Markup, html};
+
+/// How many steps of a timeline are shown at once.
+const STEPS: usize = 12;
+
+/// A finding with its place.
+pub(super) fn finding(finding: &Finding) -> Markup {
+    let (word, style) = match finding.severity {
+        Severity::Error => ("error", "bad"),
+        Severity::Warning => ("warning", "warn"),
+        Severity::Note => ("note", "dim"),
+    };
+    html! {
+        li.finding {
+            span class=(style) { (word) } " "
+            @if finding.path.is_some() { bdi.mono { (finding.place()) } ": " }
+            bdi { (finding.message) } " " span.code { (finding.code) }
+            @if let Some(hint) = &finding.hint { p.hint { bdi { (hint) } } }
+        }
+    }
+}
+
+/// Everything about a task, below its name.
+pub(super) fn task(page: &TaskPage<'_>) -> Markup {
+    let suggestion = &page.explanation.suggestion;
+    let (task, duty) = (&suggestion.task, &suggestion.duty);
+    html! {
+        article.task-page id=(super::anchor(&task.id)) {
+            p.facts {
+                span.phase-name { (task.phase()) (substate_text(task.substate.as_ref())) }
+                span { "attempt " (task.attempt) }
+                span { (task.workflow) }
+                bdi.mono { (task.path) }
+                @if page.unmoved_since.is_some() { span { "last step " (age(page.unmoved_since, page.now)) } }
+                @if let Some(commit) = &suggestion.committed { span.mono { (short(commit)) } }
+            }
+            section.duty.trouble[is_trouble(duty.kind)] {
+                p.card-what {
+                    (owner_label(duty.owner)) " "
+                    strong class=(class(mood(suggestion))) { bdi { (headline(suggestion)) } }
+                }
+                p.reason dir="auto" { (duty.reason) }
+                @if let Some(run) = page.run {
+                    p.card-run { "run: " (run_line(run)) " since " time datetime=(run.since) { (run.since) }
+                        @if let Some(reason) = &run.reason { " – " bdi { (reason) } } }
+                }
+                (wanted(suggestion))
+            }
+            div.sides {
+                div.main-side {
+                    (rules(page))
+                    (artifacts(page))
+                    (timeline(page))
+                }
+                section.way {
+                    h4 { "Path" }
+                    (way(page.steps))
+                    (page.chart.drawn(page.steps, task.current_phase.as_deref(), true))
+                }
+            }
+        }
+    }
+}
+
+/// What has to be written, what was objected to, and the commands to choose from.
+fn wanted(suggestion: &Suggestion) -> Markup {
+    let is_told = |finding: &&Finding| suggestion.expects.iter().any(|one| one.problems.contains(finding));
+    let findings: Vec<&Finding> = suggestion.diagnostics.iter().filter(|finding| !is_told(finding)).collect();
+    let issues: Vec<_> = suggestion.inputs.iter().filter(|input| !input.issues.is_empty()).collect();
+    html! {
+        @for remark in &suggestion.remarks { p.remark dir="auto" { (remark) } }
+        @if !suggestion.expects.is_empty() {
+            ul.expects { @for expected in &suggestion.expects { (expectation(suggestion, expected)) } }
+        }
+        @for input in issues {
+            p { "objections in " bdi.mono { (input.file.path) } }
+            ul.findings {
+                @for issue in &input.issues {
+                    li.finding {
+                        @if let Some(line) = issue.line { span.mono { "line " (line) } " " }
+                        @if let Some(severity) = &issue.severity { span.warn { (severity) } " " }
+                        bdi { (issue.message) }
+                        @if let Some(about) = &issue.about { " " bdi.mono { (about) } }
+                    }
+                }
+            }
+        }
+        @if !findings.is_empty() {
+            ul.findings { @for one in findings { (finding(one)) } }
+        }
+        @if !suggestion.waived.is_empty() { p.dim { "waived: " (suggestion.waived.join(", ")) } }
+        @if let Some(question) = &suggestion.question {
+            p { bdi { (question.title) } }
+            ul.fields { @for field in &question.fields { li { bdi { (field.text()) } } } }
+        }
+        @if !suggestion.options.is_empty() {
+            ul.options {
+                @for option in &suggestion.options {
+                    li { code.command { (command(&option.argv)) } " " bdi.dim { (option.effect) } }
+                }
+            }
+        }
+    }
+}
+
+fn expectation(suggestion: &Suggestion, expected: &Expected) -> Markup {
+    let reason = own_reason(expected);
+    html! {
+        li {
+            span class={ "state state-" (expected.state.as_str()) } { (expected.state.as_str()) } " "
+            bdi.mono { (below(&suggestion.task.path, &expected.path)) }
+            @if let Some(schema) = &expected.schema { span.dim { " schema " (schema) } }
+            @if !reason.is_empty() { p { bdi { (reason) } } }
+            @if !expected.problems.is_empty() {
+                ul.findings { @for problem in &expected.problems { (finding(problem)) } }
+            }
+        }
+    }
+}
+
+/// The rules of the phase, the nearest one first.
+fn rules(page: &TaskPage<'_>) -> Markup {
+    let explanation = page.explanation;
+    let task = explanation.suggestion.task.path.as_str();
+    let is_nearest = |rule: &&TriedRuleView| Some(&rule.rule) == explanation.nearest.as_ref();
+    let (nearest, others): (Vec<_>, Vec<_>) = explanation.rules.iter().partition(is_nearest);
+    html! {
+        section.rules {
+            h4 { "Rules" }
+            @if explanation.rules.is_empty() {
+                p.dim {
+                    @if explanation.suggestion.duty.kind == DutyKind::Done {
+                        "No rule leaves a terminal phase."
+                    } @else {
+                        "No rule was tried."
+                    }
+                }
+            }
+            @for rule in nearest { (tried(task, &explanation.document, rule)) }
+            @if !others.is_empty() {
+                details {
+                    summary { "other rules of the phase: " (others.len()) }
+                    @for rule in others { (tried(task, &explanation.document, rule)) }
+                }
+            }
+        }
+    }
+}
+
+fn tried(task: &str, document: &str, rule: &TriedRuleView) -> Markup {
+    let (word, style) = rule.standing();
+    html! {
+        div.rule {
+            p {
+                strong.mono { (rule.rule) } " " bdi { (shorten(&rule.outcome, SHORT)) } " "
+                span class=(class(style)) { (word) }
+                @if let Some(line) = rule.line { " " bdi.mono.dim { (document) ":" (line) } }
+            }
+            @if let Some(error) = &rule.error { p.bad { bdi { (error) } } }
+            @if rule.result != "not-tried" && !rule.parts.is_empty() {
+                ul.parts { @for part in &rule.parts { (guard_part(task, part)) } }
+            }
+        }
+    }
+}
+
+fn guard_part(task: &str, part: &GuardPartView) -> Markup {
+    let is_obvious =
+        |seen: &SawView| part.saw.len() == 1 && seen.name == part.text && seen.value.is_boolean();
+    html! {
+        li.part {
+            span class={ "truth truth-" (part.result) } { (part.result) } " "
+            @if let Some(name) = &part.within { span.dim { "in " (name) ": " } }
+            code { (shorten(&part.text, SHORT)) }
+            @for seen in &part.saw {
+                @if !is_obvious(seen) {
+                    span.saw {
+                        code { (seen.name) }
+                        @if seen.missing { " is missing" } @else { " = " bdi.mono { (value_text(&seen.value)) } }
+                    }
+                }
+                @if let Some(path) = &seen.path { bdi.mono.dim.from { (below(task, path)) } }
+            }
+        }
+    }
+}
+
+fn artifacts(page: &TaskPage<'_>) -> Markup {
+    let task = page.explanation.suggestion.task.path.as_str();
+    let (present, missing): (Vec<_>, Vec<_>) =
+        page.explanation.artifacts.iter().partition(|facts| facts.present);
+    html! {
+        section.artifacts {
+            h4 { "Artifacts" }
+            @if !present.is_empty() {
+                ul.facts-list {
+                    @for facts in present {
+                        @let (word, style) = facts.standing();
+                        li {
+                            span class={ "state state-" (word) " " (class(style)) } { (word) } " "
+                            strong { (facts.artifact) } " "
+                            @match facts.paths.as_slice() {
+                                [] => {}
+                                [only] => bdi.mono { (below(task, only)) },
+                                several => details.inline {
+                                    summary { (several.len()) " files" }
+                                    ul { @for path in several { li { bdi.mono { (below(task, path)) } } } }
+                                },
+                            }
+                            @if let Some(digest) = &facts.digest { " " span.mono.dim { (short(digest)) } }
+                            @for note in facts.notes() { p.note { bdi { (note) } } }
+                        }
+                    }
+                }
+            }
+            @if !missing.is_empty() {
+                @let names: Vec<&str> = missing.iter().map(|facts| facts.artifact.as_str()).collect();
+                p.dim { "not there: " (names.join(", ")) }
+            }
+        }
+    }
+}
+
+/// The phases that the task went through, in order.
+fn way(steps: &[StepView]) -> Markup {
+    let moved = steps.iter().filter(|step| step.from.as_deref() != Some(step.to.as_str()));
+    html! {
+        ol.walked-list { @for step in moved { li { (step.to) } } }
+    }
+}
+
+fn timeline(page: &TaskPage<'_>) -> Markup {
+    let newest: Vec<&StepView> = page.steps.iter().rev().collect();
+    let (first, rest) = newest.split_at(newest.len().min(STEPS));
+    html! {
+        section.timeline {
+            h4 { "Timeline" }
+            @if newest.is_empty() { p.dim { "Nothing is recorded." } }
+            ol.steps { @for one in first { (step(page, one)) } }
+            @if !rest.is_empty() {
+                details {
+                    summary { (rest.len()) " earlier" }
+                    ol.steps { @for one in rest { (step(page, one)) } }
+                }
+            }
+        }
+    }
+}
+
+fn step(page: &TaskPage<'_>, step: &StepView) -> Markup {
+    let task = page.explanation.suggestion.task.path.as_str();
+    html! {
+        li.step.{ "kind-" (step.kind.as_str()) } {
+            p {
+                strong { (step.origin()) " → " (step.to) } " " span.kind { (step.label()) }
+                @if let Some(rule) = &step.rule { " " span.mono.dim { (rule) } }
+                @if let Some(at) = &step.at { " " time.dim datetime=(at) { (at) } }
+                @if step.commit.is_some() { " " span.mono.dim { (step.short_commit()) } }
+            }
+            p dir="auto" { (step.reason) }
+            @if let Some(actor) = step.actor.as_ref().filter(|actor| actor.kind != ActorKind::Orch) {
+                p.dim { "by " bdi { (actor.name) } " (" (actor.kind.as_str()) ")"
+                    @if let Some(executor) = &step.executor { ", performed by " bdi { (executor) } } }
+            }
+            @if !step.evidence.is_empty() || !step.files.is_empty() {
+                ul.evidence {
+                    @for file in &step.evidence {
+                        li.mono { bdi { (below(task, &file.path)) } span.dim { "@" (short(&file.digest)) } }
+                    }
+                    @for file in &step.files {
+                        li.mono { "wrote " bdi { (file.path) } span.dim { "@" (short(&file.digest)) } }
+                    }
+                }
+            }
+            @if !step.waived.is_empty() { p.dim { "waived: " (step.waived.join(", ")) } }
+        }
+    }
+}

@@ -1,0 +1,219 @@
+//! What pages say, that hostile texts stay texts, and how large a file gets.
+
+use super::{BoardPage, Chart, TaskLinks, TaskPage, file_end, file_start, file_task};
+use crate::base::{TaskId, Timestamp};
+use crate::decide::Mode;
+use crate::view::samples::{self, Sample};
+use crate::view::{Explanation, Finding, RunLine, Status, StepView};
+
+/// What could break out of a text, of an attribute, of a comment or of the order of its letters.
+const HOSTILE: &str = "<script>alert(1)</script><img src=x onerror=alert(1)>\"onload='x' javascript:alert(1) \u{202e}live\u{2066}\0\u{1b}[2J-->]]>&lt;";
+
+fn run(task: &str, work: &str) -> RunLine {
+    RunLine {
+        task: task.to_owned(),
+        work_tree: ".".to_owned(),
+        run: "1".to_owned(),
+        state: "running",
+        since: "2026-11-21T04:50:00Z".to_owned(),
+        pid: 1,
+        mode: Mode::Auto,
+        work: Some(work.to_owned()),
+        turns: 3,
+        max_turns: 50,
+        cost: 0.25,
+        seconds: 9,
+        reason: Some(work.to_owned()),
+    }
+}
+
+/// The file of these tasks, with a page for each.
+fn file(samples: &[Sample], steps: &[StepView], runs: &[RunLine], findings: &[Finding]) -> String {
+    let subjects: Vec<_> = samples
+        .iter()
+        .map(|sample| {
+            let mut subject = sample.subject();
+            subject.unmoved_since = Timestamp::parse("2026-11-21T04:50:00Z");
+            subject
+        })
+        .collect();
+    let mut status = Status::new(samples::repository(), &subjects, &[]);
+    status.diagnostics = findings.to_vec();
+    let now = Timestamp::parse("2026-11-21T06:50:00Z").expect("a time");
+    let charts = [Chart::of(&samples::workflow())];
+    let explanations: Vec<Explanation> = subjects.iter().map(Explanation::of).collect();
+    let names = explanations.iter().map(|one| one.suggestion.task.id.clone());
+    let links = TaskLinks::InFile(names.collect());
+    let page = BoardPage { status: &status, charts: &charts, runs, now, links: &links };
+    let mut text = file_start(&page);
+    for explanation in &explanations {
+        text.push_str(&file_task(&TaskPage {
+            explanation,
+            steps,
+            run: runs.iter().find(|run| run.task == explanation.suggestion.task.id),
+            chart: &charts[0],
+            unmoved_since: None,
+            now,
+        }));
+    }
+    text + &file_end()
+}
+
+/// The values of an attribute in a page.
+fn values<'p>(page: &'p str, attribute: &str) -> Vec<&'p str> {
+    let opens = format!(" {attribute}=\"");
+    page.split(opens.as_str()).skip(1).filter_map(|rest| rest.split('"').next()).collect()
+}
+
+#[test]
+fn hostile_texts_stay_texts() {
+    let mut sample = samples::fix_invalid();
+    let id = "a\"><img src=x onerror='1'>\u{202e} b";
+    sample.decision.task = TaskId::new(id).expect("an id that is allowed");
+    let decision = &mut sample.decision;
+    decision.reason = HOSTILE.to_owned();
+    decision.substate = Some(HOSTILE.into());
+    decision.remarks = vec![HOSTILE.to_owned()];
+    decision.expects[0].because = HOSTILE.to_owned();
+    decision.expects[0].path = HOSTILE.to_owned();
+    decision.expects[0].problems[0].message = HOSTILE.to_owned();
+    decision.expects[0].problems[0].hint = Some(HOSTILE.to_owned());
+    decision.options[0].argv = vec![HOSTILE.to_owned()];
+    decision.options[0].effect = HOSTILE.to_owned();
+    decision.tried = samples::write_missing().decision.tried;
+    decision.tried[0].outcome = HOSTILE.to_owned();
+    decision.tried[0].parts[1].text = HOSTILE.to_owned();
+    decision.tried[0].parts[1].saw = vec![(HOSTILE.to_owned(), Some(HOSTILE.into()))];
+    decision.artifacts = samples::write_missing().decision.artifacts;
+    decision.artifacts[1].stale_because = Some(HOSTILE.to_owned());
+    sample.workflow.title = HOSTILE.to_owned();
+    let mut steps = samples::log();
+    for step in &mut steps {
+        step.reason = HOSTILE.to_owned();
+        step.to = HOSTILE.to_owned();
+        step.rule = Some(HOSTILE.to_owned());
+        step.executor = Some(HOSTILE.to_owned());
+        step.commit = Some(HOSTILE.to_owned());
+        step.actor.as_mut().expect("an actor").name = HOSTILE.to_owned();
+        step.evidence.iter_mut().for_each(|file| file.path = HOSTILE.to_owned());
+    }
+    let finding = Finding {
+        path: Some(HOSTILE.to_owned()),
+        line: Some(3),
+        column: None,
+        pointer: None,
+        severity: crate::base::Severity::Error,
+        code: "empty",
+        message: HOSTILE.to_owned(),
+        hint: Some(HOSTILE.to_owned()),
+    };
+    let page = file(&[sample], &steps, &[run(id, HOSTILE)], &[finding]);
+    for markup in ["<script", "<img", "\"onload", "</script", "-->", "]]>", "&lt;&lt;"] {
+        assert!(!page.contains(markup), "{markup}");
+    }
+    assert!(page.matches("&lt;script&gt;alert(1)&lt;/script&gt;").count() > 20, "the texts are shown");
+    let is_hidden = |c: char| {
+        c != '\n' && (c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}'))
+    };
+    assert_eq!(page.chars().filter(|c| is_hidden(*c)).collect::<String>(), "");
+    let links = values(&page, "href");
+    assert!(links.iter().all(|link| link.starts_with('#') || *link == "data:,"), "{links:?}");
+    for inline in ["style", "onload", "onerror", "onclick", "src"] {
+        assert_eq!(values(&page, inline), [""; 0], "{inline}");
+    }
+}
+
+#[test]
+fn a_file_is_one_page_that_refers_to_nothing_outside() {
+    let page = file(&[samples::write_missing(), samples::done()], &samples::log(), &[], &[]);
+    assert!(page.starts_with("<!DOCTYPE html><html lang=\"en\"><head>"), "{}", &page[..100]);
+    assert!(page.ends_with("</details>\n</main></body></html>\n"));
+    for (outside, why) in
+        [("http", "an address"), ("url(", "a resource of the style"), ("@import", "a style")]
+    {
+        assert!(!page.contains(outside), "{why}");
+    }
+    for element in [
+        "main", "body", "html", "style", "details", "section", "ul", "ol", "li", "svg", "g", "bdi", "span",
+        "p",
+    ] {
+        let opened =
+            page.matches(&format!("<{element}>")).count() + page.matches(&format!("<{element} ")).count();
+        assert_eq!(opened, page.matches(&format!("</{element}>")).count(), "{element}");
+    }
+}
+
+#[test]
+fn a_card_says_who_must_act_and_on_what() {
+    let mut sample = samples::write_missing();
+    sample.decision.task = TaskId::new("team/a b#c").expect("an id");
+    let page = file(&[sample], &[], &[run("team/a b#c", "lint")], &[]);
+    let card =
+        page.split("<li class=\"card\"").nth(1).and_then(|rest| rest.split("</li>").next()).expect("a card");
+    for part in [
+        "data-task=\"team/a b#c\" data-owner=\"agent\"",
+        "<a class=\"card-link\" href=\"#task:team/a_b%23c\"><bdi class=\"id\">team/a b#c</bdi></a>",
+        "<time datetime=\"2026-11-21T04:50:00Z\">2 h ago</time>",
+        "Log in with a passkey",
+        "<span class=\"owner owner-agent\">agent</span> <span class=\"strong\"><bdi>write code/diff.patch</bdi></span>",
+        "attempt 2",
+        "<bdi>generate</bdi>",
+        "running</span> turn 3 of 50, cost 0.25, <span class=\"mono\">lint</span>",
+    ] {
+        assert!(card.contains(part), "{part}\n{card}");
+    }
+    assert!(page.contains("id=\"task:team/a_b#c\""), "the link leads somewhere");
+    let columns = values(&page, "data-phase");
+    assert_eq!(
+        columns,
+        ["planning", "plan_review", "codegen", "done"],
+        "every phase, in the order of the document"
+    );
+}
+
+#[test]
+fn a_task_page_says_why() {
+    let page = file(&[samples::write_missing()], &samples::log(), &[], &[]);
+    let task = page.split("<article").nth(1).expect("a page");
+    for (part, what) in [
+        ("the outputs of codegen are not there yet", "the reason"),
+        ("nothing new since attempt 1 was sent back", "why the artifact is expected"),
+        ("orch prompt t-42", "what to type"),
+        (
+            "<span class=\"truth truth-false\">false</span> <code>plan.changed || state.force == plan.data.size</code>",
+            "the false part of the rule",
+        ),
+        ("<code>state.force</code> is missing", "a value that is missing"),
+        ("<span class=\"dim\">in plan_is_big: </span>", "a named expression"),
+        ("it judged another plan", "why an artifact is stale"),
+        ("not there: patch", "the missing artifacts"),
+        ("the task is in codegen", "the diagram"),
+        ("<ol class=\"walked-list\"><li>planning</li><li>plan_review</li></ol>", "the way that it went"),
+        ("<strong>planning → plan_review</strong>", "the timeline"),
+        ("<bdi>planning/plan.json</bdi><span class=\"dim\">@d68ba18a52</span>", "its evidence"),
+        ("c0ffee0123", "its commit"),
+        ("by <bdi>Ada</bdi> (human)", "its actor"),
+    ] {
+        assert!(task.contains(part), "{what}: {part}\n{task}");
+    }
+    let page = file(&[samples::fix_invalid()], &[], &[], &[]);
+    let place = "<bdi class=\"mono\">tasks/t-42/review/plan-review.json:3:9</bdi>: <bdi>&quot;flase&quot; is not a boolean</bdi>";
+    assert!(page.contains(place), "a finding has its line");
+}
+
+#[test]
+fn a_file_grows_with_its_tasks_and_a_thousand_are_a_few_megabytes() {
+    let many = |count: usize| -> usize {
+        let tasks: Vec<Sample> = (0..count)
+            .map(|number| {
+                let mut sample = samples::write_missing();
+                sample.decision.task = TaskId::new(format!("t-{number:04}")).expect("an id");
+                sample
+            })
+            .collect();
+        file(&tasks, &samples::log(), &[], &[]).len()
+    };
+    let (some, more) = (many(50), many(200));
+    assert!(more < some * 4, "{some} bytes for 50 tasks, {more} for 200");
+    assert!(more * 5 < 8_000_000, "{more} bytes for 200 tasks");
+}

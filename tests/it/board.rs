@@ -1,0 +1,65 @@
+//! `orch board` as people and CI use it.
+
+use crate::harness::World;
+use std::fs;
+
+/// The part of a page that begins with a marker.
+fn after<'p>(page: &'p str, marker: &str) -> &'p str {
+    page.split_once(marker).unwrap_or_else(|| panic!("no {marker} in {page}")).1
+}
+
+#[test]
+fn a_board_is_written_as_one_file_and_to_stdout() {
+    let world = World::ready();
+    world.orch(&["new", "t-1", "--title", "A <b>bold</b> title"]).succeeds();
+    world.write("tasks/t-1/planning/plan.json", "{");
+    world.orch(&["new", "t-2"]).succeeds();
+    world.plan("t-2", 1);
+    world.orch(&["next", "t-2"]).succeeds();
+
+    world.write("board.html", "what was there before");
+    world.orch(&["board", "--html", "board.html"]).succeeds().says("wrote 2 tasks to board.html");
+    let page = world.read("board.html");
+    assert!(page.starts_with("<!DOCTYPE html>") && page.ends_with("</html>\n"));
+    let planning = after(&page, "data-phase=\"planning\"");
+    let planning = planning.split("data-phase").next().unwrap_or_default();
+    assert!(
+        planning.contains("A &lt;b&gt;bold&lt;/b&gt; title") && planning.contains("fix planning/plan.json")
+    );
+    assert!(after(&page, "data-phase=\"plan_review\"").contains("href=\"#task:t-2\""));
+    let task = after(&page, "<article class=\"task-page\" id=\"task:t-1\">");
+    assert!(task.contains("tasks/t-1/planning/plan.json:1:2"), "the finding has its line: {task}");
+    let task = after(&page, "<article class=\"task-page\" id=\"task:t-2\">");
+    for part in [
+        "planning → plan_review",
+        "<span class=\"state state-ready good\">ready</span> <strong>plan</strong>",
+    ] {
+        assert!(task.contains(part), "{part}\n{task}");
+    }
+    let left: Vec<_> =
+        fs::read_dir(world.root()).expect("a directory").flatten().map(|entry| entry.file_name()).collect();
+    assert!(left.iter().all(|name| !name.to_string_lossy().starts_with(".orch-tmp")), "{left:?}");
+
+    let streamed = world.orch(&["board", "--html", "-", "t-2"]).succeeds().stdout;
+    assert!(streamed.contains("id=\"task:t-2\"") && !streamed.contains("t-1"));
+    let document = world.orch_json(&["board", "--html", "-", "t-2"]);
+    assert!(document["text"].as_str().is_some_and(|text| text.starts_with("<!DOCTYPE html>")), "{document}");
+    world.orch(&["board"]).ends(2);
+    world.orch(&["board", "--html", "tasks"]).ends(2).reports("tasks is no regular file");
+}
+
+#[test]
+fn finished_tasks_have_pages_on_request_and_agents_see_no_orders() {
+    let world = World::ready();
+    world.orch(&["new", "t-1"]).succeeds();
+    world.walk_to("t-1", "done");
+    world.orch(&["new", "t-2"]).succeeds();
+    let page = world.orch(&["board", "--html", "-"]).succeeds().stdout;
+    assert!(page.contains("data-task=\"t-1\"") && !page.contains("id=\"task:t-1\""));
+    assert!(page.contains("--override WHY"), "a person may override");
+    let page = world.orch(&["board", "--html", "-", "--details"]).succeeds().stdout;
+    assert!(page.contains("id=\"task:t-1\"") && page.contains("orch reopen t-1 --reason WHY"));
+    let page = world.orch_by_agent(&["board", "--html", "-", "--details"]).succeeds().stdout;
+    assert!(page.contains("id=\"task:t-1\"") && page.contains("orch prompt t-2"));
+    assert!(!page.contains("WHY"), "{page}");
+}
