@@ -33,6 +33,19 @@ impl Interrupts {
         Self { gate, ..Self::default() }
     }
 
+    /// The handling of a command that a server executes: no signal reaches it, only [`Self::interrupt`] does.
+    #[cfg(feature = "api")]
+    pub(super) fn of_served_command(&self) -> Self {
+        Self { heard: Arc::new(OnceLock::from(())), ..Self::new(self.gate.clone()) }
+    }
+
+    /// Does what the command does at a signal instead of ending, if there is anything.
+    #[cfg(feature = "api")]
+    pub(super) fn interrupt(&self) {
+        let then = self.instead.lock().unwrap_or_else(PoisonError::into_inner).take();
+        then.into_iter().for_each(|then| then());
+    }
+
     /// From now on a signal that ends the process ends this run's executor first.
     pub(super) fn drives(&self, run: StopFlag) {
         *self.run.lock().unwrap_or_else(PoisonError::into_inner) = run;

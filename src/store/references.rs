@@ -109,6 +109,10 @@ impl Store {
     /// The commit that a revision names, in any notation of gitrevisions(7). Returns an error if there is
     /// none.
     pub fn resolve(&self, revision: &str) -> Result<Digest, Error> {
+        // A path in the index is no commit, and libgit2 has no error of its own for it.
+        if revision.starts_with(':') && !revision.starts_with(":/") {
+            return Err(unknown_revision(revision));
+        }
         let object = match &self.references {
             RefStorage::Tables(tables) if Digest::parse(revision).is_none() => {
                 let object = tables.parse(self, revision)?.ok_or_else(|| unknown_revision(revision))?;

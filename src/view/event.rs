@@ -3,7 +3,7 @@
 use super::layout::{counted, one_line, shorten};
 use super::text::{headline, mood};
 use super::wire::{Finding, Suggestion};
-use super::{Paint, Style, TransitionLine};
+use super::{Paint, RunLine, Style, TransitionLine};
 use crate::base::Timestamp;
 use serde::Serialize;
 
@@ -60,6 +60,11 @@ pub enum Happening {
         /// The id of the task.
         task: String,
     },
+    /// A run has changed. A server says so, a watch does not.
+    Run {
+        /// The run as it is now.
+        run: Box<RunLine>,
+    },
     /// The watch has ended.
     Stopped {
         /// The reason.
@@ -99,6 +104,9 @@ impl Happening {
                 format!("{}\n{}", one_line(&line), advice(finding.hint.as_deref(), paint))
             }
             Self::Gone { task } => format!("{}: gone\n", one_line(task)),
+            Self::Run { run } => {
+                format!("{}: run {}: {}\n", one_line(&run.task), one_line(&run.run), run.state)
+            }
             Self::Stopped { reason } => format!("stopped: {}\n", cut(reason)),
         }
     }

@@ -1,6 +1,8 @@
 //! `orch serve`: requests over a socket, as programs and browsers send them.
 
 mod client;
+mod live;
+mod loops;
 
 use crate::harness::{World, started};
 use client::{Answer, Server};
@@ -38,13 +40,13 @@ fn the_answers_are_those_of_the_command_line() {
         }
         assert_eq!(document, world.orch_json(typed), "{path}");
     }
-    assert_eq!(server.stop().0, Some(0));
+    assert_eq!(server.stop(), Some(0));
 }
 
 #[test]
 fn a_task_goes_from_new_to_done_over_http() {
     let world = started("planning");
-    let server = Server::start(&world, &[]);
+    let server = Server::start(&world, &["--no-watch"]);
     let nothing = server.post("tasks/t/next", &json!({}));
     assert_eq!((nothing.status, &nothing.json()["kind"]), (200, &json!("nothing")));
     assert_eq!(nothing.header("orch-exit-code"), Some("3"));
@@ -75,10 +77,32 @@ fn a_task_goes_from_new_to_done_over_http() {
 }
 
 #[test]
+fn a_task_is_created_renamed_and_archived_over_http() {
+    let world = World::ready();
+    let server = Server::start(&world, &["--no-watch"]);
+    let created = server.post("tasks", &json!({"id": "a", "title": "A task"}));
+    assert_eq!(
+        (created.status, &created.json()["transitions"][0]["to"]),
+        (200, &json!("planning")),
+        "{created:?}"
+    );
+    assert_eq!(server.post("tasks", &json!({"id": "a"})).code(), "task-exists");
+    assert_eq!(server.post("tasks/a/rename", &json!({"id": "b"})).status, 200);
+    assert_eq!((server.get("tasks/a").status, server.get("tasks/b").status), (404, 200));
+    assert_eq!(server.post("tasks/b/archive", &json!({})).status, 409);
+    assert_eq!(server.post("tasks/b/archive", &json!({"force": "Not wanted."})).status, 200);
+    assert_eq!(server.get("tasks/archive%2Fb").status, 200);
+    assert_eq!(server.get("tasks").json()["tasks"], json!([]));
+    assert_eq!(server.get("audit?strict=true").header("orch-exit-code"), Some("0"));
+    assert_eq!(server.get("schemas/plan").json()["type"], "object");
+    assert_eq!(world.dirty(), "");
+}
+
+#[test]
 fn an_agent_gives_its_name_and_the_environment_of_the_server_wins() {
     let world = started("planning");
     world.plan("t", 1);
-    let server = Server::start(&world, &[]);
+    let server = Server::start(&world, &["--no-watch"]);
     let headers = [("Orch-Agent", "coder"), ("Content-Type", "application/json")];
     let moved = server.send("POST", "/api/v1/tasks/t/next", &server.agent, &headers, "{}");
     assert_eq!(moved.status, 200, "{moved:?}");
@@ -95,7 +119,7 @@ fn an_agent_gives_its_name_and_the_environment_of_the_server_wins() {
 #[test]
 fn an_order_is_refused_if_the_task_has_changed_since_it_was_read() {
     let world = started("planning");
-    let server = Server::start(&world, &[]);
+    let server = Server::start(&world, &["--no-watch"]);
     let tag = |answer: &Answer| answer.header("etag").expect("a tag").to_owned();
     let first = tag(&server.get("tasks/t"));
     let known = server.send("GET", "/api/v1/tasks/t", &server.person, &[("If-None-Match", &first)], "");
@@ -155,6 +179,9 @@ fn what_is_refused_is_a_problem_document() {
         ("GET", "/api/v1/tasks/team?at=HEAD", &[], "", 404, "unknown-task"),
         ("GET", "/api/v1/tasks/t?at=nowhere", &[], "", 404, "unknown-revision"),
         ("GET", "/api/v1/tasks?colour=red", &[], "", 400, "usage"),
+        ("GET", "/api/v1/tasks?at=%3Ax", &[], "", 404, "unknown-revision"),
+        ("GET", "/api/v1/codes/x", &[], "", 404, "unknown-route"),
+        ("GET", "/api/v1/tasks?owner=nobody", &[], "", 400, "usage"),
         ("GET", "/api/v1/workflows/x", &[], "", 404, "workflow-missing"),
         ("GET", "/api/v1/nowhere", &[], "", 404, "unknown-route"),
         ("DELETE", "/api/v1/tasks/t", &[], "", 405, "method-not-allowed"),
@@ -254,7 +281,7 @@ fn a_server_listens_on_loopback_only_unless_told_otherwise() {
 fn orders_at_once_move_a_task_once() {
     let world = started("planning");
     world.plan("t", 1);
-    let server = Server::start(&world, &[]);
+    let server = Server::start(&world, &["--no-watch"]);
     let moved: Vec<Value> = std::thread::scope(|scope| {
         let orders: Vec<_> = (0..8)
             .map(|_| scope.spawn(|| server.post("tasks/t/next", &json!({"expect": "plan_review"})).json()))

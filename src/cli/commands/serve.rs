@@ -5,8 +5,13 @@
 //! are those of the command line. [`gate`] decides which requests are answered. HTTP is that of the crates `axum` and
 //! `hyper`. Their runtime exists only while this command runs.
 
+mod body;
+mod events;
 mod gate;
+mod live;
+mod loops;
 mod openapi;
+mod output;
 mod pages;
 mod paging;
 mod problem;
@@ -15,6 +20,7 @@ mod router;
 mod routes;
 mod server;
 mod service;
+mod started;
 mod tokens;
 
 pub use openapi::openapi;
@@ -23,12 +29,18 @@ use super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use super::report;
 use crate::base::Code;
 use crate::cli::remote::CommandRunner;
+use events::Events;
 use gate::RequestGate;
+use live::{LiveWatch, RunNews};
 use service::Service;
 use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
+use std::time::Duration;
 use tokens::Tokens;
 use tokio::sync::watch;
+
+/// How long runs may take to end.
+const RUNS_END: Duration = Duration::from_secs(30);
 
 /// Serve tasks and orders by HTTP, for programs and the browser.
 ///
@@ -37,7 +49,8 @@ use tokio::sync::watch;
 /// started the server, and the token `agent` as an agent, with the rights that both have on the command line. The API
 /// is described at `/api/v1/openapi.json`.
 ///
-/// Ends at Ctrl-C, after the orders in progress.
+/// Watches the tasks meanwhile, as `orch watch` does, and sends what happens to `/api/v1/events`. Ends at Ctrl-C, after
+/// the orders in progress. Runs that clients started are interrupted; `orch run` continues them.
 #[derive(Debug, Args)]
 pub struct ServeArgs {
     /// The address to listen on; with port 0 the system chooses one.
@@ -49,9 +62,12 @@ pub struct ServeArgs {
     /// Another name by which clients call the server, such as that of a proxy; repeatable.
     #[arg(long, value_name = "NAME")]
     host: Vec<String>,
-    /// Refuse all orders.
+    /// Refuse all orders, and apply nothing.
     #[arg(long)]
     read_only: bool,
+    /// Do not apply what the rules decide as files change; only say what changes.
+    #[arg(long)]
+    no_watch: bool,
 }
 
 pub fn run(args: &ServeArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
@@ -65,27 +81,33 @@ pub fn run(args: &ServeArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fai
     };
     context.keep_log(&workspace);
     let tokens = Tokens::of(store.common_directory())?;
+    let kept = store.common_directory().join("orch").join(tokens::FILE);
     let cannot = |error: std::io::Error| Failure::new(Code::Io, format!("cannot serve: {error}"));
     let taken = |error| Failure::new(Code::Io, format!("cannot listen on {}: {error}", args.listen));
     let listener = TcpListener::bind(args.listen).map_err(taken)?;
     listener.set_nonblocking(true).map_err(cannot)?;
     let listens = listener.local_addr().map_err(cannot)?;
     let (stop, stopped) = watch::channel(false);
+    let word = tokens::random(8).map_err(cannot)?;
+    let events = Events::new(word);
+    let watch = LiveWatch::start(workspace, context, args.read_only || args.no_watch, &events)?;
+    let runner = CommandRunner::of(context);
+    let opened = runner.clone();
+    let news = RunNews::begin(move || opened.workspace(), &context.caller, &events);
     context.interrupts.instead(move || {
         stop.send_replace(true);
     });
     report::text(context, ui, &format!("http://{listens}/?token={}\n", tokens.person))?;
-    ui.status(&format!(
-        "the token of agents is in {}",
-        store.common_directory().join("orch").join(tokens::FILE).display()
-    ));
+    ui.status(&format!("the token of agents is in {}", kept.display()));
     let gate = RequestGate { tokens, listens, hosts: args.host.clone(), read_only: args.read_only };
-    let runner = CommandRunner::of(context);
-    let service = Arc::new(Service::new(runner.clone(), gate));
+    let service = Arc::new(Service::new(runner.clone(), gate, (events, news), stopped.clone()));
+    let runs = service.runs.clone();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(cannot)?;
     let served = runtime.block_on(server::serve(listener, service, stopped));
+    runs.end(RUNS_END);
     // An order that has begun is completed, so that its commit is whole.
     runner.finish();
+    drop(watch);
     runtime.shutdown_background();
     served.map_err(cannot)?;
     Ok(ExitCode::Fine)

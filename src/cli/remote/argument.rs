@@ -23,6 +23,10 @@ pub enum ArgumentForm {
     Text(&'static str),
     /// An option with a text, as often as there are texts.
     Texts(&'static str),
+    /// An option with one of these texts, as often as there are texts.
+    SomeOf(&'static str, &'static [&'static str]),
+    /// An option with a duration, such as `30s`.
+    Duration(&'static str),
     /// An option with a number from 1.
     Number(&'static str),
     /// An option with one of these texts.
@@ -74,6 +78,12 @@ impl Argument {
             ArgumentForm::Texts(_) => {
                 json!({"type": "array", "items": {"type": "string"}, "description": self.about})
             }
+            ArgumentForm::SomeOf(_, values) => {
+                json!({"type": "array", "items": {"enum": values}, "description": self.about})
+            }
+            ArgumentForm::Duration(_) => {
+                json!({"type": "string", "pattern": "^[1-9][0-9]{0,3}[smh]$", "description": self.about})
+            }
             ArgumentForm::Number(_) => json!({"type": "integer", "minimum": 1, "description": self.about}),
             ArgumentForm::OneOf(_, values) => json!({"enum": values, "description": self.about}),
             ArgumentForm::Flag(_) => json!({"type": "boolean", "description": self.about}),
@@ -96,32 +106,35 @@ impl Argument {
     fn write(&self, value: &Value, options: &mut Vec<String>, words: &mut Vec<String>) -> Result<(), String> {
         let wrong = |what: &str| Err(format!("the argument `{}` is not {what}", self.name));
         match (self.form, value) {
-            (ArgumentForm::Word | ArgumentForm::Text(_) | ArgumentForm::Texts(_), Value::String(text))
-                if text.contains('\0') =>
-            {
-                return wrong("a text without NUL");
-            }
+            (_, Value::String(text)) if text.contains('\0') => return wrong("a text without NUL"),
             (ArgumentForm::Word, Value::String(text)) if !text.is_empty() => words.push(text.clone()),
-            (ArgumentForm::Text(option) | ArgumentForm::Texts(option), Value::String(text))
-                if !text.is_empty() =>
-            {
+            (
+                ArgumentForm::Text(option) | ArgumentForm::Texts(option) | ArgumentForm::Duration(option),
+                Value::String(text),
+            ) if !text.is_empty() => options.push(format!("{option}={text}")),
+            (ArgumentForm::Word | ArgumentForm::Text(_), _) => return wrong("a text"),
+            (ArgumentForm::Duration(_), _) => return wrong("a duration"),
+            (
+                ArgumentForm::OneOf(option, values) | ArgumentForm::SomeOf(option, values),
+                Value::String(text),
+            ) if values.contains(&text.as_str()) => {
                 options.push(format!("{option}={text}"));
             }
-            (ArgumentForm::Word | ArgumentForm::Text(_), _) => return wrong("a text"),
-            (ArgumentForm::Texts(_), Value::Array(texts)) if texts.iter().all(Value::is_string) => {
+            (ArgumentForm::Texts(_) | ArgumentForm::SomeOf(..), Value::Array(texts))
+                if texts.iter().all(Value::is_string) =>
+            {
                 texts.iter().try_for_each(|text| self.write(text, options, words))?;
             }
             (ArgumentForm::Texts(_), _) => return wrong("a list of texts"),
+            (ArgumentForm::OneOf(_, values) | ArgumentForm::SomeOf(_, values), _) => {
+                return wrong(&format!("one of {}", values.join(", ")));
+            }
             (ArgumentForm::Number(option), Value::Number(number))
                 if number.as_u64().is_some_and(|number| (1..=u64::from(u32::MAX)).contains(&number)) =>
             {
                 options.push(format!("{option}={number}"));
             }
             (ArgumentForm::Number(_), _) => return wrong("a number from 1"),
-            (ArgumentForm::OneOf(option, values), Value::String(text)) if values.contains(&text.as_str()) => {
-                options.push(format!("{option}={text}"));
-            }
-            (ArgumentForm::OneOf(_, values), _) => return wrong(&format!("one of {}", values.join(", "))),
             (ArgumentForm::Flag(option), Value::Bool(is_set)) => {
                 options.extend(is_set.then(|| option.to_owned()))
             }
@@ -155,6 +168,10 @@ mod tests {
             (ArgumentForm::Number("--n"), "0", Err("the argument `x` is not a number from 1")),
             (ArgumentForm::Number("--n"), "-1", Err("the argument `x` is not a number from 1")),
             (ArgumentForm::Texts("--t"), "a", Ok("--t=a --")),
+            (ArgumentForm::SomeOf("--t", &["a", "b"]), "b", Ok("--t=b --")),
+            (ArgumentForm::SomeOf("--t", &["a", "b"]), "c", Err("the argument `x` is not one of a, b")),
+            (ArgumentForm::Duration("--d"), "3s", Ok("--d=3s --")),
+            (ArgumentForm::Duration("--d"), "", Err("the argument `x` is not a duration")),
             (ArgumentForm::Word, "--all", Ok("-- --all")),
             (ArgumentForm::Word, "a\0b", Err("the argument `x` is not a text without NUL")),
         ] {

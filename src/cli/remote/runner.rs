@@ -90,7 +90,10 @@ impl CommandRunner {
         };
         let context = Context {
             wait: cli.command.as_ref().and_then(Command::wait),
-            global: Global { task_in_use: self.0.task_in_use.clone(), ..cli.global },
+            global: Global {
+                task_in_use: cli.global.task_in_use.or_else(|| self.0.task_in_use.clone()),
+                ..cli.global
+            },
             caller,
             start: self.0.start.clone(),
             interrupts,
@@ -105,6 +108,12 @@ impl CommandRunner {
         }
         let error = failure.and_then(Failure::into_error);
         Executed { exit, printed: printed.take(), error }
+    }
+
+    /// Signals for one command: only the server sends them.
+    #[cfg(feature = "api")]
+    pub fn interrupts_of_its_own(&self) -> Interrupts {
+        self.0.interrupts.of_served_command()
     }
 
     /// Calls `work` while no other work is done alone.

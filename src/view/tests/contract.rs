@@ -53,6 +53,7 @@ fn every_output_has_the_shape_of_its_schema() {
         Happening::Suggestion { suggestion: Box::new(Suggestion::of(&subjects[0])) },
         Happening::Held { task: text(), reason: text(), hint: None },
         Happening::Finding { finding: Box::new(Finding::of(&findings[0])) },
+        Happening::Run { run: Box::new(run()) },
         Happening::Stopped { reason: text() },
     ];
     for happening in happenings {
@@ -100,8 +101,12 @@ fn mismatches(root: &Value, schema: &Value, value: &Value, at: &str) -> Vec<Stri
         Value::Array(_) => "array",
         Value::Object(_) => "object",
     };
-    let accepts =
-        |wanted: &Value| wanted == name || wanted.as_array().is_some_and(|all| all.contains(&name.into()));
+    let is_number = value.is_number();
+    let accepts = |wanted: &Value| {
+        wanted == name
+            || (is_number && wanted == "number")
+            || wanted.as_array().is_some_and(|all| all.contains(&name.into()))
+    };
     demand(schema.get("type").is_none_or(accepts), "wrong type");
     if let (Some(object), Some(properties)) = (value.as_object(), schema["properties"].as_object()) {
         // The same keys in the same order, because the schema also documents the order.
@@ -123,4 +128,22 @@ fn mismatches(root: &Value, schema: &Value, value: &Value, at: &str) -> Vec<Stri
         problems.extend(mismatches(root, &schema["items"], value, &format!("{at}[{number}]")));
     }
     problems
+}
+
+fn run() -> crate::view::RunLine {
+    crate::view::RunLine {
+        task: "t".to_owned(),
+        work_tree: ".".to_owned(),
+        run: "1-2".to_owned(),
+        state: "running",
+        since: Timestamp::from_seconds(0).to_string(),
+        pid: 2,
+        mode: crate::decide::Mode::Auto,
+        work: None,
+        turns: 1,
+        max_turns: 3,
+        cost: 0.0,
+        seconds: 0,
+        reason: None,
+    }
 }

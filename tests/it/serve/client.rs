@@ -5,6 +5,7 @@ use serde_json::Value;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::process::{Child, Command, Stdio};
+use std::time::Duration;
 
 /// A running `orch serve`, which is killed when dropped.
 pub struct Server {
@@ -12,6 +13,46 @@ pub struct Server {
     pub port: u16,
     pub person: String,
     pub agent: String,
+}
+
+/// A stream of events that is being read.
+pub struct Listener {
+    reader: BufReader<TcpStream>,
+    /// The id of the last event.
+    pub last: String,
+}
+
+impl Listener {
+    /// The next event: its name and its data; `None` if the stream has ended.
+    pub fn next(&mut self) -> Option<(String, Value)> {
+        let mut name = String::new();
+        loop {
+            let mut line = String::new();
+            // The sizes of chunks stand on lines of their own.
+            if self.reader.read_line(&mut line).expect("an event within a minute") == 0 {
+                return None;
+            }
+            match line.trim_end().split_once(": ") {
+                Some(("id", id)) => self.last = id.to_owned(),
+                Some(("event", event)) => event.clone_into(&mut name),
+                Some(("data", data)) => return Some((name, serde_json::from_str(data).expect("JSON"))),
+                _ => {}
+            }
+        }
+    }
+
+    /// The data of the next event with this name.
+    #[track_caller]
+    pub fn hears(&mut self, name: &str) -> Value {
+        let mut heard = Vec::new();
+        while let Some((event, data)) = self.next() {
+            if event == name {
+                return data;
+            }
+            heard.push(event);
+        }
+        panic!("no {name} in {heard:?}");
+    }
 }
 
 /// An answer of HTTP.
@@ -95,11 +136,25 @@ impl Server {
         stream
     }
 
-    /// Ends the server as Ctrl-C does. Returns its exit code and what is left of its output.
-    pub fn stop(mut self) -> (Option<i32>, String) {
+    /// Listens to a stream, after the event with the id `last` if it is given.
+    pub fn listen(&self, path: &str, last: Option<&str>) -> Listener {
+        let (host, bearer) = (format!("127.0.0.1:{}", self.port), format!("Bearer {}", self.person));
+        let mut headers = vec![("Host", host.as_str()), ("Authorization", bearer.as_str())];
+        headers.extend(last.map(|last| ("Last-Event-ID", last)));
+        let stream = self.open("GET", &format!("/api/v1/{path}"), &headers, "");
+        stream.set_read_timeout(Some(Duration::from_secs(60))).expect("set");
+        let mut listener = Listener { reader: BufReader::new(stream), last: String::new() };
+        let mut status = String::new();
+        listener.reader.read_line(&mut status).expect("a status");
+        assert!(status.starts_with("HTTP/1.1 200"), "{status}");
+        listener
+    }
+
+    /// Ends the server as Ctrl-C does. Returns its exit code.
+    pub fn stop(mut self) -> Option<i32> {
         let id = rustix::process::Pid::from_child(&self.child);
         rustix::process::kill_process(id, rustix::process::Signal::INT).expect("sent");
-        (self.child.wait().expect("ends").code(), String::new())
+        self.child.wait().expect("ends").code()
     }
 }
 

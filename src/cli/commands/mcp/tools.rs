@@ -244,6 +244,8 @@ mod tests {
                     let value = match argument.form {
                         ArgumentForm::Word | ArgumentForm::Text(_) => json!("x"),
                         ArgumentForm::Texts(_) => json!(["x"]),
+                        ArgumentForm::SomeOf(_, values) => json!(values),
+                        ArgumentForm::Duration(_) => json!("3s"),
                         ArgumentForm::Number(_) => json!(1),
                         ArgumentForm::OneOf(_, values) => json!(values[0]),
                         ArgumentForm::Flag(_) => json!(true),
@@ -266,6 +268,8 @@ mod tests {
                 let option = match argument.form {
                     ArgumentForm::Text(option)
                     | ArgumentForm::Texts(option)
+                    | ArgumentForm::SomeOf(option, _)
+                    | ArgumentForm::Duration(option)
                     | ArgumentForm::Number(option)
                     | ArgumentForm::Flag(option)
                     | ArgumentForm::OneOf(option, _) => option,

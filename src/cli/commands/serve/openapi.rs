@@ -12,6 +12,11 @@ use serde_json::{Map, Value, json};
 /// The path at which the document is served.
 pub(super) const PATH: &str = "/api/v1/openapi.json";
 
+/// The path of the events.
+pub(super) const EVENTS: &str = "/api/v1/events";
+/// The path of the output of a run.
+pub(super) const OUTPUT: &str = "/api/v1/tasks/{task}/output";
+
 /// The OpenAPI document of the API, as indented JSON.
 #[must_use]
 pub fn openapi() -> String {
@@ -51,8 +56,38 @@ fn document() -> Value {
             "responses": answers(json!({"type": "object"}), "The document."),
         }),
     );
+    let stream = |name: &str, about: &str, parameters: Vec<Value>| {
+        let last = json!({
+            "name": "Last-Event-ID", "in": "header", "schema": {"type": "string"},
+            "description": "Begin after the event with this id.",
+        });
+        let parameters = [parameters, vec![last]].concat();
+        let content = json!({"text/event-stream": {"schema": {"type": "string"}}});
+        json!({
+            "operationId": name,
+            "summary": about,
+            "parameters": parameters,
+            "responses": {"200": {"description": "The events.", "content": content}, "default": failed()},
+        })
+    };
+    add(
+        &mut paths,
+        EVENTS,
+        "get",
+        stream("listen", "What happens, as server-sent events: documents of the kind `event`.", Vec::new()),
+    );
+    let task = json!({
+        "name": "task", "in": "path", "required": true, "description": "The id of the task.",
+        "schema": {"type": "string", "minLength": 1},
+    });
+    add(
+        &mut paths,
+        OUTPUT,
+        "get",
+        stream("readOutput", "What the executors of the last run print, as server-sent events.", vec![task]),
+    );
     let kinds: std::collections::BTreeSet<&str> =
-        ROUTES.iter().flat_map(|route| route.kinds).copied().collect();
+        ROUTES.iter().flat_map(|route| route.kinds).copied().chain(["event"]).collect();
     let system = System::shipped();
     let mut schemas: Map<String, Value> =
         kinds.iter().filter_map(|kind| Some(((*kind).to_owned(), schema_of(&system, kind)?))).collect();
@@ -98,6 +133,7 @@ fn operation(route: &Route) -> Value {
     let schemas: Vec<Value> =
         route.kinds.iter().map(|kind| json!({"$ref": format!("#/components/schemas/{kind}")})).collect();
     let schema = match schemas.as_slice() {
+        [] => json!({}),
         [only] => only.clone(),
         _ => json!({"oneOf": schemas}),
     };
@@ -116,6 +152,10 @@ fn operation(route: &Route) -> Value {
         "200".to_owned(),
         json!({"description": "The document of the command.", "headers": headers, "content": content}),
     );
+    if route.starts_run {
+        let runs = json!({"application/json": {"schema": {"$ref": "#/components/schemas/runs"}}});
+        responses.insert("202".to_owned(), json!({"description": "The run goes on.", "content": runs}));
+    }
     responses.insert("default".to_owned(), failed());
     let mut operation = json!({
         "operationId": route.name,
@@ -157,7 +197,11 @@ fn schema(argument: &Argument) -> Value {
         ArgumentForm::Word | ArgumentForm::Text(_) => schema["minLength"] = 1.into(),
         ArgumentForm::Texts(_) => schema["items"]["minLength"] = 1.into(),
         ArgumentForm::Number(_) => schema["maximum"] = u32::MAX.into(),
-        ArgumentForm::OneOf(..) | ArgumentForm::Flag(_) | ArgumentForm::Pairs => {}
+        ArgumentForm::Pairs => schema["propertyNames"] = json!({"pattern": "^[^=]+$"}),
+        ArgumentForm::OneOf(..)
+        | ArgumentForm::SomeOf(..)
+        | ArgumentForm::Duration(_)
+        | ArgumentForm::Flag(_) => {}
     }
     schema
 }

@@ -25,6 +25,14 @@ pub(super) async fn path_arguments(parts: &mut Parts, route: &Route) -> Result<M
     Ok(route.in_path.iter().filter_map(|known| Some((known.name.to_owned(), value(known.name)?))).collect())
 }
 
+/// The argument in the path with this name.
+pub(super) async fn path_argument(parts: &mut Parts, name: &str) -> Result<String, Error> {
+    let found = RawPathParams::from_request_parts(parts, &()).await;
+    let found = found.map_err(|_| wrong("the path is not UTF-8"))?;
+    let value = found.iter().find(|(known, _)| *known == name).map(|(_, value)| value.to_owned());
+    Ok(value.unwrap_or_default())
+}
+
 /// The names and values in the query.
 pub(super) fn query(uri: &Uri) -> Result<Vec<(String, String)>, Error> {
     let decoded = |text: &str| {
@@ -43,7 +51,7 @@ pub(super) fn query(uri: &Uri) -> Result<Vec<(String, String)>, Error> {
 
 /// Adds a value to the arguments. Returns an error if the argument has one value and stands there twice.
 pub(super) fn add(given: &mut Map<String, Value>, argument: &Argument, value: Value) -> Result<(), String> {
-    if matches!(argument.form, ArgumentForm::Texts(_)) {
+    if matches!(argument.form, ArgumentForm::Texts(_) | ArgumentForm::SomeOf(..)) {
         let texts = given.entry(argument.name).or_insert_with(|| Value::Array(Vec::new()));
         texts.as_array_mut().into_iter().for_each(|texts| texts.push(value.clone()));
         return Ok(());

@@ -1,11 +1,12 @@
 //! All routes behind the gate, and what every answer has.
 
 use super::gate::HEALTH;
-use super::openapi::{self, openapi};
+use super::loops::{self, loops};
+use super::openapi::{self, EVENTS, OUTPUT, openapi};
 use super::pages;
 use super::problem::problem;
 use super::routes::ROUTES;
-use super::service::{Service, answer, sent};
+use super::service::{Service, answer, events, output, sent};
 use crate::base::{Code, Error};
 use axum::Router;
 use axum::extract::{Request, State};
@@ -13,7 +14,7 @@ use axum::http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, REFERRER_POLICY
 use axum::http::{HeaderName, HeaderValue, Uri};
 use axum::middleware::{self, Next};
 use axum::response::Response;
-use axum::routing::{MethodRouter, get, post};
+use axum::routing::{MethodRouter, any, get, post};
 use serde_json::json;
 use std::sync::Arc;
 
@@ -36,6 +37,10 @@ pub(super) fn router(service: Arc<Service>) -> Router {
             get(async || sent(json!({"status": "ok", "version": env!("CARGO_PKG_VERSION")}).to_string())),
         )
         .route(openapi::PATH, get(async || sent(openapi())))
+        .route(EVENTS, get(events))
+        .route(OUTPUT, get(output))
+        .route(loops::PATH, any(loops))
+        .route(&format!("{}/{{*below}}", loops::PATH), any(loops))
         .merge(pages::router())
         .fallback(async |uri: Uri| {
             problem(Error::new(Code::UnknownRoute, format!("there is no `{}` here", uri.path())))

@@ -25,6 +25,8 @@ pub(super) struct Route {
     pub pages: Option<&'static str>,
     /// Whether the answer identifies the state of a task.
     pub is_tagged: bool,
+    /// Whether the command drives a run, which goes on after the answer.
+    pub starts_run: bool,
 }
 
 /// What the rows of the table have in common.
@@ -39,6 +41,7 @@ const GET: Route = Route {
     kinds: &[],
     pages: None,
     is_tagged: false,
+    starts_run: false,
 };
 
 /// What the orders about a task have in common.
@@ -48,6 +51,8 @@ const ORDER: Route = Route { writes: true, in_path: &[TASK], kinds: &["transitio
 const OPTIONAL: Argument = Argument { name: "", about: "", form: ArgumentForm::Word, is_required: false };
 
 const TASK: Argument = Argument { name: "task", about: "The id of the task.", is_required: true, ..OPTIONAL };
+/// The task of a command whose words after `--` are a program.
+const RUN_TASK: Argument = Argument { form: ArgumentForm::Text("--use"), ..TASK };
 const WORKFLOW: Argument =
     Argument { name: "workflow", about: "The name of the workflow.", is_required: true, ..OPTIONAL };
 const AT: Argument = Argument {
@@ -77,9 +82,12 @@ const TO: Argument = Argument {
 const WAIT: Argument = Argument {
     name: "wait",
     about: "Wait so long for locks of other processes, such as `30s`.",
-    form: ArgumentForm::Text("--wait"),
+    form: ArgumentForm::Duration("--wait"),
     ..OPTIONAL
 };
+
+/// Who may have to act.
+const OWNERS: [&str; 5] = ["agent", "human", "orch", "process", "none"];
 
 /// The routes, by what they are about.
 pub(super) static ROUTES: &[Route] = &[
@@ -98,7 +106,7 @@ pub(super) static ROUTES: &[Route] = &[
             Argument {
                 name: "owner",
                 about: "Only the tasks for which this owner must act; repeatable.",
-                form: ArgumentForm::Texts("--owner"),
+                form: ArgumentForm::SomeOf("--owner", &OWNERS),
                 ..OPTIONAL
             },
             Argument {
@@ -315,6 +323,203 @@ pub(super) static ROUTES: &[Route] = &[
         ..ORDER
     },
     Route {
+        name: "newTask",
+        path: "/api/v1/tasks",
+        about: "Create a task.",
+        command: &["new"],
+        in_path: &[],
+        arguments: &[
+            Argument { name: "id", about: "The id of the task.", is_required: true, ..OPTIONAL },
+            Argument {
+                name: "title",
+                about: "A title for people.",
+                form: ArgumentForm::Text("--title"),
+                ..OPTIONAL
+            },
+            Argument {
+                name: "workflow",
+                about: "The workflow that governs the task; default: that of its root.",
+                form: ArgumentForm::Text("--workflow"),
+                ..OPTIONAL
+            },
+            Argument {
+                name: "root",
+                about: "The root that the task belongs to.",
+                form: ArgumentForm::Text("--root"),
+                ..OPTIONAL
+            },
+            WAIT,
+        ],
+        kinds: &["transitions"],
+        ..ORDER
+    },
+    Route {
+        name: "rename",
+        path: "/api/v1/tasks/{task}/rename",
+        about: "Give a task another id.",
+        command: &["rename"],
+        arguments: &[
+            Argument { name: "id", about: "The new id.", is_required: true, ..OPTIONAL },
+            DRY_RUN,
+            WAIT,
+        ],
+        ..ORDER
+    },
+    Route {
+        name: "archive",
+        path: "/api/v1/tasks/{task}/archive",
+        about: "Archive a finished task.",
+        command: &["archive"],
+        arguments: &[
+            Argument {
+                name: "force",
+                about: "Archive the task although it is not finished, for this reason.",
+                form: ArgumentForm::Text("--force"),
+                ..OPTIONAL
+            },
+            DRY_RUN,
+            WAIT,
+        ],
+        ..ORDER
+    },
+    Route {
+        name: "recover",
+        path: "/api/v1/tasks/{task}/recover",
+        about: "Rebuild the record of a task.",
+        command: &["recover"],
+        kinds: &["recovery"],
+        ..ORDER
+    },
+    Route {
+        name: "listRuns",
+        path: "/api/v1/runs",
+        about: "The last run of every task.",
+        command: &["runs"],
+        arguments: &[Argument {
+            name: "open",
+            about: "Only active and interrupted runs.",
+            form: ArgumentForm::Flag("--open"),
+            ..OPTIONAL
+        }],
+        kinds: &["runs"],
+        ..GET
+    },
+    Route {
+        name: "run",
+        path: "/api/v1/tasks/{task}/run",
+        about: "Start a run. Answers when it has begun, with the run, or has ended already.",
+        command: &["run"],
+        arguments: &[
+            Argument {
+                name: "auto",
+                about: "Answer questions with the defaults that the workflow declares.",
+                form: ArgumentForm::Flag("--auto"),
+                ..OPTIONAL
+            },
+            Argument {
+                name: "interactive",
+                about: "End the run at a question, so that a person answers it.",
+                form: ArgumentForm::Flag("--interactive"),
+                ..OPTIONAL
+            },
+            Argument {
+                name: "maxTurns",
+                about: "Start executors at most so many times.",
+                form: ArgumentForm::Number("--max-turns"),
+                ..OPTIONAL
+            },
+            DRY_RUN,
+        ],
+        kinds: &["runs", "run"],
+        in_path: &[RUN_TASK],
+        starts_run: true,
+        ..ORDER
+    },
+    Route {
+        name: "pause",
+        path: "/api/v1/tasks/{task}/pause",
+        about: "End a run after the action in progress, to be resumed.",
+        command: &["pause"],
+        kinds: &["control", "nothing"],
+        ..ORDER
+    },
+    Route {
+        name: "resume",
+        path: "/api/v1/tasks/{task}/resume",
+        about: "Continue a paused run. Answers when it has begun, with the run, or has ended already.",
+        command: &["resume"],
+        kinds: &["runs", "run", "control", "nothing"],
+        in_path: &[RUN_TASK],
+        starts_run: true,
+        ..ORDER
+    },
+    Route {
+        name: "stop",
+        path: "/api/v1/tasks/{task}/stop",
+        about: "End a run now.",
+        command: &["stop"],
+        kinds: &["control", "nothing"],
+        ..ORDER
+    },
+    Route {
+        name: "audit",
+        path: "/api/v1/audit",
+        about: "Whether every recorded step follows from the files in its commit.",
+        command: &["audit"],
+        arguments: &[
+            Argument {
+                name: "range",
+                about: "A range `A..B` or a revision; default: the whole history of HEAD.",
+                ..OPTIONAL
+            },
+            Argument {
+                name: "since",
+                about: "Audit only commits that are not reachable from this revision.",
+                form: ArgumentForm::Text("--since"),
+                ..OPTIONAL
+            },
+            Argument {
+                name: "also",
+                about: "Prove steps by the history of this revision, too; repeatable.",
+                form: ArgumentForm::Texts("--also"),
+                ..OPTIONAL
+            },
+            Argument {
+                name: "task",
+                about: "Only the verdicts on this task; repeatable.",
+                form: ArgumentForm::Texts("--task"),
+                ..OPTIONAL
+            },
+            Argument {
+                name: "strict",
+                about: "The exit code is 1 if anything is unverifiable.",
+                form: ArgumentForm::Flag("--strict"),
+                ..OPTIONAL
+            },
+        ],
+        kinds: &["audit"],
+        ..GET
+    },
+    Route {
+        name: "getSchema",
+        path: "/api/v1/schemas/{schema}",
+        about: "A schema, or an example that it accepts.",
+        command: &["schema"],
+        in_path: &[Argument {
+            name: "schema",
+            about: "The name of the schema.",
+            is_required: true,
+            ..OPTIONAL
+        }],
+        arguments: &[Argument {
+            name: "example",
+            about: "An example instead.",
+            form: ArgumentForm::Flag("--example"),
+            ..OPTIONAL
+        }],
+        ..GET
+    },
+    Route {
         name: "listWorkflows",
         path: "/api/v1/workflows",
         about: "The workflows, with their numbers of phases and rules.",
@@ -361,7 +566,7 @@ pub(super) static ROUTES: &[Route] = &[
         about: "What a code of an error or a finding means, and what to do about it.",
         command: &["help"],
         in_path: &[Argument { name: "code", about: "The code.", is_required: true, ..OPTIONAL }],
-        kinds: &["code", "text"],
+        kinds: &["code"],
         ..GET
     },
 ];
@@ -387,7 +592,6 @@ impl Route {
 mod tests {
     use super::*;
     use crate::cli::Cli;
-    use crate::view::JsonDocument;
     use clap::Parser;
     use serde_json::json;
     use std::collections::BTreeSet;
@@ -398,13 +602,15 @@ mod tests {
         for route in ROUTES {
             for all in [true, false] {
                 let arguments = route.in_path.iter().chain(route.arguments);
-                // `--expect` is an alternative to `--to`.
-                let arguments = arguments.filter(|argument| all || argument.is_required);
+                // `--interactive` is the alternative to `--auto`.
+                let excluded = ["interactive"];
+                let arguments = arguments
+                    .filter(|argument| argument.is_required || (all && !excluded.contains(&argument.name)));
                 let given: Map<String, Value> = arguments
                     .map(|argument| {
                         let value = match argument.form {
-                            _ if argument.name == "wait" => json!("3s"),
-                            _ if argument.name == "owner" => json!(["agent"]),
+                            ArgumentForm::Duration(_) => json!("3s"),
+                            ArgumentForm::SomeOf(_, values) => json!(values),
                             ArgumentForm::Word | ArgumentForm::Text(_) => json!("x"),
                             ArgumentForm::Texts(_) => json!(["x", "y"]),
                             ArgumentForm::Number(_) => json!(3),
@@ -421,6 +627,16 @@ mod tests {
         }
     }
 
+    /// What a client sends is never a program to start.
+    #[test]
+    fn no_route_names_an_executor() {
+        for route in ROUTES.iter().filter(|route| route.starts_run) {
+            let given = Map::from_iter([("task".to_owned(), json!("rm"))]);
+            let words = route.words(&given).expect("accepted");
+            assert_eq!(words[1..], ["--use=rm", "--"], "{}", route.name);
+        }
+    }
+
     #[test]
     fn paths_name_their_arguments_and_names_are_used_once() {
         let names: BTreeSet<&str> = ROUTES.iter().map(|route| route.name).collect();
@@ -433,6 +649,6 @@ mod tests {
             assert_eq!(braced, arguments, "{}", route.path);
             assert!(route.path.starts_with("/api/v1/") && route.about.ends_with('.'), "{}", route.path);
         }
-        assert_eq!(crate::view::ErrorView::KIND, "error");
+        assert_eq!(OWNERS, crate::workflow::Owner::ALL.map(crate::workflow::Owner::as_str));
     }
 }

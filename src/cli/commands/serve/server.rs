@@ -1,5 +1,6 @@
 //! Accepts connections, within limits, until it is stopped.
 
+use super::body::ImpatientStream;
 use super::router::router;
 use super::service::Service;
 use hyper::server::conn::http1;
@@ -56,7 +57,10 @@ pub(super) async fn serve(
             .timer(TokioTimer::new())
             .header_read_timeout(HEAD)
             .max_buf_size(HEAD_BYTES)
-            .serve_connection(TokioIo::new(stream), TowerToHyperService::new(router.clone()));
+            .serve_connection(
+                TokioIo::new(ImpatientStream::new(stream)),
+                TowerToHyperService::new(router.clone()),
+            );
         let connection = graceful.watch(connection);
         tokio::spawn(async move {
             // Whatever ends a connection, there is nobody left to tell.

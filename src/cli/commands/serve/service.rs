@@ -1,15 +1,18 @@
 //! From a request to its answer: the arguments become words, the words are executed, and what is printed is sent.
 
+use super::events::Events;
 use super::gate::{Asker, RequestGate};
-use super::openapi;
+use super::live::RunNews;
 use super::paging::Page;
 use super::problem::problem;
 use super::request;
 use super::routes::Route;
+use super::started::{StartOutcome, StartedRuns, files};
+use super::{openapi, output};
 use crate::base::{Code, Digest, Error};
 use crate::cli::remote::{CommandRunner, Executed};
 use crate::survey::Caller;
-use axum::extract::Request;
+use axum::extract::{Request, State};
 use axum::http::header::{CONTENT_TYPE, ETAG, IF_MATCH, IF_NONE_MATCH, LINK};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
@@ -17,9 +20,12 @@ use serde_json::Value;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::Semaphore;
+use tokio::sync::watch::Receiver;
 
 /// How many commands are executed at once; others wait.
 const AT_ONCE: usize = 8;
+/// How many commands wait at most; the server is busy for further ones.
+const WAITING: usize = 256;
 /// How long a client waits for a command. The command itself is completed.
 const PATIENCE: Duration = Duration::from_secs(120);
 
@@ -27,17 +33,31 @@ const PATIENCE: Duration = Duration::from_secs(120);
 pub(super) struct Service {
     pub runner: CommandRunner,
     pub gate: RequestGate,
+    pub events: Events,
+    /// The runs that clients started.
+    pub runs: StartedRuns,
+    /// Where changes of runs are told.
+    pub news: RunNews,
+    /// Whether the server ends.
+    pub stop: Receiver<bool>,
     at_once: Semaphore,
+    places: Semaphore,
 }
 
 impl Service {
-    pub(super) fn new(runner: CommandRunner, gate: RequestGate) -> Self {
-        Self { runner, gate, at_once: Semaphore::new(AT_ONCE) }
+    pub(super) fn new(
+        runner: CommandRunner,
+        gate: RequestGate,
+        (events, news): (Events, RunNews),
+        stop: Receiver<bool>,
+    ) -> Self {
+        let (at_once, places) = (Semaphore::new(AT_ONCE), Semaphore::new(AT_ONCE + WAITING));
+        Self { runner, gate, events, runs: StartedRuns::default(), news, stop, at_once, places }
     }
 
     /// The caller that a command has. The token of a person acts as the person who started the server, as if at the
     /// terminal; if an agent started it, there is no person.
-    fn caller(&self, asker: &Asker) -> Caller {
+    pub(super) fn caller(&self, asker: &Asker) -> Caller {
         match asker {
             Asker::Person => Caller { at_terminal: true, ..self.runner.caller().clone() },
             Asker::Agent(name) => self.runner.agent(name.as_deref()),
@@ -46,10 +66,13 @@ impl Service {
     }
 
     /// Does something that may take a while in another thread, after what has begun before.
-    async fn in_background<T: Send + 'static>(
+    pub(super) async fn in_background<T: Send + 'static>(
         self: &Arc<Self>,
         work: impl FnOnce(&Self) -> Result<T, Error> + Send + 'static,
     ) -> Result<T, Error> {
+        let Ok(_place) = self.places.try_acquire() else {
+            return Err(Error::busy("too many requests wait for an answer"));
+        };
         let service = Arc::clone(self);
         let done = async {
             // The semaphore is never closed.
@@ -90,6 +113,11 @@ async fn respond(service: Arc<Service>, route: &'static Route, request: Request)
             given.insert(name, value);
         }
     }
+    if let Some(code) = given.get("code").and_then(Value::as_str)
+        && Code::named(code).is_none()
+    {
+        return Err(Error::new(Code::UnknownRoute, format!("there is no code `{code}`")));
+    }
     let words = route.words(&given).map_err(bad)?;
     let task = given.get("task").and_then(Value::as_str).filter(|_| route.names_task()).map(str::to_owned);
     let at = given.get("at").and_then(Value::as_str).map(str::to_owned);
@@ -101,17 +129,24 @@ async fn respond(service: Arc<Service>, route: &'static Route, request: Request)
             service.require(task, at.as_deref())?;
         }
         match (&task, route.writes) {
+            (Some(task), _) if route.starts_run => {
+                if let Some(wanted) = &wanted {
+                    service.require_unchanged(task, wanted, &caller)?;
+                }
+                service.start(task, caller, words)
+            }
             (Some(task), true) => service.runner.alone(|| {
                 if let Some(wanted) = &wanted {
                     service.require_unchanged(task, wanted, &caller)?;
                 }
-                Ok(service.runner.execute(caller, &words))
+                let executed = service.runner.execute(caller, &words);
+                service.tell(&executed);
+                Ok((executed, StatusCode::OK))
             }),
-            _ => Ok(service.runner.execute(caller, &words)),
+            _ => Ok((service.runner.execute(caller, &words), StatusCode::OK)),
         }
     };
-    let executed = service.in_background(work).await?;
-    let Executed { exit, printed, error } = executed;
+    let (Executed { exit, printed, error }, status) = service.in_background(work).await?;
     if let Some(error) = error {
         return Err(error);
     }
@@ -122,6 +157,9 @@ async fn respond(service: Arc<Service>, route: &'static Route, request: Request)
     } else {
         sent(printed)
     };
+    if status != StatusCode::OK {
+        *response.status_mut() = status;
+    }
     response.headers_mut().insert("orch-exit-code", HeaderValue::from(u16::from(exit as u8)));
     Ok(response)
 }
@@ -142,6 +180,37 @@ impl Service {
         }
     }
 
+    /// Tells those who listen which transitions an order has applied. The watch tells of its own.
+    pub(super) fn tell(&self, executed: &Executed) {
+        let document: Value = serde_json::from_str(&executed.printed).unwrap_or_default();
+        if document["applied"] == true {
+            let at = self.runner.caller().clock.now();
+            let transitions = document["transitions"].as_array().into_iter().flatten();
+            transitions.for_each(|transition| self.events.publish_transition(at, transition));
+        }
+    }
+
+    /// Executes a command that drives a run. If the run goes on, the answer is the run as it is now.
+    pub(super) fn start(
+        &self,
+        task: &str,
+        caller: Caller,
+        words: Vec<String>,
+    ) -> Result<(Executed, StatusCode), Error> {
+        let outcome = self.runs.start(&self.runner, caller.clone(), task, words, &self.news)?;
+        self.news.changed();
+        if let StartOutcome::Ended(executed) = outcome {
+            return Ok((*executed, StatusCode::OK));
+        }
+        let mut listed = self.runner.execute(caller, &["runs".to_owned()]);
+        let mut document: Value = serde_json::from_str(&listed.printed).unwrap_or_default();
+        if let Some(Value::Array(runs)) = document.get_mut("runs") {
+            runs.retain(|run| run["task"] == task && run["workTree"] == ".");
+        }
+        listed.printed = format!("{document}\n");
+        Ok((listed, StatusCode::ACCEPTED))
+    }
+
     /// Returns an error unless the state of a task has one of these tags.
     fn require_unchanged(&self, task: &str, wanted: &[String], caller: &Caller) -> Result<(), Error> {
         let words = ["suggest", "--", task].map(str::to_owned);
@@ -156,6 +225,35 @@ impl Service {
         Err(Error::new(Code::TaskChanged, format!("`{task}` has changed since it was read"))
             .with_hint("read the task again, and decide anew".to_owned()))
     }
+}
+
+/// The events from now on, or after the last one that the client has.
+pub(super) async fn events(State(service): State<Arc<Service>>, headers: HeaderMap) -> Response {
+    service.events.stream(last_event(&headers), service.stop.clone())
+}
+
+/// The output of the last run of a task.
+pub(super) async fn output(State(service): State<Arc<Service>>, request: Request) -> Response {
+    let (mut parts, _) = request.into_parts();
+    let task = match request::path_argument(&mut parts, "task").await {
+        Ok(task) => task,
+        Err(error) => return problem(error),
+    };
+    let last = last_event(&parts.headers).map(str::to_owned);
+    let stop = service.stop.clone();
+    let wanted = task.clone();
+    let files = service.in_background(move |service| {
+        service.require(&wanted, None)?;
+        files(&service.runner, &wanted)
+    });
+    match files.await {
+        Ok(files) => output::stream(files, last.as_deref(), stop),
+        Err(error) => problem(error),
+    }
+}
+
+fn last_event(headers: &HeaderMap) -> Option<&str> {
+    headers.get("last-event-id")?.to_str().ok()
 }
 
 /// An answer of JSON.

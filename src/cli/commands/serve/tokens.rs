@@ -48,7 +48,7 @@ impl Tokens {
         {
             return Ok(known);
         }
-        let made = Self { person: token().map_err(fault)?, agent: token().map_err(fault)? };
+        let made = Self { person: random(BYTES).map_err(fault)?, agent: random(BYTES).map_err(fault)? };
         let written = format!("{FILE}.{}", std::process::id());
         directory.remove_if_there(&written).map_err(fault)?;
         let text = format!("{:#}\n", json!({"person": made.person, "agent": made.agent}));
@@ -80,8 +80,9 @@ impl Tokens {
     }
 }
 
-fn token() -> io::Result<String> {
-    let mut bytes = [0; BYTES];
+/// A word of this many random bytes.
+pub(super) fn random(bytes: usize) -> io::Result<String> {
+    let mut bytes = vec![0; bytes];
     getrandom::fill(&mut bytes).map_err(io::Error::other)?;
     Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
 }

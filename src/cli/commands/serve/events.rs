@@ -1,0 +1,236 @@
+//! Events for clients that listen: what the watch does, and how runs stand. The newest are kept, so that a client that
+//! was away gets what it missed.
+
+use super::body::ChannelBody;
+use crate::base::Timestamp;
+use crate::view::{EventView, Happening, JsonDocument, SCHEMA_VERSION, line};
+use axum::body::{Body, Bytes};
+use axum::http::HeaderValue;
+use axum::http::header::CONTENT_TYPE;
+use axum::response::{IntoResponse, Response};
+use serde_json::{Value, json};
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+use tokio::sync::mpsc;
+use tokio::sync::watch;
+use tokio::time::sleep;
+
+/// How many events are kept.
+const KEPT: usize = 1000;
+/// The most bytes of kept events.
+const KEPT_BYTES: usize = 8 * 1024 * 1024;
+/// How often a client is told that the server still lives.
+const HEARTBEAT: Duration = Duration::from_secs(15);
+/// How many events a client is given at a time.
+const AT_ONCE: usize = 16;
+
+/// The events of a server.
+#[derive(Clone)]
+pub(super) struct Events(Arc<EventsParts>);
+
+struct EventsParts {
+    /// A word that no other server has, so that an event of an earlier one is not mistaken for one of this.
+    server: String,
+    kept: Mutex<KeptEvents>,
+    newest: watch::Sender<u64>,
+}
+
+#[derive(Default)]
+struct KeptEvents {
+    /// The number of events that were dropped.
+    dropped: u64,
+    bytes: usize,
+    frames: VecDeque<Bytes>,
+}
+
+impl Events {
+    /// No events yet. `server` is a word that no other server has.
+    pub(super) fn new(server: String) -> Self {
+        Self(Arc::new(EventsParts { server, kept: Mutex::default(), newest: watch::Sender::new(0) }))
+    }
+
+    /// Tells all who listen, and keeps the event for those who are away.
+    pub(super) fn publish(&self, event: &EventView) {
+        let name = name(&event.happening);
+        self.add(name, line(event).trim_end());
+    }
+
+    /// The same for a transition that a command has printed.
+    pub(super) fn publish_transition(&self, at: Timestamp, transition: &Value) {
+        let event = json!({
+            "schemaVersion": SCHEMA_VERSION, "kind": EventView::KIND, "at": at.to_string(), "event": "transition",
+            "transition": transition,
+        });
+        self.add("transition", &event.to_string());
+    }
+
+    /// Whether anyone listens.
+    pub(super) fn is_heard(&self) -> bool {
+        self.0.newest.receiver_count() > 0
+    }
+
+    fn add(&self, name: &str, data: &str) {
+        let mut kept = self.kept();
+        let number = kept.dropped + kept.frames.len() as u64 + 1;
+        let frame = self.frame(number, name, data);
+        kept.bytes += frame.len();
+        kept.frames.push_back(frame);
+        while kept.frames.len() > 1 && (kept.frames.len() > KEPT || kept.bytes > KEPT_BYTES) {
+            let dropped = kept.frames.pop_front().map_or(0, |frame| frame.len());
+            kept.bytes -= dropped;
+            kept.dropped += 1;
+        }
+        drop(kept);
+        self.0.newest.send_replace(number);
+    }
+
+    /// An event as it is sent.
+    fn frame(&self, number: u64, name: &str, data: &str) -> Bytes {
+        format!("id: {}-{number}\nevent: {name}\ndata: {data}\n\n", self.0.server).into()
+    }
+
+    /// The number of the event with this id; `None` if it is not one of this server, or too old.
+    fn number(&self, id: &str) -> Option<u64> {
+        let number: u64 = id.strip_prefix(self.0.server.as_str())?.strip_prefix('-')?.parse().ok()?;
+        let kept = self.kept();
+        (kept.dropped..=kept.dropped + kept.frames.len() as u64).contains(&number).then_some(number)
+    }
+
+    /// The next events after this number; `None` if some of them were dropped.
+    fn after(&self, number: u64) -> Option<Vec<Bytes>> {
+        let kept = self.kept();
+        let at = usize::try_from(number.checked_sub(kept.dropped)?).ok()?;
+        Some(kept.frames.iter().skip(at).take(AT_ONCE).cloned().collect())
+    }
+
+    fn kept(&self) -> MutexGuard<'_, KeptEvents> {
+        self.0.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A stream of the events after the one with the id `last`, or from now on. It ends when `stop` is true.
+    pub(super) fn stream(&self, last: Option<&str>, mut stop: watch::Receiver<bool>) -> Response {
+        let (send, receive) = mpsc::channel(1);
+        let (events, last) = (self.clone(), last.map(str::to_owned));
+        // Listening begins here, so that nothing is missed.
+        let heard = self.0.newest.subscribe();
+        tokio::spawn(async move {
+            tokio::select! {
+                () = events.tell(last, heard, send) => {}
+                _ = stop.wait_for(|is_stopped| *is_stopped) => {}
+            }
+        });
+        event_stream(receive)
+    }
+
+    /// Tells one client until it is gone. A client that reads too slowly holds nothing but its place: if events that it
+    /// has not read are dropped, it is told to begin anew.
+    async fn tell(self, last: Option<String>, mut heard: watch::Receiver<u64>, send: mpsc::Sender<Bytes>) {
+        let newest = *heard.borrow_and_update();
+        let known = last.as_deref().and_then(|id| self.number(id));
+        let first = match (&last, known) {
+            (None, _) => Some("ready"),
+            (Some(_), None) => Some("reset"),
+            (Some(_), Some(_)) => None,
+        };
+        let mut at = known.unwrap_or(newest);
+        if let Some(name) = first
+            && send.send(self.frame(at, name, "{}")).await.is_err()
+        {
+            return;
+        }
+        loop {
+            match self.after(at) {
+                Some(frames) if !frames.is_empty() => {
+                    for frame in frames {
+                        at += 1;
+                        if send.send(frame).await.is_err() {
+                            return;
+                        }
+                    }
+                    continue;
+                }
+                Some(_) => {}
+                None => {
+                    at = *heard.borrow_and_update();
+                    if send.send(self.frame(at, "reset", "{}")).await.is_err() {
+                        return;
+                    }
+                    continue;
+                }
+            }
+            tokio::select! {
+                changed = heard.changed() => if changed.is_err() { return },
+                () = sleep(HEARTBEAT) => {
+                    if send.send(Bytes::from_static(b": heartbeat\n\n")).await.is_err() {
+                        return;
+                    }
+                }
+                () = send.closed() => return,
+            }
+        }
+    }
+}
+
+/// An answer that is a stream of events.
+pub(super) fn event_stream(receive: mpsc::Receiver<Bytes>) -> Response {
+    let media = HeaderValue::from_static("text/event-stream");
+    ([(CONTENT_TYPE, media)], Body::new(ChannelBody(receive))).into_response()
+}
+
+/// The name of an event, as in its document.
+fn name(happening: &Happening) -> &'static str {
+    match happening {
+        Happening::Started { .. } => "started",
+        Happening::Transition { .. } => "transition",
+        Happening::Suggestion { .. } => "suggestion",
+        Happening::Held { .. } => "held",
+        Happening::Finding { .. } => "finding",
+        Happening::Gone { .. } => "gone",
+        Happening::Run { .. } => "run",
+        Happening::Stopped { .. } => "stopped",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn texts(frames: Option<Vec<Bytes>>) -> Option<Vec<String>> {
+        let text =
+            |frame: &Bytes| String::from_utf8_lossy(frame).lines().nth(2).unwrap_or_default().to_owned();
+        Some(frames?.iter().map(text).collect())
+    }
+
+    #[test]
+    fn a_client_that_was_away_gets_what_it_missed_or_is_told_to_begin_anew() {
+        let events = Events::new("s".to_owned());
+        assert_eq!((events.number("s-0"), events.after(0)), (Some(0), Some(Vec::new())));
+        for number in 1..=3 {
+            events.add("gone", &number.to_string());
+        }
+        assert_eq!(texts(events.after(1)), Some(vec!["data: 2".to_owned(), "data: 3".to_owned()]));
+        assert_eq!((events.number("s-3"), events.number("s-4"), events.number("r-1")), (Some(3), None, None));
+        assert_eq!((events.number("s"), events.number("s-x"), events.number("")), (None, None, None));
+        for number in 4..=KEPT + 2 {
+            events.add("gone", &number.to_string());
+        }
+        // The first two were dropped.
+        assert_eq!((events.number("s-1"), events.after(1)), (None, None));
+        assert_eq!(events.number("s-2"), Some(2));
+        assert_eq!(events.after(2).map(|frames| frames.len()), Some(AT_ONCE));
+        assert_eq!(events.after(KEPT as u64 + 2), Some(Vec::new()));
+    }
+
+    #[test]
+    fn large_events_are_kept_as_far_as_there_is_room() {
+        let events = Events::new("s".to_owned());
+        let large = "x".repeat(KEPT_BYTES / 4);
+        for _ in 0..9 {
+            events.add("finding", &large);
+        }
+        let kept = events.kept();
+        assert_eq!((kept.frames.len(), kept.dropped), (3, 6));
+        assert_eq!(kept.bytes, kept.frames.iter().map(Bytes::len).sum::<usize>());
+    }
+}

@@ -1,0 +1,116 @@
+//! The watch of the server, and a look at runs: both tell what they notice as events.
+
+use super::super::runs::line;
+use super::super::watch::happenings;
+use super::events::Events;
+use crate::cli::Context;
+use crate::drive::{self, WatchEffect, WatchHandle, WatchLoop};
+use crate::survey::{Caller, Error, Workspace};
+use crate::view::{EventView, Happening, RunLine};
+use std::collections::BTreeMap;
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+/// How often runs are looked at while a client listens. Those of this server are looked at when they begin and end.
+const EVERY: Duration = Duration::from_secs(2);
+
+/// The watch in a thread of its own. It ends when this is dropped.
+pub(super) struct LiveWatch {
+    handle: WatchHandle,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl LiveWatch {
+    /// Begins to watch. What is due is applied, unless `only_looks`. Returns an error if the repository cannot be
+    /// watched.
+    pub(super) fn start(
+        workspace: Workspace,
+        context: &Context,
+        only_looks: bool,
+        events: &Events,
+    ) -> Result<Self, Error> {
+        let watch = WatchLoop::new(workspace, context.caller.clone(), only_looks, false)?;
+        let handle = watch.handle();
+        let (events, clock) = (events.clone(), context.caller.clock);
+        let tell = move |happening| events.publish(&EventView::new(clock.now(), happening));
+        let thread = thread::spawn(move || {
+            let mut hear = |workspace: &Workspace, effect: WatchEffect| -> Result<(), Error> {
+                let effect = if only_looks { as_it_is(workspace, effect)? } else { effect };
+                happenings(workspace, effect).into_iter().for_each(&tell);
+                Ok(())
+            };
+            let ended = watch.run(&mut hear);
+            if let Err(error) = ended {
+                tracing::warn!(error = error.logged(), "the watch of the server has ended");
+                tell(Happening::Stopped { reason: error.to_string() });
+            }
+        });
+        Ok(Self { handle, thread: Some(thread) })
+    }
+}
+
+impl Drop for LiveWatch {
+    fn drop(&mut self) {
+        self.handle.stop();
+        // A commit that has begun is completed. A panic of the thread was printed.
+        let _ = self.thread.take().map(JoinHandle::join);
+    }
+}
+
+/// What a watch that writes nothing would have done has not happened: the task stands as it is.
+fn as_it_is(workspace: &Workspace, effect: WatchEffect) -> Result<WatchEffect, Error> {
+    Ok(match effect {
+        WatchEffect::Moved(applied) => WatchEffect::Stands(Box::new(workspace.look(&applied.judged.task)?)),
+        other => other,
+    })
+}
+
+/// Asks for a look at runs.
+#[derive(Clone)]
+pub(super) struct RunNews(Sender<()>);
+
+impl RunNews {
+    /// Runs may have changed.
+    pub(super) fn changed(&self) {
+        // Without the thread nobody listens any more.
+        let _ = self.0.send(());
+    }
+
+    /// Begins to look at runs, in a thread that ends with the process. `open` opens the repository.
+    pub(super) fn begin(
+        open: impl Fn() -> Result<Workspace, Error> + Send + 'static,
+        caller: &Caller,
+        events: &Events,
+    ) -> Self {
+        let (send, asked) = channel();
+        let (events, clock) = (events.clone(), caller.clock);
+        thread::spawn(move || {
+            let mut known = runs(&open).unwrap_or_default();
+            loop {
+                match asked.recv_timeout(EVERY) {
+                    Err(RecvTimeoutError::Disconnected) => return,
+                    Err(RecvTimeoutError::Timeout) if !events.is_heard() => continue,
+                    _ => {}
+                }
+                // What cannot be read now is looked at later.
+                let Ok(now) = runs(&open) else { continue };
+                for run in
+                    now.iter().filter(|(place, run)| known.get(*place) != Some(*run)).map(|(_, run)| run)
+                {
+                    let happening = Happening::Run { run: Box::new(run.clone()) };
+                    events.publish(&EventView::new(clock.now(), happening));
+                }
+                known = now;
+            }
+        });
+        Self(send)
+    }
+}
+
+/// The last run of every task, by its work tree and its task.
+fn runs(open: &dyn Fn() -> Result<Workspace, Error>) -> Result<BTreeMap<(String, String), RunLine>, Error> {
+    let (found, _) = drive::runs(&open()?)?;
+    let lines = found.iter().map(line);
+    Ok(lines.map(|run| ((run.work_tree.clone(), run.task.clone()), run)).collect())
+}

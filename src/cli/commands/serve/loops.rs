@@ -1,0 +1,551 @@
+//! `/api/loops/v2`: the routes of an older tool, over the tasks of the workflow `ccw-loop`.
+//!
+//! Each route is written with commands of `orch`; only the form of requests and answers is the older one. What was
+//! inconsistent there is settled, and `docs/serve.md` lists it.
+
+use super::super::report::told_of_each;
+use super::gate::Asker;
+use super::service::Service;
+use super::tokens::random;
+use super::{problem, request};
+use crate::base::{Code, Error};
+use crate::decide::State;
+use crate::survey::{Caller, Sight, Workspace};
+use axum::extract::{Request, State as Given};
+use axum::http::header::{CONTENT_TYPE, LOCATION};
+use axum::http::{HeaderValue, Method, StatusCode};
+use axum::response::{IntoResponse, Response};
+use percent_encoding::percent_decode_str;
+use serde_json::{Map, Value, json};
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read};
+use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
+
+/// Where the routes begin.
+pub(super) const PATH: &str = "/api/loops/v2";
+/// The workflow of a loop.
+const WORKFLOW: &str = "ccw-loop";
+/// The settings of a loop that a request may change.
+const SETTINGS: [&str; 5] = ["description", "max_iterations", "tags", "priority", "notes"];
+/// The members of a task of a loop that a request may give.
+const TASK_KEYS: [&str; 6] = ["description", "tool", "mode", "prompt_template", "command", "on_error"];
+/// How many loops are listed if the request does not say.
+const LIMIT: usize = 50;
+/// How often a status is looked at after a start.
+const TICK: Duration = Duration::from_millis(20);
+/// How many times at most.
+const STATUS_TICKS: u32 = 500;
+/// The longest first line of a log that is read, in bytes.
+const FIRST_LINE: u64 = 64 * 1024;
+
+/// A loop as it is now.
+struct LoopView {
+    id: String,
+    /// The phase of the task.
+    phase: String,
+    updated: String,
+    document: Value,
+    /// The list of its tasks; `None` if there is no plan yet.
+    tasks: Option<Vec<Value>>,
+}
+
+/// What a request asks for.
+struct LoopRequest {
+    method: Method,
+    parts: Vec<String>,
+    query: Vec<(String, String)>,
+    body: Map<String, Value>,
+}
+
+/// An answer: its status, its members besides `success`, and the path of what was created.
+struct LoopAnswer(StatusCode, Value, Option<String>);
+
+/// The routes, for one caller.
+struct Loops<'s> {
+    service: &'s Service,
+    caller: Caller,
+}
+
+/// The answer to any request below [`PATH`].
+pub(super) async fn loops(Given(service): Given<Arc<Service>>, request: Request) -> Response {
+    match respond(service, request).await {
+        Ok(LoopAnswer(status, members, created)) => {
+            let mut document = json!({"success": true});
+            if let (Some(document), Value::Object(members)) = (document.as_object_mut(), members) {
+                document.extend(members);
+            }
+            let created = created.and_then(|path| HeaderValue::from_str(&path).ok());
+            let mut response = sent(status, &document);
+            response.headers_mut().extend(created.map(|path| (LOCATION, path)));
+            response
+        }
+        Err(error) => {
+            let document = json!({
+                "success": false, "error": error.located(), "code": error.code().as_str(), "hint": error.hint(),
+            });
+            sent(problem::status_of(error.code()), &document)
+        }
+    }
+}
+
+fn sent(status: StatusCode, document: &Value) -> Response {
+    let media = [(CONTENT_TYPE, HeaderValue::from_static("application/json"))];
+    (status, media, format!("{document}\n")).into_response()
+}
+
+async fn respond(service: Arc<Service>, request: Request) -> Result<LoopAnswer, Error> {
+    let (parts, body) = request.into_parts();
+    let asker = parts.extensions.get::<Asker>().cloned().unwrap_or(Asker::Anyone);
+    let below = parts.uri.path().strip_prefix(PATH).unwrap_or_default();
+    let decoded = |part: &str| percent_decode_str(part).decode_utf8().map(|part| part.into_owned());
+    let segments: Result<Vec<String>, _> =
+        below.split('/').filter(|part| !part.is_empty()).map(decoded).collect();
+    let request = LoopRequest {
+        parts: segments.map_err(|_| wrong("the path is not UTF-8"))?,
+        query: request::query(&parts.uri)?,
+        body: request::body(&parts.headers, body).await?,
+        method: parts.method,
+    };
+    let work = move |service: &Service| {
+        let loops = Loops { service, caller: service.caller(&asker) };
+        loops.answer(&request)
+    };
+    service.in_background(work).await
+}
+
+impl Loops<'_> {
+    fn answer(&self, request: &LoopRequest) -> Result<LoopAnswer, Error> {
+        let parts: Vec<&str> = request.parts.iter().map(String::as_str).collect();
+        let body = &request.body;
+        let method = request.method.as_str();
+        match (if method == "HEAD" { "GET" } else { method }, parts.as_slice()) {
+            ("GET", []) => self.list(&request.query),
+            ("POST", []) => self.create(body),
+            ("GET", ["tasks", task]) => self.task(task).map(|(_, task)| found(&task)),
+            ("PUT", ["tasks", task]) => self.change_task(task, body),
+            ("DELETE", ["tasks", task]) => self.remove_task(task, &request.query),
+            ("GET", [id]) => Ok(found(&self.one(id)?.document)),
+            ("PUT", [id]) => self.change(id, body),
+            ("DELETE", [id]) => self.delete(id),
+            ("PATCH", [id, "status"]) => self.set_status(id, body),
+            ("POST", [id, order @ ("start" | "pause" | "resume" | "stop")]) => self.order(id, order),
+            ("GET", [id, "tasks"]) => self.tasks(id),
+            ("POST", [id, "tasks"]) => self.add_task(id, body),
+            ("PUT", [id, "tasks", "reorder"]) => self.reorder(id, body),
+            (
+                _,
+                [] | [_] | ["tasks", _] | [_, "status" | "start" | "pause" | "resume" | "stop" | "tasks"],
+            ) => {
+                let message = format!("`{PATH}/{}` has no method {method}", parts.join("/"));
+                Err(Error::new(Code::MethodNotAllowed, message))
+            }
+            _ => {
+                Err(Error::new(Code::UnknownRoute, format!("there is no `{PATH}/{}` here", parts.join("/"))))
+            }
+        }
+    }
+
+    /// Executes a command for the caller. Returns the document that it prints.
+    fn execute(&self, words: &[&str]) -> Result<Value, Error> {
+        let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
+        let runner = &self.service.runner;
+        let executed = runner.alone(|| runner.execute(self.caller.clone(), &words));
+        self.service.tell(&executed);
+        match executed.error {
+            Some(error) => Err(error),
+            None => Ok(serde_json::from_str(&executed.printed).unwrap_or_default()),
+        }
+    }
+
+    fn list(&self, query: &[(String, String)]) -> Result<LoopAnswer, Error> {
+        let (mut limit, mut offset, mut status) = (LIMIT, 0, None);
+        for (name, value) in query {
+            let number = || value.parse().map_err(|_| wrong(&format!("`{name}` is not a number from 0")));
+            match name.as_str() {
+                "limit" => limit = number()?,
+                "offset" => offset = number()?,
+                "status" => status = Some(value.as_str()).filter(|status| *status != "all"),
+                _ => return Err(wrong(&format!("there is no argument `{name}`"))),
+            }
+        }
+        let workspace = self.service.runner.workspace()?;
+        let mut tasks = workspace.tasks()?;
+        tasks.retain(|task| !task.id.is_archived());
+        let (views, _, _) = told_of_each(&workspace, &tasks, view);
+        let mut views: Vec<LoopView> = views.into_iter().flatten().collect();
+        views.retain(|one| status.is_none_or(|status| one.document["status"] == status));
+        // Times are in whole seconds; the later id is the newer loop.
+        views.sort_by(|one, other| (&other.updated, &other.id).cmp(&(&one.updated, &one.id)));
+        let total = views.len();
+        let data: Vec<Value> = views.into_iter().skip(offset).take(limit).map(|one| one.document).collect();
+        let has_more = offset.saturating_add(data.len()) < total && !data.is_empty();
+        let timestamp = self.caller.clock.now().to_string();
+        let members = json!({
+            "data": data, "total": total, "limit": limit, "offset": offset, "hasMore": has_more, "timestamp": timestamp,
+        });
+        Ok(LoopAnswer(StatusCode::OK, members, None))
+    }
+
+    /// The loop with exactly this id. Returns an error if there is none.
+    fn one(&self, id: &str) -> Result<LoopView, Error> {
+        let unknown = || Error::new(Code::UnknownTask, format!("there is no loop `{id}`"));
+        let workspace = self.service.runner.workspace()?;
+        let task = workspace.task(id).map_err(|_| unknown())?;
+        if task.id.as_str() != id {
+            return Err(unknown());
+        }
+        let sight = workspace.look(&task)?;
+        view(&workspace, &sight).ok_or_else(unknown)
+    }
+
+    fn create(&self, body: &Map<String, Value>) -> Result<LoopAnswer, Error> {
+        only(body, &["title", "description", "max_iterations"])?;
+        let title = text(body, "title")?.ok_or_else(|| wrong("`title` is missing"))?;
+        let settings = settings(body)?;
+        let stamp: String =
+            self.caller.clock.now().to_string().chars().filter(char::is_ascii_alphanumeric).collect();
+        let word = random(4).map_err(|error| Error::new(Code::Io, error.to_string()))?;
+        let id = format!("loop-v2-{}-{word}", stamp.trim_end_matches('Z'));
+        let (workflow, titled) = (format!("--workflow={WORKFLOW}"), format!("--title={title}"));
+        self.execute(&["new", &workflow, &titled, "--", &id])?;
+        if !settings.is_empty() {
+            self.give(&id, &settings).map_err(|error| {
+                let hint = format!("the loop `{id}` was created without its settings");
+                error.with_hint(hint)
+            })?;
+        }
+        let members = json!({"data": self.one(&id)?.document});
+        Ok(LoopAnswer(StatusCode::CREATED, members, Some(format!("{PATH}/{id}"))))
+    }
+
+    fn change(&self, id: &str, body: &Map<String, Value>) -> Result<LoopAnswer, Error> {
+        only(body, &[&["title"], SETTINGS.as_slice()].concat())?;
+        let view = self.one(id)?;
+        if let Some(title) = text(body, "title")?
+            && view.document["title"] != title
+        {
+            let message = "the title of a loop cannot be changed";
+            return Err(Error::new(Code::NotEnabled, message));
+        }
+        let settings = settings(body)?;
+        if !settings.is_empty() {
+            self.give(id, &settings)?;
+        }
+        Ok(found(&self.one(id)?.document))
+    }
+
+    /// Gives settings, or the list of tasks, as answers.
+    fn give(&self, id: &str, answers: &[(&str, &Value)]) -> Result<(), Error> {
+        let answers: Vec<String> = answers.iter().map(|(key, value)| format!("{key}={value}")).collect();
+        let words = ["answer", "--", id].into_iter().chain(answers.iter().map(String::as_str));
+        self.execute(&words.collect::<Vec<_>>()).map(drop)
+    }
+
+    fn delete(&self, id: &str) -> Result<LoopAnswer, Error> {
+        let view = self.one(id)?;
+        if view.phase == "running" {
+            return Err(not_now(&view, "delete"));
+        }
+        let is_over = ["completed", "failed", "exhausted"].contains(&view.phase.as_str());
+        let force = ["--force=deleted over the loop API"];
+        let words = ["archive"].into_iter().chain(force.into_iter().filter(|_| !is_over)).chain(["--", id]);
+        self.execute(&words.collect::<Vec<_>>())?;
+        Ok(LoopAnswer(StatusCode::OK, json!({"message": format!("Loop {id} deleted")}), None))
+    }
+
+    fn set_status(&self, id: &str, body: &Map<String, Value>) -> Result<LoopAnswer, Error> {
+        only(body, &["status"])?;
+        let status = text(body, "status")?.ok_or_else(|| wrong("`status` is missing"))?;
+        let view = self.one(id)?;
+        if view.document["status"] == status {
+            return Ok(found(&view.document));
+        }
+        match (status, view.phase.as_str()) {
+            ("running", "created") => self.order(id, "start"),
+            ("running", _) => self.order(id, "resume"),
+            ("paused", _) => self.order(id, "pause"),
+            ("failed", _) => self.order(id, "stop"),
+            ("created" | "completed" | "user_exit", _) => {
+                let message = format!("`{id}` is {}, and no order makes it {status}", view.phase);
+                Err(Error::new(Code::NotEnabled, message))
+            }
+            _ => Err(wrong(&format!("there is no status `{status}`"))),
+        }
+    }
+
+    fn order(&self, id: &str, order: &str) -> Result<LoopAnswer, Error> {
+        let view = self.one(id)?;
+        let may: &[&str] = match order {
+            "start" => &["created", "paused", "user_exit"],
+            "resume" => &["paused", "user_exit"],
+            "pause" => &["running"],
+            _ => &["created", "running", "paused", "user_exit"],
+        };
+        if !may.contains(&view.phase.as_str()) {
+            return Err(not_now(&view, order));
+        }
+        let message = match order {
+            "start" | "resume" => {
+                let words: &[&str] = if order == "start" { &["run", "--auto"] } else { &["resume"] };
+                let mut words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
+                // What follows `--` would be a program.
+                words.push(format!("--use={id}"));
+                let (executed, _) = self.service.start(id, self.caller.clone(), words)?;
+                executed.error.map_or(Ok(()), Err)?;
+                self.await_status(&view)?;
+                if order == "start" { "Loop started" } else { "Loop resumed" }
+            }
+            "pause" => self.execute(&["pause", "--", id]).map(|_| "Loop paused")?,
+            _ => self.execute(&["stop", "--", id]).map(|_| "Loop stopped")?,
+        };
+        let members = json!({"data": self.one(id)?.document, "message": message});
+        Ok(LoopAnswer(StatusCode::OK, members, None))
+    }
+
+    /// Waits until a run that was started has recorded another status, or has ended.
+    fn await_status(&self, before: &LoopView) -> Result<(), Error> {
+        for _ in 0..STATUS_TICKS {
+            if self.one(&before.id)?.phase != before.phase || !self.service.runs.drives(&before.id) {
+                break;
+            }
+            thread::sleep(TICK);
+        }
+        Ok(())
+    }
+
+    fn tasks(&self, id: &str) -> Result<LoopAnswer, Error> {
+        let view = self.one(id)?;
+        let tasks: Vec<Value> = view
+            .tasks
+            .unwrap_or_default()
+            .iter()
+            .enumerate()
+            .map(|(order, task)| outward(task, order))
+            .collect();
+        let timestamp = self.caller.clock.now().to_string();
+        let members = json!({"total": tasks.len(), "data": tasks, "loop_id": id, "timestamp": timestamp});
+        Ok(LoopAnswer(StatusCode::OK, members, None))
+    }
+
+    /// The loop that has a task with this id, and the task. Returns an error if there is none.
+    fn task(&self, id: &str) -> Result<(LoopView, Value), Error> {
+        let workspace = self.service.runner.workspace()?;
+        let mut tasks = workspace.tasks()?;
+        tasks.retain(|task| !task.id.is_archived());
+        let (views, _, _) = told_of_each(&workspace, &tasks, view);
+        let holds = |view: LoopView| {
+            let order = view.tasks.as_ref()?.iter().position(|task| task["id"] == id)?;
+            let mut task = outward(&view.tasks.as_ref()?[order], order);
+            task["loop_id"] = view.id.as_str().into();
+            Some((view, task))
+        };
+        let found = views.into_iter().flatten().find_map(holds);
+        found.ok_or_else(|| Error::new(Code::UnknownTask, format!("no loop has a task `{id}`")))
+    }
+
+    /// The loop that a request names, with its list of tasks.
+    fn planned(&self, id: &str) -> Result<(LoopView, Vec<Value>), Error> {
+        let mut view = self.one(id)?;
+        let tasks = view.tasks.take().ok_or_else(|| {
+            Error::new(Code::NotEnabled, format!("`{id}` has no plan yet"))
+                .with_hint("start the loop; its first action makes the list of tasks".to_owned())
+        })?;
+        Ok((view, tasks))
+    }
+
+    /// Replaces the list of tasks of a loop.
+    fn replace(&self, id: &str, tasks: Vec<Value>) -> Result<(), Error> {
+        self.give(id, &[("skill_state.develop.tasks", &Value::Array(tasks))])
+    }
+
+    fn add_task(&self, id: &str, body: &Map<String, Value>) -> Result<LoopAnswer, Error> {
+        only(body, &TASK_KEYS)?;
+        for key in ["description", "tool", "mode", "prompt_template"] {
+            text(body, key)?.ok_or_else(|| wrong(&format!("`{key}` is missing")))?;
+        }
+        check_task(body)?;
+        let (_, mut tasks) = self.planned(id)?;
+        let word = random(4).map_err(|error| Error::new(Code::Io, error.to_string()))?;
+        let now = self.caller.clock.now();
+        let mut task = json!({"id": format!("task-{}-{word}", now.seconds() * 1000), "status": "pending"});
+        let members = body.iter().map(|(key, value)| (key.as_str(), value.clone()));
+        members.for_each(|(key, value)| task[key] = value);
+        (task["created_at"], task["updated_at"]) = (now.to_string().into(), now.to_string().into());
+        let added = outward(&task, tasks.len());
+        tasks.push(task);
+        self.replace(id, tasks)?;
+        Ok(LoopAnswer(StatusCode::CREATED, json!({"data": added}), None))
+    }
+
+    fn change_task(&self, task_id: &str, body: &Map<String, Value>) -> Result<LoopAnswer, Error> {
+        only(body, &[&["loop_id"], TASK_KEYS.as_slice()].concat())?;
+        let id = text(body, "loop_id")?.ok_or_else(|| wrong("`loop_id` is missing"))?;
+        check_task(body)?;
+        let (_, mut tasks) = self.planned(id)?;
+        let (order, task) = place(&mut tasks, task_id)?;
+        for (key, value) in body.iter().filter(|(key, _)| *key != "loop_id") {
+            task[key.as_str()] = value.clone();
+        }
+        task["updated_at"] = self.caller.clock.now().to_string().into();
+        let changed = outward(task, order);
+        self.replace(id, tasks)?;
+        Ok(found(&changed))
+    }
+
+    fn remove_task(&self, task_id: &str, query: &[(String, String)]) -> Result<LoopAnswer, Error> {
+        let [(name, id)] = query else { return Err(wrong("`loop_id` is missing in the query")) };
+        if name != "loop_id" {
+            return Err(wrong("`loop_id` is missing in the query"));
+        }
+        let (_, mut tasks) = self.planned(id)?;
+        let (order, _) = place(&mut tasks, task_id)?;
+        tasks.remove(order);
+        self.replace(id, tasks)?;
+        Ok(LoopAnswer(StatusCode::OK, json!({"message": format!("Task {task_id} deleted")}), None))
+    }
+
+    fn reorder(&self, id: &str, body: &Map<String, Value>) -> Result<LoopAnswer, Error> {
+        only(body, &["ordered_task_ids"])?;
+        let ids = body.get("ordered_task_ids").and_then(Value::as_array).filter(|ids| !ids.is_empty());
+        let ids = ids.ok_or_else(|| wrong("`ordered_task_ids` is not a list of ids"))?;
+        let (_, mut tasks) = self.planned(id)?;
+        let mut ordered = Vec::new();
+        for id in ids {
+            let (order, _) = place(&mut tasks, id.as_str().unwrap_or_default())?;
+            ordered.push(tasks.remove(order));
+        }
+        // What the request does not name stays behind, in its order.
+        ordered.append(&mut tasks);
+        self.replace(id, ordered)?;
+        self.tasks(id)
+    }
+}
+
+/// A task as a loop; `None` if it is none.
+fn view(workspace: &Workspace, sight: &Sight) -> Option<LoopView> {
+    if sight.workflow().name.as_str() != WORKFLOW {
+        return None;
+    }
+    let untouched = State::default();
+    let state = sight.state().unwrap_or(&untouched);
+    let id = sight.task.id.to_string();
+    let phase = sight.decision.phase.as_ref().map(ToString::to_string).unwrap_or_default();
+    let updated = state.updated_at.map(|at| at.to_string()).unwrap_or_default();
+    let data = |key: &str| state.extra.get(key).cloned().unwrap_or_default();
+    let is_over = sight.decision.is_done();
+    let is_exhausted = phase == "exhausted";
+    let reason = match data("failure_reason") {
+        _ if is_exhausted => "the iterations are used up".into(),
+        Value::String(text) if text.is_empty() => Value::Null,
+        other => other,
+    };
+    let created = created(&workspace.root().join(sight.task.transcript_path().as_str()));
+    let tasks =
+        state.extra.get("skill_state").and_then(|skill| skill["develop"]["tasks"].as_array()).cloned();
+    let document = json!({
+        "loop_id": id,
+        "title": state.title,
+        "description": data("description"),
+        "max_iterations": data("max_iterations"),
+        "status": if is_exhausted { "failed" } else { phase.as_str() },
+        "current_iteration": data("current_iteration"),
+        "created_at": created,
+        "updated_at": updated,
+        "completed_at": is_over.then(|| updated.clone()),
+        "failure_reason": reason,
+        "tags": data("tags"),
+        "priority": data("priority"),
+        "notes": data("notes"),
+        "skill_state": data("skill_state"),
+    });
+    Some(LoopView { id, phase, updated, document, tasks })
+}
+
+/// The time of the first event in a log.
+fn created(path: &std::path::Path) -> Option<String> {
+    let mut line = String::new();
+    BufReader::new(File::open(path).ok()?.take(FIRST_LINE)).read_line(&mut line).ok()?;
+    let event: Value = serde_json::from_str(&line).ok()?;
+    Some(event["at"].as_str()?.to_owned())
+}
+
+/// A task of a loop as the older tool shows it.
+fn outward(task: &Value, order: usize) -> Value {
+    let mut shown = json!({"task_id": task["id"], "order": order});
+    for (key, value) in
+        task.as_object().into_iter().flatten().filter(|(key, _)| !["id", "order"].contains(&key.as_str()))
+    {
+        shown[key.as_str()] = value.clone();
+    }
+    shown
+}
+
+/// Where a task is in the list. Returns an error if it is not there.
+fn place<'t>(tasks: &'t mut [Value], id: &str) -> Result<(usize, &'t mut Value), Error> {
+    let order = tasks.iter().position(|task| task["id"] == id);
+    let order = order.ok_or_else(|| Error::new(Code::UnknownTask, format!("the loop has no task `{id}`")))?;
+    Ok((order, &mut tasks[order]))
+}
+
+fn found(data: &Value) -> LoopAnswer {
+    LoopAnswer(StatusCode::OK, json!({"data": data}), None)
+}
+
+fn not_now(view: &LoopView, order: &str) -> Error {
+    Error::new(Code::NotEnabled, format!("cannot {order} `{}`: it is {}", view.id, view.phase))
+}
+
+/// The settings in a body. Returns an error if one cannot be meant.
+fn settings(body: &Map<String, Value>) -> Result<Vec<(&'static str, &Value)>, Error> {
+    let given = SETTINGS.into_iter().filter_map(|key| Some((key, body.get(key)?)));
+    given
+        .map(|(key, value)| {
+            let fits = match key {
+                "max_iterations" => value.as_u64().is_some_and(|count| count >= 1),
+                "tags" => value.as_array().is_some_and(|tags| tags.iter().all(Value::is_string)),
+                "priority" => ["low", "medium", "high"].contains(&value.as_str().unwrap_or_default()),
+                _ => value.is_string(),
+            };
+            if fits { Ok((key, value)) } else { Err(wrong(&format!("`{key}` cannot be {value}"))) }
+        })
+        .collect()
+}
+
+/// Returns an error if a member of a task cannot be meant.
+fn check_task(body: &Map<String, Value>) -> Result<(), Error> {
+    for key in TASK_KEYS {
+        let Some(value) = text(body, key)? else { continue };
+        let known: &[&str] = match key {
+            "mode" => &["analysis", "write", "review"],
+            "on_error" => &["continue", "pause", "fail_fast"],
+            _ => continue,
+        };
+        if !known.contains(&value) {
+            return Err(wrong(&format!("`{key}` is not one of {}", known.join(", "))));
+        }
+    }
+    Ok(())
+}
+
+/// A text in a body; `None` if it is not there. Returns an error if it is empty or no text.
+fn text<'b>(body: &'b Map<String, Value>, key: &str) -> Result<Option<&'b str>, Error> {
+    match body.get(key) {
+        None => Ok(None),
+        Some(Value::String(text)) if !text.trim().is_empty() => Ok(Some(text)),
+        Some(_) => Err(wrong(&format!("`{key}` is not a text"))),
+    }
+}
+
+/// Returns an error if a body has members other than these.
+fn only(body: &Map<String, Value>, known: &[&str]) -> Result<(), Error> {
+    match body.keys().find(|key| !known.contains(&key.as_str())) {
+        None => Ok(()),
+        Some(key) => Err(wrong(&format!("there is no `{key}`; the members are {}", known.join(", ")))),
+    }
+}
+
+fn wrong(what: &str) -> Error {
+    Error::new(Code::Usage, what)
+}

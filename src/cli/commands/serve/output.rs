@@ -1,0 +1,174 @@
+//! The output of a run as a stream: what its executors have printed, and what they print.
+
+use super::events::event_stream;
+use crate::run::RunFiles;
+use axum::body::Bytes;
+use axum::response::Response;
+use serde_json::json;
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom};
+use std::path::PathBuf;
+use std::time::Duration;
+use tokio::sync::mpsc::{Sender, channel};
+use tokio::sync::watch::Receiver;
+use tokio::time::{Instant, sleep};
+
+/// How often the logs are looked at.
+const TICK: Duration = Duration::from_millis(200);
+/// How often a client is told that the server still lives.
+const HEARTBEAT: Duration = Duration::from_secs(15);
+/// The most bytes of an event.
+const CHUNK: usize = 32 * 1024;
+
+/// A place in the logs of a run: a file and how many bytes of it were sent.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+struct LogPlace {
+    name: String,
+    offset: u64,
+}
+
+/// What is next in the logs.
+enum NextOutput {
+    Text(String),
+    Nothing,
+    /// The run has ended, in this state.
+    End(&'static str),
+}
+
+/// The output of the last run of a task from the start, or after the event with the id `last`. It ends with the run, or
+/// when `stop` is true.
+pub(super) fn stream(files: RunFiles, last: Option<&str>, mut stop: Receiver<bool>) -> Response {
+    let mut place = last.and_then(LogPlace::parse).unwrap_or_default();
+    let (send, receive) = channel(1);
+    let tell = async move {
+        let mut told = Instant::now();
+        loop {
+            let next = next(&files, &mut place);
+            let is_end = matches!(next, NextOutput::End(_));
+            let event = match next {
+                NextOutput::Text(text) => {
+                    Some(event(&place, "output", &json!({"log": place.name, "text": text}).to_string()))
+                }
+                NextOutput::End(state) => Some(event(&place, "end", &json!({"state": state}).to_string())),
+                NextOutput::Nothing if told.elapsed() > HEARTBEAT => {
+                    Some(Bytes::from_static(b": heartbeat\n\n"))
+                }
+                NextOutput::Nothing => None,
+            };
+            match event {
+                Some(event) => {
+                    if deliver(&send, event).await.is_err() || is_end {
+                        return;
+                    }
+                    told = Instant::now();
+                }
+                None => {
+                    tokio::select! {
+                        () = sleep(TICK) => {}
+                        () = send.closed() => return,
+                    }
+                }
+            }
+        }
+    };
+    tokio::spawn(async move {
+        tokio::select! {
+            () = tell => {}
+            _ = stop.wait_for(|is_stopped| *is_stopped) => {}
+        }
+    });
+    event_stream(receive)
+}
+
+async fn deliver(send: &Sender<Bytes>, event: Bytes) -> Result<(), ()> {
+    send.send(event).await.map_err(drop)
+}
+
+fn event(place: &LogPlace, name: &str, data: &str) -> Bytes {
+    format!("id: {}:{}\nevent: {name}\ndata: {data}\n\n", place.name, place.offset).into()
+}
+
+impl LogPlace {
+    fn parse(id: &str) -> Option<Self> {
+        let (name, offset) = id.rsplit_once(':')?;
+        Some(Self { name: name.to_owned(), offset: offset.parse().ok()? })
+    }
+}
+
+/// What is next after a place, which moves on.
+fn next(files: &RunFiles, place: &mut LogPlace) -> NextOutput {
+    let Ok(Some(run)) = files.read() else { return NextOutput::End("none") };
+    let is_over = !files.is_driven();
+    let logs = logs(files, &run.id);
+    if !logs.iter().any(|(name, _)| *name == place.name) {
+        *place = LogPlace { name: logs.first().map(|(name, _)| name.clone()).unwrap_or_default(), offset: 0 };
+    }
+    let from = logs.iter().position(|(name, _)| *name == place.name).unwrap_or(logs.len());
+    for (at, (name, path)) in logs.iter().enumerate().skip(from) {
+        if *name != place.name {
+            *place = LogPlace { name: name.clone(), offset: 0 };
+        }
+        // A log is complete once there is a later one.
+        let is_complete = is_over || at + 1 < logs.len();
+        if let Some((text, length)) = part(path, place.offset, is_complete) {
+            place.offset += length;
+            return NextOutput::Text(text);
+        }
+    }
+    let state = run.ended().map_or("interrupted", |(ending, _)| ending.as_str());
+    if is_over { NextOutput::End(state) } else { NextOutput::Nothing }
+}
+
+/// The logs of a run, in the order of its turns.
+fn logs(files: &RunFiles, run: &str) -> Vec<(String, PathBuf)> {
+    let Some(directory) = files.log("x").parent().map(PathBuf::from) else { return Vec::new() };
+    let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
+    let named = entries.filter_map(|entry| {
+        let name = entry.file_name().into_string().ok()?;
+        let stem = name.strip_suffix(".log")?;
+        let is_own = stem.strip_prefix(run)?.starts_with('-') && entry.file_type().ok()?.is_file();
+        is_own.then(|| (stem.to_owned(), entry.path()))
+    });
+    let mut found: Vec<(String, PathBuf)> = named.collect();
+    found.sort();
+    found
+}
+
+/// The next lines of a log, and their length in bytes; also a last line without its end if the log is complete.
+fn part(path: &PathBuf, offset: u64, is_complete: bool) -> Option<(String, u64)> {
+    let mut file = File::open(path).ok()?;
+    file.seek(SeekFrom::Start(offset)).ok()?;
+    let mut bytes = Vec::new();
+    file.take(CHUNK as u64).read_to_end(&mut bytes).ok()?;
+    if !is_complete && bytes.len() < CHUNK {
+        bytes.truncate(bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1));
+    }
+    let length = bytes.len() as u64;
+    (length > 0).then(|| (String::from_utf8_lossy(&bytes).into_owned(), length))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_whole_lines_of_a_growing_log_are_sent() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let path = directory.path().join("x.log");
+        std::fs::write(&path, "one\ntwo\nthr").expect("written");
+        assert_eq!(part(&path, 0, false), Some(("one\ntwo\n".to_owned(), 8)));
+        assert_eq!(part(&path, 8, false), None);
+        assert_eq!(part(&path, 8, true), Some(("thr".to_owned(), 3)));
+        assert_eq!(part(&path, 11, true), None);
+        std::fs::write(&path, "x".repeat(CHUNK + 1)).expect("written");
+        assert_eq!(part(&path, 0, false).map(|(_, length)| length), Some(CHUNK as u64));
+    }
+
+    #[test]
+    fn a_place_is_read_as_it_was_written() {
+        let place = LogPlace { name: "1-2-0001-coder".to_owned(), offset: 17 };
+        let id = format!("{}:{}", place.name, place.offset);
+        assert_eq!(LogPlace::parse(&id), Some(place));
+        assert_eq!((LogPlace::parse("x"), LogPlace::parse("x:y")), (None, None));
+    }
+}

@@ -1,0 +1,211 @@
+//! `/api/loops/v2`: the table of the older tool, driven as its clients do.
+
+use super::client::{Answer, Server};
+use crate::harness::{World, eventually};
+use serde_json::{Value, json};
+
+/// A request to the loops, as the person.
+fn ask(server: &Server, method: &str, path: &str, body: &Value) -> Answer {
+    let text = if body.is_null() { String::new() } else { body.to_string() };
+    let path = format!("/api/loops/v2{path}");
+    server.send(method, &path, &server.person, &[("Content-Type", "application/json")], &text)
+}
+
+/// The data of an answer that succeeded.
+#[track_caller]
+fn data(answer: &Answer) -> Value {
+    assert!((200..300).contains(&answer.status), "{answer:?}");
+    assert_eq!(answer.json()["success"], true, "{answer:?}");
+    answer.json()["data"].clone()
+}
+
+/// The status and the code of an answer that failed.
+#[track_caller]
+fn refused(answer: &Answer) -> (u16, String) {
+    let document = answer.json();
+    assert_eq!((&document["success"], document["error"].is_string()), (&json!(false), true), "{answer:?}");
+    (answer.status, document["code"].as_str().expect("a code").to_owned())
+}
+
+/// A repository whose executor plans two tasks, and then waits for the file `may-end`.
+fn with_executor() -> World {
+    let world = World::ready();
+    let script = r#"
+set -e
+mkdir -p tasks/$ORCH_TASK/progress
+cd tasks/$ORCH_TASK/progress
+if [ ! -e develop.json ]; then
+  echo '{"tasks": [{"id": "task-1", "description": "one", "status": "pending"}, {"id": "task-2", "description": "two", "status": "pending"}]}' > develop.json
+  echo '{"iteration": 0, "hypotheses": []}' > debug.json
+  echo '{"passed": false, "test_results": [], "failed_tests": []}' > validate.json
+  printf '{"stateUpdates": {"skill_state": {"develop": %s, "debug": %s, "validate": %s}}}' \
+    "$(cat develop.json)" "$(cat debug.json)" "$(cat validate.json)" > "$ORCH_RESULT"
+else
+  while [ ! -e ../../../may-end ]; do sleep 0.02; done
+  exit 1
+fi
+"#;
+    world.write("executor.sh", script);
+    let executor = "[executor.default]\ncommand = [\"sh\", \"executor.sh\"]\ngrace = \"300ms\"\n";
+    world.write("orch.toml", format!("{}\n{executor}", world.read("orch.toml")));
+    world.write(".git/info/exclude", "may-end\n");
+    world.commit("an executor");
+    world
+}
+
+#[test]
+fn a_loop_is_created_started_paused_resumed_stopped_and_deleted() {
+    let world = with_executor();
+    let server = Server::start(&world, &["--no-watch"]);
+    let given = json!({"title": "Fix it", "description": "All of it.", "max_iterations": 7});
+    let created = ask(&server, "POST", "", &given);
+    let made = data(&created);
+    let id = made["loop_id"].as_str().expect("an id").to_owned();
+    assert_eq!(
+        (created.status, created.header("location")),
+        (201, Some(format!("/api/loops/v2/{id}").as_str()))
+    );
+    assert!(id.starts_with("loop-v2-2"), "{id}");
+    for (key, value) in [
+        ("title", json!("Fix it")),
+        ("description", json!("All of it.")),
+        ("max_iterations", json!(7)),
+        ("status", json!("created")),
+        ("current_iteration", json!(0)),
+        ("skill_state", Value::Null),
+        ("completed_at", Value::Null),
+    ] {
+        assert_eq!(made[key], value, "{key}: {made}");
+    }
+    assert!(made["created_at"].is_string() && made["updated_at"].is_string(), "{made}");
+    let settings = json!({"max_iterations": 9, "tags": ["api"], "priority": "high", "notes": "n"});
+    let changed = data(&ask(&server, "PUT", &format!("/{id}"), &settings));
+    assert_eq!(
+        (&changed["tags"], &changed["priority"], &changed["notes"]),
+        (&json!(["api"]), &json!("high"), &json!("n"))
+    );
+    let started = ask(&server, "POST", &format!("/{id}/start"), &Value::Null);
+    assert_eq!(
+        (&data(&started)["status"], &started.json()["message"]),
+        (&json!("running"), &json!("Loop started"))
+    );
+    assert_eq!(
+        refused(&ask(&server, "POST", &format!("/{id}/start"), &Value::Null)),
+        (409, "not-enabled".to_owned())
+    );
+    assert_eq!(refused(&ask(&server, "DELETE", &format!("/{id}"), &Value::Null)).0, 409);
+    eventually("there is a plan", || {
+        data(&ask(&server, "GET", &format!("/{id}/tasks"), &Value::Null)) != json!([])
+    });
+    let first = data(&ask(&server, "GET", &format!("/{id}/tasks"), &Value::Null))[0].clone();
+    assert_eq!((&first["task_id"], &first["order"]), (&json!("task-1"), &json!(0)));
+    assert_eq!(refused(&ask(&server, "PUT", &format!("/{id}"), &json!({"notes": "x"}))).0, 409);
+    data(&ask(&server, "POST", &format!("/{id}/pause"), &Value::Null));
+    world.write("may-end", "");
+    eventually("the loop is paused", || {
+        let run = server.get("runs").json()["runs"][0].clone();
+        data(&ask(&server, "GET", &format!("/{id}"), &Value::Null))["status"] == "paused"
+            && run["state"] != "running"
+    });
+    // The list of tasks belongs to people while the loop rests.
+    let task = json!({"description": "three", "tool": "bash", "mode": "write", "prompt_template": "p"});
+    let added = ask(&server, "POST", &format!("/{id}/tasks"), &task);
+    let third = data(&added)["task_id"].as_str().expect("an id").to_owned();
+    assert_eq!((added.status, &data(&added)["order"]), (201, &json!(2)));
+    let order = json!({"ordered_task_ids": [third, "task-1"]});
+    let ordered = data(&ask(&server, "PUT", &format!("/{id}/tasks/reorder"), &order));
+    let ids: Vec<&Value> = ordered.as_array().expect("tasks").iter().map(|task| &task["task_id"]).collect();
+    assert_eq!(ids, [&json!(third), &json!("task-1"), &json!("task-2")]);
+    let change = json!({"loop_id": id, "description": "other"});
+    assert_eq!(data(&ask(&server, "PUT", "/tasks/task-1", &change))["description"], "other");
+    let one = data(&ask(&server, "GET", "/tasks/task-1", &Value::Null));
+    assert_eq!(
+        (&one["loop_id"], &one["description"], &one["order"]),
+        (&json!(id), &json!("other"), &json!(1))
+    );
+    assert_eq!(ask(&server, "DELETE", &format!("/tasks/task-1?loop_id={id}"), &Value::Null).status, 200);
+    assert_eq!(refused(&ask(&server, "GET", "/tasks/task-1", &Value::Null)).0, 404);
+    world.remove("may-end");
+    let resumed = ask(&server, "POST", &format!("/{id}/resume"), &Value::Null);
+    assert_eq!(
+        (&data(&resumed)["status"], &server.get("runs").json()["runs"][0]["state"]),
+        (&json!("running"), &json!("running"))
+    );
+    data(&ask(&server, "PATCH", &format!("/{id}/status"), &json!({"status": "failed"})));
+    eventually("the loop has ended", || {
+        data(&ask(&server, "GET", &format!("/{id}"), &Value::Null))["status"] == "failed"
+            && server.get("runs").json()["runs"][0]["state"] != "running"
+    });
+    let ended = data(&ask(&server, "GET", &format!("/{id}"), &Value::Null));
+    assert!(ended["failure_reason"].as_str().is_some_and(|why| why.contains("stopped")), "{ended}");
+    assert!(ended["completed_at"].is_string(), "{ended}");
+    assert_eq!(refused(&ask(&server, "POST", &format!("/{id}/stop"), &Value::Null)).0, 409);
+    assert_eq!(ask(&server, "DELETE", &format!("/{id}"), &Value::Null).status, 200);
+    assert_eq!(refused(&ask(&server, "GET", &format!("/{id}"), &Value::Null)).0, 404);
+}
+
+#[test]
+fn loops_are_listed_and_every_refusal_has_the_same_form() {
+    let world = World::ready();
+    world.orch(&["new", "other"]).succeeds();
+    for task in ["a", "b", "c"] {
+        world.orch(&["new", task, "--workflow", "ccw-loop"]).succeeds();
+    }
+    let server = Server::start(&world, &["--no-watch"]);
+    let listed = ask(&server, "GET", "?limit=2", &Value::Null).json();
+    let ids: Vec<&Value> =
+        listed["data"].as_array().expect("loops").iter().map(|one| &one["loop_id"]).collect();
+    assert_eq!(ids, ["c", "b"], "{listed}");
+    assert_eq!(
+        (&listed["total"], &listed["limit"], &listed["hasMore"]),
+        (&json!(3), &json!(2), &json!(true))
+    );
+    let rest = ask(&server, "GET", "?limit=2&offset=2&status=created", &Value::Null).json();
+    assert_eq!((&rest["data"][0]["loop_id"], &rest["hasMore"]), (&json!("a"), &json!(false)));
+    assert_eq!(ask(&server, "GET", "?status=running", &Value::Null).json()["total"], 0);
+    for (method, path, body, status) in [
+        ("GET", "?limit=x", Value::Null, 400),
+        ("GET", "/other", Value::Null, 404),
+        ("GET", "/x", Value::Null, 404),
+        ("GET", "/x/tasks", Value::Null, 404),
+        ("GET", "/..%2Fa", Value::Null, 404),
+        ("POST", "", json!({}), 400),
+        ("POST", "", json!({"title": " "}), 400),
+        ("POST", "", json!({"title": "x", "description": 3}), 400),
+        ("POST", "", json!({"title": "x", "max_iterations": 0}), 400),
+        ("PUT", "/a", json!({"colour": "red"}), 400),
+        ("PUT", "/a", json!({"priority": "urgent"}), 400),
+        ("PUT", "/a", json!({"title": "another"}), 409),
+        ("PATCH", "/a/status", json!({}), 400),
+        ("PATCH", "/a/status", json!({"status": "sleeping"}), 400),
+        ("PATCH", "/a/status", json!({"status": "completed"}), 409),
+        ("PATCH", "/a/status", json!({"status": "paused"}), 409),
+        ("POST", "/a/pause", Value::Null, 409),
+        ("POST", "/a/resume", Value::Null, 409),
+        ("POST", "/a/tasks", json!({"description": "x"}), 400),
+        (
+            "POST",
+            "/a/tasks",
+            json!({"description": "x", "tool": "t", "mode": "m", "prompt_template": "p"}),
+            400,
+        ),
+        (
+            "POST",
+            "/a/tasks",
+            json!({"description": "x", "tool": "t", "mode": "write", "prompt_template": "p"}),
+            409,
+        ),
+        ("PUT", "/a/tasks/reorder", json!({"ordered_task_ids": []}), 400),
+        ("PUT", "/tasks/task-1", json!({"description": "x"}), 400),
+        ("DELETE", "/tasks/task-1", Value::Null, 400),
+        ("DELETE", "/a/status", Value::Null, 405),
+        ("POST", "/a/import", json!({"issue_id": "i"}), 404),
+    ] {
+        let answer = ask(&server, method, path, &body);
+        assert_eq!(refused(&answer).0, status, "{method} {path} {body}: {answer:?}");
+    }
+    let broken =
+        server.send("POST", "/api/loops/v2", &server.person, &[("Content-Type", "application/json")], "{");
+    assert_eq!(refused(&broken).0, 400);
+    assert_eq!(world.dirty(), "");
+}
