@@ -2,7 +2,7 @@
 
 CARGO ?= cargo
 
-.PHONY: help demo test check bench bench-large fix build loops model audit-fuzz soak faults formats install
+.PHONY: help demo test check bench bench-large fix build loops model audit-fuzz soak faults formats install test-web
 
 help: ## List the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -15,6 +15,10 @@ test: ## Run every test
 	$(CARGO) test --all-targets --no-run
 	$(CARGO) test --all-targets --quiet
 	$(CARGO) test --doc --quiet
+
+test-web: ## The live board in a headless Chromium (needs npm and Chromium)
+	$(CARGO) build
+	tests/web/run.sh
 
 check: ## What CI runs: formatting, lints, tests, documentation
 	$(CARGO) fmt --check

@@ -18,6 +18,14 @@ impl TaskOrder {
     }
 }
 
+#[cfg(feature = "board")]
+impl TaskOrder {
+    /// How urgent the task is; the most urgent is 0.
+    pub(super) fn urgency(&self) -> u8 {
+        self.0 as u8
+    }
+}
+
 /// Sorts tasks in the order of suggestions.
 pub fn sort(subjects: &mut [&Subject<'_>]) {
     subjects.sort_by_cached_key(|subject| TaskOrder::of(subject));

@@ -31,7 +31,8 @@ fn view(schema: &Value, field: &QuestionField) -> FieldView {
 
 impl FieldView {
     /// The field as one line: its key, what may be typed, and the default.
-    pub(super) fn text(&self) -> String {
+    #[must_use]
+    pub fn text(&self) -> String {
         let typed = |value: &Value| match value {
             Value::String(text) if !text.is_empty() => text.clone(),
             Value::Array(items) => {

@@ -51,7 +51,7 @@ pub struct TaskStatus {
     pub(super) headline: (String, Style),
     /// Its place among other tasks.
     #[serde(skip)]
-    order: TaskOrder,
+    pub(super) order: TaskOrder,
     /// The number of its phase in the document; `None` if the state names no phase.
     #[serde(skip)]
     phase_number: Option<usize>,

@@ -36,6 +36,7 @@ static SHIPPED: &[(&str, &str)] = &[
     ("agents/spec-kit-tasker.md", include_str!("../../system/agents/spec-kit-tasker.md")),
     ("agents/tester.md", include_str!("../../system/agents/tester.md")),
     ("board/board.css", include_str!("../../system/board/board.css")),
+    ("board/board.js", include_str!("../../system/board/board.js")),
     ("schemas/ccw-loop-debug.schema.json", include_str!("../../system/schemas/ccw-loop-debug.schema.json")),
     ("schemas/ccw-loop-develop.schema.json", include_str!("../../system/schemas/ccw-loop-develop.schema.json")),
     ("schemas/ccw-loop-validate.schema.json", include_str!("../../system/schemas/ccw-loop-validate.schema.json")),

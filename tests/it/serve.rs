@@ -3,6 +3,7 @@
 mod client;
 mod live;
 mod loops;
+mod pages;
 
 use crate::harness::{World, started};
 use client::{Answer, Server};

@@ -1,12 +1,14 @@
 //! `orch board`: all tasks as one HTML file.
 
 mod gather;
+#[cfg(feature = "api")]
+pub(super) mod served;
 
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use super::report;
 use crate::base::Code;
 use crate::store::durable;
-use crate::view::html::{BoardPage, TaskLinks, TaskPage, file_end, file_start, file_task};
+use crate::view::html::{BoardFilter, BoardPage, TaskLinks, TaskPage, file_end, file_start, file_task};
 use crate::view::layout::counted;
 use gather::{GatheredTasks, gather};
 use std::path::{Path, PathBuf};
@@ -32,7 +34,7 @@ pub fn run(args: &BoardArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fai
     let workspace = context.workspace(ui)?;
     let (tasks, misnamed) = report::named_or_all(&workspace, &args.tasks)?;
     context.show_looks(&workspace, Some(tasks.len()), ui);
-    let gathered = gather(context, &workspace, &tasks, misnamed, |is_open| is_open || args.details)?;
+    let gathered = gather(&context.caller, &workspace, &tasks, misnamed, |is_open| is_open || args.details)?;
     let exit = report::exit_after(&gathered.problems, ExitCode::Fine);
     if args.html == Path::new("-") && !context.global.json {
         write(&gathered, context, |part| Ok(ui.answer(part)?))?;
@@ -73,6 +75,7 @@ fn write(
         runs: &gathered.runs,
         now,
         links: &TaskLinks::InFile(names.collect()),
+        filter: &BoardFilter::default(),
     };
     part(&file_start(&page))?;
     for detail in &gathered.details {
@@ -87,6 +90,7 @@ fn write(
             chart,
             unmoved_since: detail.unmoved_since,
             now,
+            served: None,
         }))?;
     }
     part(&file_end())

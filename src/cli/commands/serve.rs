@@ -11,6 +11,7 @@ mod gate;
 mod live;
 mod loops;
 mod openapi;
+mod orders;
 mod output;
 mod pages;
 mod paging;

@@ -1,6 +1,8 @@
 //! All tasks: for each workflow a column per phase, and in it a card per task.
 
-use super::{BoardPage, Chart, age, class, is_trouble, owner_label, run_line};
+use super::{
+    BoardFilter, BoardPage, Chart, TaskLinks, age, class, is_trouble, owner_label, owner_word, run_line,
+};
 use crate::view::explain::substate_text;
 use crate::view::layout::counted;
 use crate::view::{RunLine, TaskStatus};
@@ -10,6 +12,26 @@ use std::collections::HashMap;
 
 /// How many finished tasks of a column are shown at once.
 const FINISHED: usize = 12;
+
+/// The name of the column of tasks that are in no phase of their workflow.
+const NO_PHASE: &str = "(no phase)";
+
+impl BoardFilter {
+    /// Whether a task is not hidden.
+    fn leaves(&self, status: &TaskStatus) -> bool {
+        let task = &status.task;
+        let said = [
+            Some(task.id.as_str()),
+            task.title.as_deref(),
+            task.current_phase.as_deref(),
+            Some(&status.headline.0),
+        ];
+        let wanted = self.text.trim().to_lowercase();
+        let has = |text: Option<&str>| text.is_some_and(|text| text.to_lowercase().contains(&wanted));
+        (self.owner.is_empty() || status.duty.owner.as_str() == self.owner)
+            && (wanted.is_empty() || said.into_iter().any(has))
+    }
+}
 
 /// What every card needs to know besides its task.
 pub(super) struct CardSetting<'a> {
@@ -32,8 +54,19 @@ impl<'a> CardSetting<'a> {
         let (what, style) = &status.headline;
         let link = self.page.links.to(&task.id);
         let is_open = duty.owner != Owner::None;
+        let phase = self.page.charts.iter().find(|chart| chart.workflow == task.workflow);
+        let phase = phase.and_then(|chart| {
+            chart.position(task.current_phase.as_deref()).and(task.current_phase.as_deref())
+        });
+        let since = status.unmoved_since.map(|since| since.to_string());
+        let is_served = matches!(self.page.links, TaskLinks::Served);
         html! {
-            li.card.trouble[is_trouble(duty.kind)] data-task=(task.id) data-owner=(duty.owner.as_str()) {
+            li.card.trouble[is_trouble(duty.kind)] data-task=(task.id) data-owner=(duty.owner.as_str())
+                data-workflow=[is_served.then_some(&task.workflow)]
+                data-phase=[is_served.then_some(phase.unwrap_or(NO_PHASE))]
+                data-urgency=[is_served.then_some(status.order.urgency())]
+                data-since=[since.filter(|_| is_served)]
+                hidden[!self.page.filter.leaves(status)] {
                 p.card-title {
                     @match link {
                         Some(link) => a.card-link href=(link) { bdi.id { (task.id) } },
@@ -64,11 +97,11 @@ impl<'a> CardSetting<'a> {
         let shown = if is_end { tasks.len().min(FINISHED) } else { tasks.len() };
         let (first, rest) = tasks.split_at(shown);
         html! {
-            section.column.end[is_end].empty[tasks.is_empty()] data-phase=(name) aria-label=(label) {
+            section.column.end[is_end].empty[tasks.is_empty()] data-phase=(name) {
                 h3 title=(label) { (name) " " span.count { (tasks.len()) } }
                 ol.cards { @for task in first { (self.card(task)) } }
                 @if !rest.is_empty() {
-                    details.more {
+                    details.more data-name={ "more:" (name) } {
                         summary { (rest.len()) " more" }
                         ol.cards { @for task in rest { (self.card(task)) } }
                     }
@@ -92,7 +125,7 @@ impl<'a> CardSetting<'a> {
             section.workflow data-workflow=(chart.workflow) {
                 h2 { (chart.title) " " span.dim { (counted(tasks.len(), "task")) } }
                 div.columns tabindex="0" role="group" aria-label={ "phases of " (chart.workflow) } {
-                    @if !elsewhere.is_empty() { (self.column("(no phase)", "in no phase", &elsewhere, false)) }
+                    @if !elsewhere.is_empty() { (self.column(NO_PHASE, "in no phase", &elsewhere, false)) }
                     @for (phase, tasks) in chart.phases.iter().zip(&columns) {
                         (self.column(&phase.id, phase.title.as_deref().unwrap_or(&phase.id), tasks, phase.is_end))
                     }
@@ -102,16 +135,34 @@ impl<'a> CardSetting<'a> {
     }
 }
 
-/// The number of tasks for which each owner must act.
-fn owners(tasks: &[TaskStatus]) -> Markup {
+/// The number of tasks for which each owner must act; on a server, buttons of the form that filters.
+fn owners(page: &BoardPage<'_>) -> Markup {
+    let is_served = matches!(page.links, TaskLinks::Served);
     html! {
         ul.owners {
             @for owner in [Owner::Human, Owner::Orch, Owner::Agent, Owner::Process, Owner::None] {
-                @let count = tasks.iter().filter(|task| task.duty.owner == owner).count();
-                @if count > 0 { li { (owner_label(owner)) " " (count) } }
+                @let count = page.status.tasks.iter().filter(|task| task.duty.owner == owner).count();
+                @let is_chosen = page.filter.owner == owner.as_str();
+                @if is_served {
+                    li hidden[count == 0 && !is_chosen] {
+                        button.owner.{ "owner-" (owner.as_str()) }.chosen[is_chosen] type="submit" form="filter"
+                            name="owner" value=(if is_chosen { "" } else { owner.as_str() })
+                            data-filter-owner=(owner.as_str()) aria-pressed=(if is_chosen { "true" } else { "false" }) {
+                            (owner_word(owner)) " " span.count { (count) }
+                        }
+                    }
+                } @else if count > 0 {
+                    li { (owner_label(owner)) " " (count) }
+                }
             }
         }
     }
+}
+
+/// The cards of all tasks, without columns.
+pub(super) fn cards(page: &BoardPage<'_>) -> Markup {
+    let setting = CardSetting::of(page);
+    html! { ol { @for task in &page.status.tasks { (setting.card(task)) } } }
 }
 
 /// All tasks of the board, in the columns of their workflows.
@@ -122,8 +173,8 @@ pub(super) fn columns(page: &BoardPage<'_>) -> Markup {
         tasks.entry(task.task.workflow.as_str()).or_default().push(task);
     }
     html! {
-        p.summary { (page.status.summary()) }
-        (owners(&page.status.tasks))
+        @if matches!(page.links, TaskLinks::InFile(_)) { p.summary { (page.status.summary()) } }
+        (owners(page))
         @if !page.status.diagnostics.is_empty() {
             ul.findings { @for finding in &page.status.diagnostics { (super::task::finding(finding)) } }
         }

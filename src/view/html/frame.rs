@@ -1,6 +1,6 @@
 //! Whole pages: what is around the tasks.
 
-use super::columns::columns;
+use super::columns::{cards, columns};
 use super::task::task;
 use super::{BoardPage, TaskPage, finished};
 use crate::view::Repository;
@@ -9,6 +9,22 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 /// The style of all pages, below `system/`.
 const STYLE: &str = "board/board.css";
+
+/// The assets of served pages: the name, the type, and the path below `system/`.
+pub const ASSETS: [(&str, &str, &str); 2] = [
+    ("board.css", "text/css; charset=utf-8", STYLE),
+    ("board.js", "text/javascript; charset=utf-8", "board/board.js"),
+];
+
+/// The keys of the live board, and what they do.
+const KEYS: [(&str, &str); 6] = [
+    ("/", "search"),
+    ("arrows", "go from card to card"),
+    ("Enter", "open the task"),
+    ("b", "back to all tasks"),
+    ("Escape", "leave the search, or close a dialog"),
+    ("?", "show these keys"),
+];
 
 /// Where the repository stands.
 fn place(repository: &Repository) -> Markup {
@@ -23,6 +39,66 @@ fn place(repository: &Repository) -> Markup {
 /// The name of a page in the list of a browser's tabs.
 fn title(repository: &Repository) -> String {
     format!("{} · orch", repository.root.rsplit('/').next().unwrap_or_default())
+}
+
+/// A served page: its head, the bar on top, what it shows, and the script.
+fn served(repository: &Repository, task: Option<&str>, bar: &Markup, shown: &Markup) -> String {
+    let name = task.map_or_else(|| title(repository), |task| format!("{task} · {}", title(repository)));
+    finished(html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                meta name="color-scheme" content="light dark";
+                title { (name) }
+                link rel="icon" href="data:,";
+                link rel="stylesheet" href="/assets/board.css";
+                script src="/assets/board.js" defer {}
+            }
+            body class=(if task.is_some() { "served one" } else { "served board" }) data-task=[task] {
+                header.top {
+                    @if task.is_some() { p.home { a href="/" { "orch" } } } @else { h1 { a href="/" { "orch" } } }
+                    p.place { (place(repository)) }
+                    (bar)
+                    p #live role="status" {}
+                    button #keys type="button" hidden aria-label="Keys" { "?" }
+                }
+                main { (shown) }
+                dialog #help aria-labelledby="help-name" {
+                    h2 #help-name { "Keys" }
+                    dl { @for (key, effect) in KEYS { dt { kbd { (key) } } dd { (effect) } } }
+                    form method="dialog" { button { "Close" } }
+                }
+            }
+        }
+    })
+}
+
+/// All tasks, as a page of a server.
+#[must_use]
+pub fn served_board(page: &BoardPage<'_>) -> String {
+    let bar = html! {
+        form #filter role="search" action="/" {
+            label.unseen for="search" { "Search tasks" }
+            input #search type="search" name="q" value=(page.filter.text) placeholder="Search" autocomplete="off";
+        }
+    };
+    served(&page.status.repository, None, &bar, &columns(page))
+}
+
+/// The cards of these tasks, which replace those of a page.
+#[must_use]
+pub fn served_cards(page: &BoardPage<'_>) -> String {
+    finished(cards(page))
+}
+
+/// A task, as a page of a server. Empty if the page is that of a file.
+#[must_use]
+pub fn served_task(page: &TaskPage<'_>) -> String {
+    let Some(setting) = page.served else { return String::new() };
+    let name = &page.explanation.suggestion.task.id;
+    served(setting.repository, Some(name), &html! {}, &task(page))
 }
 
 /// The begin of a file: its style, all tasks, and the heading of their pages. [`file_task`] and [`file_end`] follow.

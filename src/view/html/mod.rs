@@ -8,20 +8,22 @@
 mod chart;
 mod columns;
 mod frame;
+mod order;
 mod task;
 #[cfg(test)]
 mod tests;
 
 pub use chart::Chart;
-pub use frame::{file_end, file_start, file_task};
+pub use frame::{ASSETS, file_end, file_start, file_task, served_board, served_cards, served_task};
+pub use order::{InputForm, OrderForm, OrderInput};
 
 use super::layout::visible;
-use super::{Explanation, RunLine, Status, StepView, Style};
+use super::{Explanation, Repository, RunLine, Status, StepView, Style};
 use crate::base::Timestamp;
 use crate::decide::DutyKind;
 use crate::workflow::Owner;
 use maud::{Markup, html};
-use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
+use percent_encoding::{AsciiSet, CONTROLS, NON_ALPHANUMERIC, utf8_percent_encode};
 use std::collections::BTreeSet;
 
 /// What a board shows.
@@ -37,6 +39,17 @@ pub struct BoardPage<'a> {
     pub now: Timestamp,
     /// Where the pages of tasks are.
     pub links: &'a TaskLinks,
+    /// Which tasks are not hidden.
+    pub filter: &'a BoardFilter,
+}
+
+/// Which tasks of a board are not hidden.
+#[derive(Debug, Clone, Default)]
+pub struct BoardFilter {
+    /// What the id, the title, the phase or what to do contains, in any case; empty: anything.
+    pub text: String,
+    /// Who must act; empty: anyone.
+    pub owner: String,
 }
 
 /// What the page of a task shows.
@@ -54,6 +67,21 @@ pub struct TaskPage<'a> {
     pub unmoved_since: Option<Timestamp>,
     /// The present time, for ages.
     pub now: Timestamp,
+    /// What a server adds; `None` in a file.
+    pub served: Option<ServedTask<'a>>,
+}
+
+/// What the page of a task has only on a server.
+#[derive(Debug, Clone, Copy)]
+pub struct ServedTask<'a> {
+    /// The repository.
+    pub repository: &'a Repository,
+    /// The orders that may be given now.
+    pub orders: &'a [OrderForm],
+    /// What the state of the task is identified by, for orders that must not rest on another one.
+    pub tag: &'a str,
+    /// Where the output of its last run is, as a stream; `None` if there was no run.
+    pub output: Option<&'a str>,
 }
 
 /// Where the pages of tasks are.
@@ -61,16 +89,22 @@ pub struct TaskPage<'a> {
 pub enum TaskLinks {
     /// Further down in the same file, for the tasks with these ids; the others have no page.
     InFile(BTreeSet<String>),
+    /// Each at a path of the server.
+    Served,
 }
 
 /// The characters of an id that are not written as they are in a link.
 const IN_LINK: &AsciiSet =
     &CONTROLS.add(b' ').add(b'"').add(b'#').add(b'%').add(b'<').add(b'>').add(b'?').add(b'`');
 
+/// The characters of an id that are not written as they are in a part of a path.
+const IN_PATH: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+
 impl TaskLinks {
     /// The link to the page of a task; `None` if it has no page.
     fn to(&self, task: &str) -> Option<String> {
         match self {
+            Self::Served => Some(format!("/tasks/{}", utf8_percent_encode(task, IN_PATH))),
             Self::InFile(tasks) => {
                 tasks.contains(task).then(|| format!("#{}", utf8_percent_encode(&anchor(task), IN_LINK)))
             }
@@ -105,16 +139,20 @@ fn class(style: Style) -> &'static str {
     }
 }
 
-/// Who must act, as a label.
-fn owner_label(owner: Owner) -> Markup {
-    let word = match owner {
+/// Who must act, in one word.
+fn owner_word(owner: Owner) -> &'static str {
+    match owner {
         Owner::Human => "person",
         Owner::Agent => "agent",
         Owner::Orch => "orch",
         Owner::Process => "running",
         Owner::None => "finished",
-    };
-    html! { span class={ "owner owner-" (owner.as_str()) } { (word) } }
+    }
+}
+
+/// Who must act, as a label.
+fn owner_label(owner: Owner) -> Markup {
+    html! { span class={ "owner owner-" (owner.as_str()) } { (owner_word(owner)) } }
 }
 
 /// Whether something must be repaired before the rules can go on.
@@ -126,7 +164,7 @@ fn is_trouble(kind: DutyKind) -> bool {
 fn age(since: Option<Timestamp>, now: Timestamp) -> Markup {
     html! {
         @if let Some(since) = since {
-            time datetime=(since.to_string()) { (super::layout::ago(since, now)) }
+            time datetime=(since.to_string()) data-age { (super::layout::ago(since, now)) }
         }
     }
 }

@@ -34,7 +34,13 @@ pub(super) fn task(page: &TaskPage<'_>) -> Markup {
     let suggestion = &page.explanation.suggestion;
     let (task, duty) = (&suggestion.task, &suggestion.duty);
     html! {
-        article.task-page id=(super::anchor(&task.id)) {
+        article.task-page id=(super::anchor(&task.id)) data-tag=[page.served.map(|served| served.tag)] {
+            @if page.served.is_some() {
+                h1.task-name {
+                    bdi.id { (task.id) } " "
+                    @if let Some(title) = &task.title { bdi { (title) } }
+                }
+            }
             p.facts {
                 span.phase-name { (task.phase()) (substate_text(task.substate.as_ref())) }
                 span { "attempt " (task.attempt) }
@@ -54,6 +60,13 @@ pub(super) fn task(page: &TaskPage<'_>) -> Markup {
                         @if let Some(reason) = &run.reason { " – " bdi { (reason) } } }
                 }
                 (wanted(suggestion))
+                (options(page))
+            }
+            @if let (Some(output), Some(run)) = (page.served.and_then(|served| served.output), page.run) {
+                section.run-output hidden {
+                    (heading(page, "Output of the run"))
+                    pre #output tabindex="0" aria-label="output of the run" data-output=(output) data-run=(run.run) {}
+                }
             }
             div.sides {
                 div.main-side {
@@ -62,9 +75,9 @@ pub(super) fn task(page: &TaskPage<'_>) -> Markup {
                     (timeline(page))
                 }
                 section.way {
-                    h4 { "Path" }
+                    (heading(page, "Path"))
                     (way(page.steps))
-                    (page.chart.drawn(page.steps, task.current_phase.as_deref(), true))
+                    (page.chart.drawn(page.steps, task.current_phase.as_deref(), page.served.is_none()))
                 }
             }
         }
@@ -102,14 +115,33 @@ fn wanted(suggestion: &Suggestion) -> Markup {
             p { bdi { (question.title) } }
             ul.fields { @for field in &question.fields { li { bdi { (field.text()) } } } }
         }
-        @if !suggestion.options.is_empty() {
+    }
+}
+
+/// The commands to choose from, each with the button that gives the order, if there is one.
+fn options(page: &TaskPage<'_>) -> Markup {
+    let options = &page.explanation.suggestion.options;
+    let orders = page.served.map(|served| served.orders).unwrap_or_default();
+    let is_button = |argv: &[String]| orders.iter().any(|order| order.argv == argv);
+    html! {
+        @if !orders.is_empty() {
+            ul.options { @for (number, order) in orders.iter().enumerate() { li { (order.button(number)) } } }
+        }
+        @if !options.is_empty() {
             ul.options {
-                @for option in &suggestion.options {
-                    li { code.command { (command(&option.argv)) } " " bdi.dim { (option.effect) } }
+                @for option in options {
+                    li.has-button[is_button(&option.argv)] {
+                        code.command { (command(&option.argv)) } " " bdi.dim { (option.effect) }
+                    }
                 }
             }
         }
     }
+}
+
+/// The heading of a part of the page.
+fn heading(page: &TaskPage<'_>, text: &str) -> Markup {
+    html! { @if page.served.is_some() { h2 { (text) } } @else { h4 { (text) } } }
 }
 
 fn expectation(suggestion: &Suggestion, expected: &Expected) -> Markup {
@@ -135,7 +167,7 @@ fn rules(page: &TaskPage<'_>) -> Markup {
     let (nearest, others): (Vec<_>, Vec<_>) = explanation.rules.iter().partition(is_nearest);
     html! {
         section.rules {
-            h4 { "Rules" }
+            (heading(page, "Rules"))
             @if explanation.rules.is_empty() {
                 p.dim {
                     @if explanation.suggestion.duty.kind == DutyKind::Done {
@@ -147,7 +179,7 @@ fn rules(page: &TaskPage<'_>) -> Markup {
             }
             @for rule in nearest { (tried(task, &explanation.document, rule)) }
             @if !others.is_empty() {
-                details {
+                details data-name="rules" {
                     summary { "other rules of the phase: " (others.len()) }
                     @for rule in others { (tried(task, &explanation.document, rule)) }
                 }
@@ -182,13 +214,18 @@ fn guard_part(task: &str, part: &GuardPartView) -> Markup {
             @if let Some(name) = &part.within { span.dim { "in " (name) ": " } }
             code { (shorten(&part.text, SHORT)) }
             @for seen in &part.saw {
-                @if !is_obvious(seen) {
+                @let from = html! {
+                    @if let Some(path) = &seen.path { bdi.mono.dim.from { (below(task, path)) } }
+                };
+                @if is_obvious(seen) {
+                    (from)
+                } @else {
                     span.saw {
                         code { (seen.name) }
                         @if seen.missing { " is missing" } @else { " = " bdi.mono { (value_text(&seen.value)) } }
+                        (from)
                     }
                 }
-                @if let Some(path) = &seen.path { bdi.mono.dim.from { (below(task, path)) } }
             }
         }
     }
@@ -200,7 +237,7 @@ fn artifacts(page: &TaskPage<'_>) -> Markup {
         page.explanation.artifacts.iter().partition(|facts| facts.present);
     html! {
         section.artifacts {
-            h4 { "Artifacts" }
+            (heading(page, "Artifacts"))
             @if !present.is_empty() {
                 ul.facts-list {
                     @for facts in present {
@@ -211,7 +248,7 @@ fn artifacts(page: &TaskPage<'_>) -> Markup {
                             @match facts.paths.as_slice() {
                                 [] => {}
                                 [only] => bdi.mono { (below(task, only)) },
-                                several => details.inline {
+                                several => details.inline data-name={ "files:" (facts.artifact) } {
                                     summary { (several.len()) " files" }
                                     ul { @for path in several { li { bdi.mono { (below(task, path)) } } } }
                                 },
@@ -243,11 +280,11 @@ fn timeline(page: &TaskPage<'_>) -> Markup {
     let (first, rest) = newest.split_at(newest.len().min(STEPS));
     html! {
         section.timeline {
-            h4 { "Timeline" }
+            (heading(page, "Timeline"))
             @if newest.is_empty() { p.dim { "Nothing is recorded." } }
             ol.steps { @for one in first { (step(page, one)) } }
             @if !rest.is_empty() {
-                details {
+                details data-name="timeline" {
                     summary { (rest.len()) " earlier" }
                     ol.steps { @for one in rest { (step(page, one)) } }
                 }

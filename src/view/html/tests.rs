@@ -1,6 +1,9 @@
 //! What pages say, that hostile texts stay texts, and how large a file gets.
 
-use super::{BoardPage, Chart, TaskLinks, TaskPage, file_end, file_start, file_task};
+use super::{
+    BoardFilter, BoardPage, Chart, InputForm, OrderForm, OrderInput, ServedTask, TaskLinks, TaskPage,
+    file_end, file_start, file_task, served_board, served_cards, served_task,
+};
 use crate::base::{TaskId, Timestamp};
 use crate::decide::Mode;
 use crate::view::samples::{self, Sample};
@@ -44,7 +47,8 @@ fn file(samples: &[Sample], steps: &[StepView], runs: &[RunLine], findings: &[Fi
     let explanations: Vec<Explanation> = subjects.iter().map(Explanation::of).collect();
     let names = explanations.iter().map(|one| one.suggestion.task.id.clone());
     let links = TaskLinks::InFile(names.collect());
-    let page = BoardPage { status: &status, charts: &charts, runs, now, links: &links };
+    let filter = BoardFilter::default();
+    let page = BoardPage { status: &status, charts: &charts, runs, now, links: &links, filter: &filter };
     let mut text = file_start(&page);
     for explanation in &explanations {
         text.push_str(&file_task(&TaskPage {
@@ -54,6 +58,7 @@ fn file(samples: &[Sample], steps: &[StepView], runs: &[RunLine], findings: &[Fi
             chart: &charts[0],
             unmoved_since: None,
             now,
+            served: None,
         }));
     }
     text + &file_end()
@@ -118,6 +123,10 @@ fn hostile_texts_stay_texts() {
     assert_eq!(page.chars().filter(|c| is_hidden(*c)).collect::<String>(), "");
     let links = values(&page, "href");
     assert!(links.iter().all(|link| link.starts_with('#') || *link == "data:,"), "{links:?}");
+    let tags = page.split('<').filter_map(|rest| rest.split('>').next());
+    for tag in tags {
+        assert!(tag.matches(" class=").count() < 2, "{tag}");
+    }
     for inline in ["style", "onload", "onerror", "onclick", "src"] {
         assert_eq!(values(&page, inline), [""; 0], "{inline}");
     }
@@ -153,7 +162,7 @@ fn a_card_says_who_must_act_and_on_what() {
     for part in [
         "data-task=\"team/a b#c\" data-owner=\"agent\"",
         "<a class=\"card-link\" href=\"#task:team/a_b%23c\"><bdi class=\"id\">team/a b#c</bdi></a>",
-        "<time datetime=\"2026-11-21T04:50:00Z\">2 h ago</time>",
+        "<time datetime=\"2026-11-21T04:50:00Z\" data-age>2 h ago</time>",
         "Log in with a passkey",
         "<span class=\"owner owner-agent\">agent</span> <span class=\"strong\"><bdi>write code/diff.patch</bdi></span>",
         "attempt 2",
@@ -216,4 +225,96 @@ fn a_file_grows_with_its_tasks_and_a_thousand_are_a_few_megabytes() {
     let (some, more) = (many(50), many(200));
     assert!(more < some * 4, "{some} bytes for 50 tasks, {more} for 200");
     assert!(more * 5 < 8_000_000, "{more} bytes for 200 tasks");
+}
+
+/// The served board of these tasks, their cards alone, and the page of the first, with one order.
+fn served(samples: &[Sample], filter: &BoardFilter, steps: &[StepView]) -> [String; 3] {
+    let subjects: Vec<_> = samples.iter().map(Sample::subject).collect();
+    let status = Status::new(samples::repository(), &subjects, &[]);
+    let charts = [Chart::of(&samples::workflow())];
+    let now = Timestamp::from_seconds(0);
+    let page =
+        BoardPage { status: &status, charts: &charts, runs: &[], now, links: &TaskLinks::Served, filter };
+    let explanation = Explanation::of(&subjects[0]);
+    let order = OrderForm {
+        name: "answer".to_owned(),
+        effect: HOSTILE.to_owned(),
+        argv: explanation.suggestion.options[0].argv.clone(),
+        path: "/api/v1/tasks/t/answer".to_owned(),
+        known: serde_json::Map::from_iter([("to".to_owned(), HOSTILE.into())]),
+        inputs: [InputForm::Reason, InputForm::OneOf(vec![HOSTILE.into(), 3.into()]), InputForm::List]
+            .map(|form| OrderInput {
+                name: HOSTILE.to_owned(),
+                label: HOSTILE.to_owned(),
+                is_required: true,
+                form,
+            })
+            .to_vec(),
+    };
+    let repository = samples::repository();
+    let setting = ServedTask {
+        repository: &repository,
+        orders: &[order],
+        tag: "\"tag\"",
+        output: Some("/api/v1/output"),
+    };
+    let run = run("t-42", HOSTILE);
+    let task = TaskPage {
+        explanation: &explanation,
+        steps,
+        run: Some(&run),
+        chart: &charts[0],
+        unmoved_since: None,
+        now,
+        served: Some(setting),
+    };
+    [served_board(&page), served_cards(&page), served_task(&task)]
+}
+
+#[test]
+fn served_pages_have_no_inline_code_and_refer_only_to_the_server() {
+    let mut sample = samples::fix_invalid();
+    sample.decision.task = TaskId::new("a\"><img src=x>/b c").expect("an id");
+    sample.decision.reason = HOSTILE.to_owned();
+    for page in
+        served(&[sample], &BoardFilter { text: HOSTILE.to_owned(), owner: String::new() }, &samples::log())
+    {
+        for markup in ["<img", "\"onload", "-->", "javascript:alert(1)\""] {
+            assert!(!page.contains(markup), "{markup}\n{page}");
+        }
+        assert_eq!(
+            page.matches("<script").count(),
+            page.matches("<script src=\"/assets/board.js\" defer></script>").count()
+        );
+        assert!(!page.contains("<style"), "a style that the policy forbids");
+        for inline in ["style", "onload", "onerror", "onclick", "onsubmit"] {
+            assert_eq!(values(&page, inline), [""; 0], "{inline}");
+        }
+        let links = [values(&page, "href"), values(&page, "action")].concat();
+        assert!(links.iter().all(|link| link.starts_with('/') || *link == "data:,"), "{links:?}");
+    }
+}
+
+#[test]
+fn a_served_card_has_its_place_and_is_hidden_unless_it_matches() {
+    let samples = [samples::write_missing(), samples::handover()];
+    let hidden = |text: &str, owner: &str| -> Vec<bool> {
+        let filter = BoardFilter { text: text.to_owned(), owner: owner.to_owned() };
+        let [_, cards, _] = served(&samples, &filter, &[]);
+        let cards = cards.split("<li ").skip(1);
+        cards.map(|card| card.split('>').next().is_some_and(|tag| tag.ends_with(" hidden"))).collect()
+    };
+    // The person's task is the more urgent one.
+    assert_eq!(hidden("", ""), [false, false]);
+    assert_eq!(hidden("", "human"), [false, true]);
+    assert_eq!(hidden("DIFF.patch", ""), [true, false]);
+    assert_eq!(hidden(" plan_REVIEW ", ""), [false, true]);
+    assert_eq!(hidden("passkey", ""), [false, false]);
+    assert_eq!(hidden("passkey", "process"), [true, true]);
+    let [board, cards, task] = served(&samples, &BoardFilter::default(), &[]);
+    let place = "data-owner=\"agent\" data-workflow=\"global-state-machine\" data-phase=\"codegen\" data-urgency=\"6\"";
+    assert!(board.contains(place) && cards.contains(place), "{cards}");
+    assert!(board.contains("href=\"/tasks/t-42\""));
+    assert!(task.contains("data-tag=\"&quot;tag&quot;\"") && task.contains("data-output=\"/api/v1/output\""));
+    assert!(task.contains("<li class=\"has-button\"><code class=\"command\">orch prompt t-42"), "{task}");
 }

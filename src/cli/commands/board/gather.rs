@@ -1,12 +1,12 @@
 //! What a board shows of tasks, gathered by one look at each.
 
-use super::super::prelude::{Context, Failure};
+use super::super::prelude::Failure;
 use super::super::{report, runs};
 use crate::base::{Diagnostic, Timestamp};
 use crate::decide::{ActorKind, is_order};
 use crate::drive;
 use crate::history::stories;
-use crate::survey::{Sight, TaskRef, Workspace};
+use crate::survey::{Caller, Sight, TaskRef, Workspace};
 use crate::view::html::Chart;
 use crate::view::{Explanation, RunLine, Status, StepView, TaskStatus};
 use std::collections::HashMap;
@@ -46,13 +46,13 @@ struct LookedTask {
 /// Looks at these tasks. `has_page` is given whether a task is open, and returns whether its page is wanted. Returns
 /// an error if git cannot be read.
 pub(super) fn gather(
-    context: &Context,
+    caller: &Caller,
     workspace: &Workspace,
     tasks: &[TaskRef],
     misnamed: Vec<Diagnostic>,
     has_page: impl Fn(bool) -> bool + Sync,
 ) -> Result<GatheredTasks, Failure> {
-    let is_agent = context.caller.kind == ActorKind::Agent;
+    let is_agent = caller.kind == ActorKind::Agent;
     let told = |workspace: &Workspace, sight: &Sight| {
         let subject = workspace.subject(sight, None);
         let detail = has_page(!sight.decision.is_done()).then(|| {

@@ -1,33 +1,43 @@
 //! What a browser gets: the page that signs it in, and the pages and assets of the board.
 //!
-//! Pages are mounted in [`router`]: `/`, `/tasks/{task}` and `/assets/{name}`. They are behind the gate, as
-//! everything else is, so each has the policy that forbids inline scripts and styles. What a page knows about tasks it
-//! gets from the API.
+//! Pages are behind the gate, as everything else is, so each has the policy that forbids inline scripts and styles. They
+//! show what the API answers, and their orders are requests of the API.
 
+use super::gate::Asker;
+use super::openapi::OUTPUT;
+use super::orders::orders_of;
+use super::problem::problem;
+use super::request;
 use super::service::Service;
+use crate::base::{Code, Error};
+use crate::cli::Failure;
+use crate::cli::commands::board::served;
+use crate::survey::{Caller, Workspace};
+use crate::view::html::{ASSETS, BoardFilter};
+use crate::workflow::System;
 use axum::Router;
-use axum::extract::{Request, State};
+use axum::extract::{Path, RawPathParams, Request, State};
 use axum::http::header::{CONTENT_TYPE, LOCATION, SET_COOKIE};
 use axum::http::{HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use std::sync::Arc;
-
-/// The page at `/` while there is no board.
-const FRONT: &str = "<!doctype html>\n<html lang=\"en\">\n<title>orch</title>\n<h1>orch</h1>\n\
-    <p>You are signed in. <a href=\"/api/v1/tasks\">Tasks</a>, \
-    <a href=\"/api/v1/suggestions\">suggestions</a>, <a href=\"/api/v1/openapi.json\">the API</a></p>\n</html>\n";
 
 /// The routes of pages and assets.
 pub(super) fn router() -> Router<Arc<Service>> {
-    Router::new().route("/", get(front))
+    Router::new()
+        .route("/", get(front))
+        .route("/cards", get(cards))
+        .route("/tasks/{task}", get(task))
+        .route("/assets/{name}", get(asset))
 }
 
-/// Keeps the token of the URL in a cookie, or shows the front page.
+/// Keeps the token of the URL in a cookie, or shows all tasks.
 async fn front(State(service): State<Arc<Service>>, request: Request) -> Response {
     let gate = &service.gate;
     let Some(token) = gate.token_in(request.uri()) else {
-        return page(FRONT);
+        return all_tasks(service, request).await.unwrap_or_else(problem);
     };
     let cookie = format!("{}={token}; HttpOnly; SameSite=Strict; Path=/", gate.cookie());
     let mut response = (StatusCode::SEE_OTHER, [(LOCATION, HeaderValue::from_static("/"))]).into_response();
@@ -37,6 +47,81 @@ async fn front(State(service): State<Arc<Service>>, request: Request) -> Respons
     response
 }
 
-fn page(text: &'static str) -> Response {
-    ([(CONTENT_TYPE, HeaderValue::from_static("text/html; charset=utf-8"))], text).into_response()
+async fn all_tasks(service: Arc<Service>, request: Request) -> Result<Response, Error> {
+    let mut filter = BoardFilter::default();
+    for (name, value) in request::query(request.uri())? {
+        match name.as_str() {
+            "q" => filter.text = value,
+            "owner" => filter.owner = value,
+            // A link may have been made for another version.
+            _ => {}
+        }
+    }
+    page(service, asker(&request), move |_, workspace, caller| served::front(workspace, caller, &filter))
+        .await
+}
+
+/// The cards of the tasks that the query names.
+async fn cards(State(service): State<Arc<Service>>, request: Request) -> Response {
+    let names = request::query(request.uri());
+    let names = names.map(|pairs| {
+        pairs.into_iter().filter(|(name, _)| name == "task").map(|(_, task)| task).collect::<Vec<_>>()
+    });
+    match names {
+        Ok(names) => page(service, asker(&request), move |_, workspace, caller| {
+            served::cards(workspace, caller, &names)
+        })
+        .await
+        .unwrap_or_else(problem),
+        Err(error) => problem(error),
+    }
+}
+
+/// The page of a task.
+async fn task(State(service): State<Arc<Service>>, path: RawPathParams, request: Request) -> Response {
+    let name = path.iter().map(|(_, value)| value.to_owned()).next().unwrap_or_default();
+    let asker = asker(&request);
+    let may_order = asker == Asker::Person && !service.gate.read_only;
+    page(service, asker, move |service, workspace, caller| {
+        // First, so that an order never rests on something newer than what the page shows.
+        let tag = if may_order { service.tag_of(&name, caller)? } else { String::new() };
+        let output = OUTPUT.replace("{task}", &utf8_percent_encode(&name, NON_ALPHANUMERIC).to_string());
+        served::task(workspace, caller, &name, (&tag, &output), |suggestion, run| match may_order {
+            true => orders_of(suggestion, run),
+            false => Vec::new(),
+        })
+    })
+    .await
+    .unwrap_or_else(problem)
+}
+
+/// A style or a script. Only those in the binary are served, never those of a repository.
+async fn asset(Path(name): Path<String>) -> Response {
+    match ASSETS.iter().find(|(known, ..)| *known == name) {
+        Some((_, media, path)) => {
+            ([(CONTENT_TYPE, HeaderValue::from_static(media))], System::built_in(path)).into_response()
+        }
+        None => problem(Error::new(Code::UnknownRoute, format!("there is no `/assets/{name}` here"))),
+    }
+}
+
+fn asker(request: &Request) -> Asker {
+    request.extensions().get::<Asker>().cloned().unwrap_or(Asker::Anyone)
+}
+
+/// Makes a page in another thread.
+async fn page(
+    service: Arc<Service>,
+    asker: Asker,
+    make: impl FnOnce(&Service, &Workspace, &Caller) -> Result<String, Failure> + Send + 'static,
+) -> Result<Response, Error> {
+    let work = move |service: &Service| {
+        let (workspace, caller) = (service.runner.workspace()?, service.caller(&asker));
+        let failed = |failure: Failure| {
+            failure.into_error().unwrap_or_else(|| Error::new(Code::Io, "the page cannot be made"))
+        };
+        make(service, &workspace, &caller).map_err(failed)
+    };
+    let text = service.in_background(work).await?;
+    Ok(([(CONTENT_TYPE, HeaderValue::from_static("text/html; charset=utf-8"))], text).into_response())
 }

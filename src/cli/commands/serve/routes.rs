@@ -14,7 +14,7 @@ pub(super) struct Route {
     /// Whether it is an order, which is a POST; else it is a GET.
     pub writes: bool,
     /// The words of the command, without its arguments.
-    command: &'static [&'static str],
+    pub command: &'static [&'static str],
     /// The arguments in the path, in the order of the words.
     pub in_path: &'static [Argument],
     /// The arguments in the query of a GET, or in the body of a POST.

@@ -211,14 +211,16 @@ impl Service {
         Ok((listed, StatusCode::ACCEPTED))
     }
 
-    /// Returns an error unless the state of a task has one of these tags.
-    fn require_unchanged(&self, task: &str, wanted: &[String], caller: &Caller) -> Result<(), Error> {
+    /// What the state of a task is identified by. Returns an error if the task cannot be read.
+    pub(super) fn tag_of(&self, task: &str, caller: &Caller) -> Result<String, Error> {
         let words = ["suggest", "--", task].map(str::to_owned);
         let looked = self.runner.execute(caller.clone(), &words);
-        if let Some(error) = looked.error {
-            return Err(error);
-        }
-        let tag = tag(&looked.printed);
+        looked.error.map_or_else(|| Ok(tag(&looked.printed)), Err)
+    }
+
+    /// Returns an error unless the state of a task has one of these tags.
+    fn require_unchanged(&self, task: &str, wanted: &[String], caller: &Caller) -> Result<(), Error> {
+        let tag = self.tag_of(task, caller)?;
         if wanted.iter().any(|wanted| *wanted == tag || wanted == "*") {
             return Ok(());
         }

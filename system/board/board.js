@@ -1,0 +1,388 @@
+// The live board. Every page works without this script; with it, cards and pages follow the event stream, tasks are
+// filtered while typing and reached by keyboard, and orders can be given. The server decides what is shown and allowed.
+"use strict";
+
+const body = document.body;
+const main = document.querySelector("main");
+const live = document.getElementById("live");
+const isBoard = body.classList.contains("board");
+const ownTask = body.dataset.task;
+
+const all = (selector, within = document) => [...within.querySelectorAll(selector)];
+const say = (text) => { live.textContent = text; };
+const isDialogOpen = () => document.querySelector("dialog[open]") !== null;
+
+async function get(path) {
+  const answer = await fetch(path, { headers: { accept: "text/html" } });
+  if (!answer.ok) throw new Error(`the server answers ${answer.status}`);
+  return new DOMParser().parseFromString(await answer.text(), "text/html");
+}
+
+// --- Cards -----------------------------------------------------------------------------------------------------------
+
+const cardOf = (task) => main.querySelector(`.card[data-task="${CSS.escape(task)}"]`);
+
+// What a card says, apart from how long ago.
+function essence(card) {
+  const copy = card.cloneNode(true);
+  copy.hidden = false;
+  copy.classList.remove("changed");
+  copy.querySelector("time")?.replaceChildren();
+  return copy.outerHTML;
+}
+
+// The order of the server: the most urgent first, then the one that has not moved for longest, then by id.
+function isBefore(one, other) {
+  const keys = (card) => [card.dataset.urgency, card.dataset.since || "9", card.dataset.task];
+  const [a, b] = [keys(one), keys(other)];
+  const at = a.findIndex((key, index) => key !== b[index]);
+  return at >= 0 && a[at] < b[at];
+}
+
+function columnOf(card) {
+  const { workflow, phase } = card.dataset;
+  const section = all(".workflow", main).find((one) => one.dataset.workflow === workflow);
+  return section && all(".column", section).find((one) => one.dataset.phase === phase);
+}
+
+// Puts a card in its place. Returns false if the page has no place for it.
+function place(card) {
+  const column = columnOf(card);
+  if (!column) return false;
+  const { task, phase } = card.dataset;
+  const old = cardOf(task);
+  if (old && essence(old) === essence(card)) return true;
+  const hasFocus = old !== null && old.contains(document.activeElement);
+  const isMoved = old === null || old.closest(".column") !== column;
+  const cards = all(".card", column).filter((other) => other !== old);
+  const next = cards.find((other) => isBefore(card, other));
+  const list = next ? next.parentElement : all(".cards", column).at(-1);
+  old?.remove();
+  list.insertBefore(card, next ?? null);
+  if (hasFocus) card.querySelector("a").focus();
+  if (isMoved) say(`${task} is now in ${phase}`);
+  card.classList.add("changed");
+  setTimeout(() => card.classList.remove("changed"), 2000);
+  return true;
+}
+
+// Renews the cards of these tasks, or of all.
+async function refreshCards(tasks) {
+  const query = new URLSearchParams((tasks ?? []).map((task) => ["task", task]));
+  const page = await get(tasks ? `/cards?${query}` : location.href);
+  const cards = all(".card", page).map((card) => document.importNode(card, true));
+  const found = new Set(cards.map((card) => card.dataset.task));
+  for (const task of tasks ?? all(".card", main).map((card) => card.dataset.task)) {
+    if (!found.has(task)) cardOf(task)?.remove();
+  }
+  cards.forEach(match);
+  // A workflow or a phase that the page does not have yet.
+  if (!cards.every(place)) return refreshPage();
+  count();
+}
+
+function count() {
+  for (const column of all(".column", main)) {
+    const number = all(".card", column).length;
+    column.querySelector(".count").textContent = number;
+    column.classList.toggle("empty", number === 0);
+  }
+  const owners = all(".card", main).map((card) => card.dataset.owner);
+  for (const chip of all("[data-filter-owner]", main)) {
+    const number = owners.filter((owner) => owner === chip.dataset.filterOwner).length;
+    chip.querySelector(".count").textContent = number;
+    chip.parentElement.hidden = number === 0 && chip.getAttribute("aria-pressed") !== "true";
+  }
+}
+
+// --- Filter ----------------------------------------------------------------------------------------------------------
+
+const search = document.getElementById("search");
+let owner = new URLSearchParams(location.search).get("owner") ?? "";
+
+// The same as the filter of the server.
+function match(card) {
+  const wanted = search.value.trim().toLowerCase();
+  const { task, phase, owner: of } = card.dataset;
+  const texts = [task, phase, ...all(".card-name, .card-what > :last-child", card).map((one) => one.textContent)];
+  card.hidden = !((owner === "" || of === owner) && texts.some((text) => text.toLowerCase().includes(wanted)));
+}
+
+function filter() {
+  all(".card", main).forEach(match);
+  const isFiltered = owner !== "" || search.value.trim() !== "";
+  if (isFiltered) for (const more of all("details.more", main)) more.open = true;
+  for (const chip of all("[data-filter-owner]", main)) {
+    const isChosen = chip.dataset.filterOwner === owner;
+    chip.setAttribute("aria-pressed", String(isChosen));
+    chip.classList.toggle("chosen", isChosen);
+    chip.value = isChosen ? "" : chip.dataset.filterOwner;
+  }
+  const query = new URLSearchParams();
+  if (search.value.trim() !== "") query.set("q", search.value.trim());
+  if (owner !== "") query.set("owner", owner);
+  history.replaceState(null, "", query.size ? `/?${query}` : "/");
+  if (isFiltered) {
+    const shown = all(".card:not([hidden])", main).length;
+    say(shown === 1 ? "1 task matches" : `${shown} tasks match`);
+  } else {
+    say("");
+  }
+}
+
+if (isBoard) {
+  search.addEventListener("input", filter);
+  document.getElementById("filter").addEventListener("submit", (event) => {
+    event.preventDefault();
+    if (event.submitter?.dataset.filterOwner) owner = event.submitter.value;
+    filter();
+  });
+}
+
+// --- Whole pages -----------------------------------------------------------------------------------------------------
+
+let isStale = false;
+
+// Replaces what the page shows, and keeps what is open, how far it is scrolled, and what has the focus.
+async function refreshPage() {
+  if (isDialogOpen()) {
+    isStale = true;
+    return;
+  }
+  const fresh = (await get(location.href)).querySelector("main");
+  if (fresh === null || isDialogOpen()) return;
+  const open = new Set(all("details[open]", main).map((details) => details.dataset.name));
+  const scrolled = all(".columns", main).map((columns) => columns.scrollLeft);
+  const focused = document.activeElement?.closest("[id]")?.id;
+  const output = document.getElementById("output");
+  main.replaceChildren(...document.importNode(fresh, true).childNodes);
+  for (const details of all("details", main)) if (open.has(details.dataset.name)) details.open = true;
+  all(".columns", main).forEach((columns, index) => { columns.scrollLeft = scrolled[index] ?? 0; });
+  const freshOutput = document.getElementById("output");
+  if (output && freshOutput?.dataset.run === output.dataset.run) freshOutput.replaceWith(output);
+  if (focused) document.getElementById(focused)?.focus();
+  begin();
+}
+
+// --- Orders ----------------------------------------------------------------------------------------------------------
+
+// The value of an input, or undefined if it was left out.
+function valueOf(input) {
+  const text = input.value.trim();
+  if (text === "") return undefined;
+  const asJson = (one) => { try { return JSON.parse(one); } catch { return one; } };
+  switch (input.dataset.kind) {
+    case "list": return text.startsWith("[") ? asJson(text) : text.split(",").map((item) => asJson(item.trim()));
+    case "choice": case "value": return asJson(text);
+    default: return text;
+  }
+}
+
+async function send(form) {
+  const problem = form.querySelector(".problem");
+  const given = JSON.parse(form.dataset.known);
+  for (const input of all("[data-kind]", form)) {
+    const [name, key] = input.name.split("/");
+    const value = valueOf(input);
+    if (value === undefined) continue;
+    if (key === undefined) given[name] = value;
+    else (given[name] ??= {})[key] = value;
+  }
+  const buttons = all("button", form);
+  buttons.forEach((button) => { button.disabled = true; });
+  problem.textContent = "";
+  try {
+    const tag = main.querySelector("[data-tag]").dataset.tag;
+    const answer = await fetch(form.dataset.path, {
+      method: "POST",
+      headers: { "content-type": "application/json", ...(tag && { "if-match": tag }) },
+      body: JSON.stringify(given),
+    });
+    const said = await answer.json();
+    if (!answer.ok) {
+      problem.textContent = [said.detail, said.hint].filter(Boolean).join(" – ");
+      if (answer.status === 412) isStale = true;
+      return;
+    }
+    form.closest("dialog").close();
+    const step = said.transitions?.at(-1);
+    say(step ? `${step.from ?? "new"} → ${step.to}` : said.reason ?? "done");
+    await refreshPage();
+  } catch (error) {
+    problem.textContent = `The server does not answer: ${error.message}`;
+  } finally {
+    buttons.forEach((button) => { button.disabled = false; });
+  }
+}
+
+// Shows what needs the script, in a page that has just been loaded or replaced.
+function begin() {
+  for (const button of all("[data-dialog]", main)) {
+    const dialog = document.getElementById(button.dataset.dialog);
+    button.hidden = false;
+    button.nextElementSibling.hidden = false;
+    button.addEventListener("click", () => dialog.showModal());
+    dialog.querySelector("[data-close]").addEventListener("click", () => dialog.close());
+    dialog.addEventListener("close", () => {
+      if (!isStale) return;
+      isStale = false;
+      refreshPage().catch(lost);
+    });
+    dialog.querySelector("form").addEventListener("submit", (event) => {
+      event.preventDefault();
+      send(event.target);
+    });
+  }
+  all(".has-button", main).forEach((item) => { item.hidden = true; });
+  begunOutput();
+  if (isBoard) filter();
+}
+
+// --- The output of a run ---------------------------------------------------------------------------------------------
+
+const MOST_OUTPUT = 200_000;
+let outputStream = null;
+
+function begunOutput() {
+  const output = document.getElementById("output");
+  if (output === null) {
+    outputStream?.close();
+    outputStream = null;
+    return;
+  }
+  output.closest("section").hidden = false;
+  if (outputStream !== null && output.dataset.begun === output.dataset.run) return;
+  outputStream?.close();
+  output.textContent = "";
+  output.dataset.begun = output.dataset.run;
+  outputStream = new EventSource(output.dataset.output);
+  outputStream.addEventListener("output", (event) => {
+    const isAtEnd = output.scrollHeight - output.scrollTop - output.clientHeight < 20;
+    const text = output.textContent + JSON.parse(event.data).text;
+    output.textContent = text.length > MOST_OUTPUT ? `…${text.slice(-MOST_OUTPUT)}` : text;
+    if (isAtEnd) output.scrollTop = output.scrollHeight;
+  });
+  const over = () => outputStream?.close();
+  outputStream.addEventListener("end", over);
+  outputStream.addEventListener("error", () => { if (outputStream?.readyState === EventSource.CLOSED) over(); });
+}
+
+// --- Keys ------------------------------------------------------------------------------------------------------------
+
+const help = document.getElementById("help");
+const keys = document.getElementById("keys");
+keys.hidden = false;
+keys.addEventListener("click", () => help.showModal());
+
+// The next card in a direction: within its column, or in the next column that has one, as near as possible.
+function neighbour(card, key) {
+  const shown = (column) => all(".card:not([hidden])", column).filter((one) => one.offsetParent !== null);
+  const columns = all(".column", main).map(shown).filter((cards) => cards.length > 0);
+  if (columns.length === 0) return undefined;
+  const at = columns.findIndex((cards) => cards.includes(card));
+  if (at < 0) return columns[0][0];
+  const row = columns[at].indexOf(card);
+  switch (key) {
+    case "ArrowDown": return columns[at][row + 1];
+    case "ArrowUp": return columns[at][row - 1];
+    default: {
+      const beside = columns[at + (key === "ArrowRight" ? 1 : -1)];
+      return beside?.[Math.min(row, beside.length - 1)];
+    }
+  }
+}
+
+document.addEventListener("keydown", (event) => {
+  if (event.ctrlKey || event.metaKey || event.altKey || isDialogOpen()) return;
+  if (event.target.matches("input, textarea, select")) {
+    if (event.key === "Escape" && event.target === search) {
+      search.value = "";
+      filter();
+      search.blur();
+    }
+    return;
+  }
+  if (event.key === "/" && search) {
+    search.focus();
+  } else if (event.key === "?") {
+    help.showModal();
+  } else if (event.key === "b" && !isBoard) {
+    location.href = "/";
+  } else if (isBoard && event.key.startsWith("Arrow")) {
+    const card = neighbour(document.activeElement?.closest(".card"), event.key);
+    if (!card) return;
+    card.querySelector("a").focus();
+    card.scrollIntoView({ block: "nearest", inline: "nearest" });
+  } else {
+    return;
+  }
+  event.preventDefault();
+});
+
+// --- Events ----------------------------------------------------------------------------------------------------------
+
+const changed = new Set();
+let timer = null;
+let isReset = false;
+
+function lost(error) {
+  say(`Not up to date: ${error.message}`);
+}
+
+// Several events about a task come together.
+function later() {
+  timer ??= setTimeout(async () => {
+    const [tasks, isWhole] = [[...changed], isReset || changed.size > 40];
+    changed.clear();
+    isReset = false;
+    timer = null;
+    try {
+      if (!isBoard) {
+        if (isWhole || tasks.includes(ownTask)) await refreshPage();
+      } else if (isWhole) {
+        await refreshCards();
+      } else if (tasks.length > 0) {
+        await refreshCards(tasks);
+      }
+    } catch (error) {
+      lost(error);
+    }
+  }, 60);
+}
+
+function listen() {
+  const events = new EventSource("/api/v1/events");
+  const about = (event) => {
+    const said = JSON.parse(event.data);
+    const task = said.task ?? said.suggestion?.task ?? said.transition?.task ?? said.run?.task;
+    if (task) changed.add(task);
+    later();
+  };
+  ["transition", "suggestion", "held", "gone", "run"].forEach((name) => events.addEventListener(name, about));
+  const everything = () => {
+    isReset = true;
+    later();
+  };
+  // What happened between the answer of the page and now is not in the stream.
+  ["ready", "reset", "started"].forEach((name) => events.addEventListener(name, everything));
+  events.addEventListener("open", () => { body.dataset.live = "yes"; });
+  events.addEventListener("error", () => {
+    body.dataset.live = "no";
+    // The browser tries again by itself, unless the server refuses.
+    if (events.readyState === EventSource.CLOSED) setTimeout(listen, 5000);
+  });
+}
+
+// --- Ages ------------------------------------------------------------------------------------------------------------
+
+function age() {
+  for (const time of all("time[data-age]")) {
+    const seconds = (Date.now() - Date.parse(time.dateTime)) / 1000;
+    const [unit, length] = [["d", 86400], ["h", 3600], ["min", 60]].find(([, one]) => seconds >= one) ?? [];
+    time.textContent = unit ? `${Math.floor(seconds / length)} ${unit} ago` : "just now";
+  }
+}
+
+begin();
+listen();
+setInterval(age, 60_000);

@@ -1,0 +1,282 @@
+// Drives the live board in a headless Chromium: what a person sees and does, and who is refused.
+//
+// Needs ORCH (the program) and CHROMIUM. SHOTS names a directory for screenshots.
+
+import assert from "node:assert/strict";
+import { execFileSync, spawn } from "node:child_process";
+import { createServer, request } from "node:http";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { chromium } from "playwright-core";
+
+const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+const root = mkdtempSync(join(tmpdir(), "orch-web-"));
+const home = mkdtempSync(join(tmpdir(), "orch-web-home-"));
+const env = { PATH: process.env.PATH, HOME: home, GIT_CONFIG_NOSYSTEM: "1", LC_ALL: "C.UTF-8" };
+const run = (program, ...words) => execFileSync(program, words, { cwd: root, env, encoding: "utf8" });
+const orch = (...words) => run(process.env.ORCH, ...words);
+const write = (path, text) => {
+  mkdirSync(dirname(join(root, path)), { recursive: true });
+  writeFileSync(join(root, path), text);
+};
+const plan = (task, what = "It.") =>
+  write(`tasks/${task}/planning/plan.json`, JSON.stringify({ title: "Login", status: "final", why: "It fails.", what }));
+
+// --- The repository and its server ---
+
+run("git", "init", "--quiet", "--initial-branch=main");
+run("git", "config", "user.name", "Ann");
+run("git", "config", "user.email", "ann@example.org");
+orch("init", "--quiet");
+run("git", "add", ".");
+run("git", "commit", "--quiet", "-m", "Set up");
+orch("new", "t-1", "--title", "Log in with a passkey", "--quiet");
+orch("new", "team/t-2", "--title", "Rotate the keys <script>alert(1)</script>", "--quiet");
+orch("new", "t-3", "--title", "An earlier decision", "--quiet");
+write("tasks/t-3/planning/plan.json", "{\n  \"title\": 3\n}\n");
+
+async function serve(...options) {
+  const server = spawn(process.env.ORCH, ["serve", "--listen", "127.0.0.1:0", ...options], { cwd: root, env });
+  let said = "";
+  server.stderr.on("data", (data) => { said += data; });
+  const url = await new Promise((found, failed) => {
+    server.stdout.once("data", (data) => found(String(data).trim()));
+    server.once("exit", () => failed(new Error(`orch serve ended: ${said}`)));
+  });
+  return { server, url, address: new URL(url).origin };
+}
+
+const main = await serve();
+const tokens = JSON.parse(readFileSync(join(root, ".git/orch/serve.json"), "utf8"));
+const browser = await chromium.launch({ executablePath: process.env.CHROMIUM, args: ["--no-sandbox"] });
+
+/** A page that is signed in; what it complains about fails the test. */
+async function open(options = {}, { token = tokens.person, address = main.address } = {}) {
+  const context = await browser.newContext({ viewport: { width: 1400, height: 900 }, ...options });
+  // A build for tests takes a while to look at a thousand tasks.
+  context.setDefaultTimeout(180_000);
+  const page = await context.newPage();
+  page.complaints = [];
+  page.on("pageerror", (error) => page.complaints.push(String(error)));
+  page.on("console", (message) => {
+    if (message.type() === "error") page.complaints.push(message.text());
+  });
+  await page.goto(`${address}/?token=${token}`);
+  return page;
+}
+
+/** Nothing that axe-core finds. The script is evaluated by the driver, which the policy of the page does not concern. */
+async function isAccessible(page, where) {
+  await page.evaluate(axe);
+  const { violations } = await page.evaluate(() => globalThis.axe.run());
+  const found = violations.map(({ id, nodes }) => `${id}: ${nodes.map((node) => node.html).slice(0, 3).join(" ")}`);
+  assert.deepEqual(found, [], `axe-core: ${where}`);
+}
+
+async function shot(page, name) {
+  if (process.env.SHOTS) await page.screenshot({ path: join(process.env.SHOTS, `${name}.png`), fullPage: true });
+}
+
+/** The answer to a request that no browser makes for a page. */
+function ask(method, path, headers) {
+  const { hostname, port } = new URL(main.address);
+  return new Promise((done, failed) => {
+    const asked = request({ hostname, port, method, path, headers }, (answer) => {
+      answer.resume();
+      answer.on("end", () => done(answer.statusCode));
+    });
+    asked.on("error", failed);
+    asked.end(method === "POST" ? "{}" : undefined);
+  });
+}
+
+const column = (page, phase) => page.locator(`[data-phase="${phase}"]`).locator(".card .id");
+const tests = {
+  async "cards move while an artifact is written, without a shift of the layout"() {
+    const page = await open();
+    await column(page, "planning").filter({ hasText: /^t-1$/ }).waitFor();
+    await page.waitForSelector('body[data-live="yes"]');
+    await page.evaluate(() => {
+      globalThis.shifts = 0;
+      new PerformanceObserver((list) => {
+        for (const entry of list.getEntries()) globalThis.shifts += entry.value;
+      }).observe({ type: "layout-shift" });
+    });
+    plan("t-1");
+    await column(page, "plan_review").filter({ hasText: /^t-1$/ }).waitFor();
+    assert.equal(await column(page, "planning").filter({ hasText: /^t-1$/ }).count(), 0);
+    assert.equal(await page.locator('.column[data-phase="plan_review"] .count').textContent(), "1");
+    assert.match(await page.locator("#live").textContent(), /t-1 is now in plan_review/);
+    const shifts = await page.evaluate(() => globalThis.shifts);
+    assert.ok(shifts < 0.1, `the layout shifts by ${shifts}`);
+    return page;
+  },
+
+  async "the page of a task follows, and an override asks for its reason"() {
+    const page = await open();
+    await page.goto(`${main.address}/tasks/team%2Ft-2`);
+    assert.equal(await page.locator("h1").textContent(), "team/t-2 Rotate the keys <script>alert(1)</script>");
+    await page.waitForSelector('body[data-live="yes"]');
+    write("tasks/team/t-2/planning/plan.json", "{");
+    await page.getByText("planning/plan.json:1:2").first().waitFor();
+    const button = page.getByRole("button", { name: "override" });
+    await button.click();
+    const dialog = page.locator("dialog[open]");
+    await isAccessible(page, "the dialog");
+    await shot(page, "dialog");
+    await dialog.getByRole("button", { name: "override" }).click();
+    assert.ok(await dialog.isVisible(), "without a reason nothing is ordered");
+    await dialog.locator("textarea").fill("reviewed on paper");
+    await dialog.getByRole("button", { name: "override" }).click();
+    await page.locator(".phase-name", { hasText: "plan_review" }).waitFor();
+    assert.match(orch("log", "team/t-2"), /override[^]*reviewed on paper\n +by Ann \(human\)/);
+    return page;
+  },
+
+  async "an order that rests on what has changed is refused"() {
+    const page = await open();
+    await page.goto(`${main.address}/tasks/t-3`);
+    await page.waitForSelector('body[data-live="yes"]');
+    await page.getByRole("button", { name: "override" }).click();
+    const dialog = page.locator("dialog[open]");
+    await dialog.locator("textarea").fill("it is old");
+    write("tasks/t-3/planning/plan.json", "{}");
+    await dialog.getByRole("button", { name: "override" }).click();
+    await dialog.getByText("has changed since it was read").waitFor();
+    await dialog.getByRole("button", { name: "Cancel" }).click();
+    page.complaints = page.complaints.filter((complaint) => !complaint.includes("412"));
+    return page;
+  },
+
+  async "tasks are filtered, and reached by keyboard and by link"() {
+    const page = await open();
+    const shown = () => page.locator(".card:not([hidden]) .id").allTextContents();
+    await page.keyboard.press("/");
+    await page.keyboard.type("PASSkey");
+    assert.deepEqual(await shown(), ["t-1"]);
+    assert.equal(new URL(page.url()).search, "?q=PASSkey");
+    await page.reload();
+    assert.deepEqual(await shown(), ["t-1"]);
+    await page.keyboard.press("/");
+    await page.keyboard.press("Escape");
+    assert.equal((await shown()).length, 3);
+    await page.getByRole("button", { name: /^agent/ }).click();
+    assert.equal(new URL(page.url()).search, "?owner=agent");
+    await page.keyboard.press("ArrowRight");
+    await page.keyboard.press("ArrowRight");
+    const focused = await page.evaluate(() => document.activeElement.textContent);
+    await page.keyboard.press("?");
+    await page.getByRole("dialog", { name: "Keys" }).waitFor();
+    await page.keyboard.press("Escape");
+    await page.keyboard.press("Enter");
+    await page.waitForURL(/\/tasks\//);
+    assert.equal(await page.locator("h1 .id").textContent(), focused);
+    await page.keyboard.press("b");
+    await page.waitForURL(`${main.address}/`);
+    return page;
+  },
+
+  async "pages work without a script"() {
+    const page = await open({ javaScriptEnabled: false });
+    await page.goto(`${main.address}/?q=passkey`);
+    assert.deepEqual(await page.locator(".card:visible .id").allTextContents(), ["t-1"]);
+    await page.goto(`${main.address}/tasks/t-1`);
+    await page.locator("code.command", { hasText: "orch next t-1 --override WHY" }).waitFor();
+    assert.equal(await page.getByRole("button").count(), 0);
+    return page;
+  },
+
+  async "an agent, and a server that only reads, have no buttons"() {
+    const only = await serve("--read-only");
+    for (const setting of [{ token: tokens.agent }, { address: only.address }]) {
+      const page = await open({}, setting);
+      await page.goto(`${setting.address ?? main.address}/tasks/t-1`);
+      await page.locator("h1", { hasText: "t-1" }).waitFor();
+      assert.equal(await page.locator(".order").count(), 0);
+      await page.context().close();
+    }
+    only.server.kill("SIGINT");
+  },
+
+  async "a foreign origin, a wrong host and a missing token are refused"() {
+    const bearer = { authorization: `Bearer ${tokens.person}`, "content-type": "application/json" };
+    const order = "/api/v1/tasks/t-1/override";
+    assert.equal(await ask("GET", "/", {}), 401);
+    assert.equal(await ask("GET", "/assets/board.js", {}), 401);
+    assert.equal(await ask("GET", "/", { ...bearer, host: "evil.example" }), 403);
+    assert.equal(await ask("POST", order, { ...bearer, origin: "http://evil.example" }), 403);
+    // A page of another site, in a browser that is signed in.
+    const other = createServer((_, answer) => answer.end("<title>other</title>"));
+    await new Promise((ready) => other.listen(0, "127.0.0.1", ready));
+    const page = await open();
+    await page.goto(`http://127.0.0.1:${other.address().port}/`);
+    const sent = await page.evaluate(async (to) => {
+      try {
+        await fetch(to, { method: "POST", mode: "no-cors", credentials: "include", body: '{"reason": "mine"}' });
+        return (await fetch(to, { credentials: "include" })).status;
+      } catch (error) {
+        return String(error);
+      }
+    }, main.address + order);
+    assert.match(String(sent), /TypeError/);
+    assert.doesNotMatch(orch("log", "t-1"), /mine/);
+    other.close();
+    await page.context().close();
+  },
+
+  async "axe-core finds nothing, in both colour schemes and at the width of a phone"() {
+    for (const colorScheme of ["light", "dark"]) {
+      for (const [name, viewport] of [["wide", { width: 1400, height: 900 }], ["phone", { width: 390, height: 844 }]]) {
+        const page = await open({ colorScheme, viewport });
+        for (const [path, what] of [["/", "board"], ["/tasks/team%2Ft-2", "task"]]) {
+          await page.goto(main.address + path);
+          await page.waitForSelector('body[data-live="yes"]');
+          await isAccessible(page, `${what}, ${colorScheme}, ${name}`);
+          const width = await page.evaluate(() => document.documentElement.scrollWidth);
+          assert.ok(width <= viewport.width, `${what} is ${width} wide at ${viewport.width}`);
+          await shot(page, `${what}-${colorScheme}-${name}`);
+        }
+        assert.deepEqual(page.complaints, []);
+        await page.context().close();
+      }
+    }
+  },
+
+  async "a thousand tasks stay usable"() {
+    for (let number = 0; number < 1000; number += 1) plan(`many/t-${String(number).padStart(4, "0")}`, `Part ${number}.`);
+    const page = await open();
+    await page.waitForFunction(() => document.querySelectorAll(".card").length > 1000, null, { timeout: 120_000 });
+    await page.locator("#search").fill("t-0999");
+    assert.deepEqual(await page.locator(".card:not([hidden]) .id").allTextContents(), ["many/t-0999"]);
+    await page.locator("#search").fill("");
+    await shot(page, "thousand");
+    return page;
+  },
+};
+
+let failed = 0;
+for (const [name, test] of Object.entries(tests)) {
+  if (process.argv[2] && !name.includes(process.argv[2])) continue;
+  try {
+    const page = await test();
+    if (page) {
+      assert.deepEqual(page.complaints, [], "errors in the console");
+      await page.context().close();
+    }
+    console.log(`ok      ${name}`);
+  } catch (error) {
+    failed += 1;
+    console.log(`FAILED  ${name}\n${error.stack}`);
+  }
+}
+await browser.close();
+await new Promise((ended) => {
+  main.server.once("exit", ended);
+  main.server.kill("SIGINT");
+});
+rmSync(root, { recursive: true, maxRetries: 5 });
+rmSync(home, { recursive: true });
+console.log(failed ? `${failed} failed` : "all passed");
+process.exitCode = failed ? 1 : 0;
