@@ -4,7 +4,7 @@
 use super::Writer;
 use super::attempts::CommitAttempts;
 use super::record_files::RecordFiles;
-use crate::base::{Code, Diagnostic, Digest, RepoPath, TaskId, shell_word};
+use crate::base::{Code, Diagnostic, Digest, RepoPath, TaskId, command};
 use crate::decide::{HistoryEntry, Recorded, Settled, Step, Transition, Verdict, settle, settle_from};
 use crate::scan::io_error;
 use crate::store::{Head, LockWait, PATIENCE, Store};
@@ -339,9 +339,9 @@ fn left_staged(paths: &[RepoPath], task: &TaskRef) -> Vec<Diagnostic> {
     let ours = paths.iter().filter(|path| task.place.owns(path));
     ours.map(|path| {
         let message = format!("{path}: you have staged another version, which orch leaves staged");
-        let path = shell_word(path.as_str());
-        Diagnostic::warning(Code::StagedOther, message)
-            .hint(format!("git add {path}, or git restore --staged {path}"))
+        let add = command(&["git", "add", "--", path.as_str()]);
+        let unstage = command(&["git", "restore", "--staged", "--", path.as_str()]);
+        Diagnostic::warning(Code::StagedOther, message).hint(format!("{add}, or {unstage}"))
     })
     .collect()
 }

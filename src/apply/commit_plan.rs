@@ -196,7 +196,8 @@ fn left_out(store: &Store, path: &RepoPath, directory: &RepoPath) -> Error {
     let hint = if store.is_sparse() {
         format!("git sparse-checkout add {directory}")
     } else {
-        format!("git update-index --no-skip-worktree {path}, then git restore {path}")
+        let keep = command(&["git", "update-index", "--no-skip-worktree", "--", path.as_str()]);
+        format!("{keep}, then {}", command(&["git", "restore", "--", path.as_str()]))
     };
     Error::new(Code::EvidenceSparse, message).with_hint(hint)
 }

@@ -249,7 +249,8 @@ fn refuse_staged(store: &Store, task: &TaskRef) -> Result<(), Error> {
     }
     if let Some(path) = staged.first() {
         let message = format!("{path} is staged, and the directory would move without it");
-        let hint = format!("commit it, or: {}", command(&["git", "restore", "--staged", path.as_str()]));
+        let hint =
+            format!("commit it, or: {}", command(&["git", "restore", "--staged", "--", path.as_str()]));
         return Err(Error::new(Code::StagedInTask, message).with_hint(hint));
     }
     let file = task.place.file().and_then(SingleFile::path);

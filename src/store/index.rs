@@ -281,7 +281,7 @@ pub(super) fn refuse_unmerged(staged: &Staged) -> Result<(), Error> {
 pub fn resolving(path: &str) -> String {
     match path.rsplit_once('/') {
         Some((task, STATE_FILE | TRANSCRIPT_FILE)) => command(&["orch", "resolve", task]),
-        _ => format!("resolve it, then: {}", command(&["git", "add", path])),
+        _ => format!("resolve it, then: {}", command(&["git", "add", "--", path])),
     }
 }
 

@@ -145,15 +145,14 @@ impl Store {
         let (base, mut steps) = revision.split_at(at);
         let base = self.repo.revparse_single(base).and_then(|object| object.peel(ObjectType::Commit));
         let Ok(Ok(mut commit)) = base.map(Object::into_commit) else { return Ok(()) };
-        while let Some(sign) = steps.chars().next() {
-            let digits = steps[1..].find(|c: char| !c.is_ascii_digit()).unwrap_or(steps.len() - 1);
-            let (count, rest) = steps[1..].split_at(digits);
+        while let Some(step) = steps.strip_prefix(['~', '^']) {
+            let digits = step.find(|c: char| !c.is_ascii_digit()).unwrap_or(step.len());
+            let (count, rest) = step.split_at(digits);
             let count: usize = if count.is_empty() { 1 } else { count.parse().unwrap_or(usize::MAX) };
-            let parents = match (sign, count) {
-                ('~', generations) => vec![0; generations.min(MOST_GENERATIONS)],
-                ('^', 0) => Vec::new(),
-                ('^', nth) => vec![nth - 1],
-                _ => return Ok(()),
+            let parents = match (steps.starts_with('~'), count) {
+                (true, generations) => vec![0; generations.min(MOST_GENERATIONS)],
+                (false, 0) => Vec::new(),
+                (false, nth) => vec![nth - 1],
             };
             for nth in parents {
                 let Ok(parent) = commit.parent_id(nth) else { return Ok(()) };

@@ -179,6 +179,7 @@ fn what_is_refused_is_a_problem_document() {
         ("GET", "/api/v1/tasks/%FF", &[], "", 400, "usage"),
         ("GET", "/api/v1/tasks/team?at=HEAD", &[], "", 404, "unknown-task"),
         ("GET", "/api/v1/tasks/t?at=nowhere", &[], "", 404, "unknown-revision"),
+        ("GET", "/api/v1/tasks/t?at=HEAD~1%C3%A9", &[], "", 404, "unknown-revision"),
         ("GET", "/api/v1/tasks?colour=red", &[], "", 400, "usage"),
         ("GET", "/api/v1/tasks?at=%3Ax", &[], "", 404, "unknown-revision"),
         ("GET", "/api/v1/codes/x", &[], "", 404, "unknown-route"),

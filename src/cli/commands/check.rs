@@ -131,7 +131,11 @@ pub(super) fn print(checked: &Checked, form: Form, ui: &Ui) -> Result<(), Failur
         Form::Github => ui.answer(&findings::github(found))?,
         Form::Sarif => ui.answer(&indented(&findings::sarif(found, env!("CARGO_PKG_VERSION"))))?,
         Form::Text => {
-            ui.answer(&findings::snippets(found, &checked.texts, ui.paint, ui.width))?;
+            let mut shown = found.clone();
+            for finding in &mut shown {
+                finding.hint = finding.hint.as_deref().map(|hint| ui.hint_here(hint));
+            }
+            ui.answer(&findings::snippets(&shown, &checked.texts, ui.paint, ui.width))?;
             ui.status(&format!("{}: {}", counted(checked.tasks.len(), "task"), findings::summary(found)));
         }
     }
