@@ -157,6 +157,16 @@ fn a_changed_part_and_a_foreign_file_are_reported_and_left_alone() {
     world.orch(&["init", "--agent", "cursor", "--remove"]).ends(1);
     assert_eq!(world.read(".cursor/commands/next.md"), "mine\n");
 
+    // What cannot be read is reported, and the rest is written.
+    let world = bare();
+    world.write("CLAUDE.md", [0xff, 0xfe]);
+    world.write(".mcp.json/x", "");
+    let ended = world.orch(&["init", "--agent", "claude"]).ends(1);
+    for path in ["CLAUDE.md", ".mcp.json"] {
+        assert!(ended.stderr.contains(&format!("{path}: error[agent-file]: left alone")), "{ended:?}");
+    }
+    assert!(world.path(".claude/settings.json").is_file());
+
     let world = bare();
     world.write(".codex/config.toml", "mcp_servers = { orch = { command = \"orch\", args = [\"mcp\"] } }\n");
     world.orch(&["init", "--agent", "codex"]).succeeds();

@@ -61,10 +61,9 @@ fn init_keeps_what_is_there_and_only_renews_its_own_block() {
     assert!(!world.path("tasks").exists());
     let first = world.read("AGENTS.md");
     assert!(first.starts_with("# Ours\n\nBe kind.\n\n<!-- orch:begin -->\n"), "{first}");
-    // A block of an earlier version, which had no digest.
+    // A block from before it had a digest.
     let end = first.lines().last().expect("a marker");
-    let old = first.replace("orch suggest", "orch guess").replace(end, "<!-- orch:end -->");
-    world.write("AGENTS.md", format!("{old}\n## After\n"));
+    world.write("AGENTS.md", format!("{}\n## After\n", first.replace(end, "<!-- orch:end -->")));
     world.orch(&["init"]).succeeds();
     assert_eq!(world.read("AGENTS.md"), format!("{first}\n## After\n"));
     let edited = first.replace("orch suggest", "orch guess");

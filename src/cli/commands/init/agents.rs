@@ -39,7 +39,7 @@ pub fn install(program: AgentProgram, files: &mut SetupFiles) -> Result<(), Fail
             instruct(path, program.name(), files)?;
             continue;
         }
-        let Some(before) = readable(path, files)? else { continue };
+        let Some(before) = readable(path, program.name(), files)? else { continue };
         match part.added(before.as_deref(), program) {
             Ok(after) if before.as_ref() == Some(&after) => {}
             Ok(after) => files.write(path, &after)?,
@@ -64,7 +64,7 @@ pub fn remove(program: AgentProgram, files: &mut SetupFiles) -> Result<(), Failu
             if files.link(path).is_some() || !files.has(path) {
                 continue;
             }
-            let Some(Some(before)) = readable(path, files)? else { continue };
+            let Some(Some(before)) = readable(path, program.name(), files)? else { continue };
             match part.removed(&before, program) {
                 Ok(None) => files.delete(path)?,
                 Ok(Some(after)) if after == before => {}
@@ -82,7 +82,7 @@ pub fn remove(program: AgentProgram, files: &mut SetupFiles) -> Result<(), Failu
 /// error if a file cannot be read or written.
 pub fn instruct(path: &'static str, who: &str, files: &mut SetupFiles) -> Result<(), Failure> {
     let path = meant(path, files);
-    let Some(before) = readable(path, files)? else { return Ok(()) };
+    let Some(before) = readable(path, who, files)? else { return Ok(()) };
     match section::added(before.as_deref(), &instructions(who)) {
         Ok(after) if before.as_ref() == Some(&after) => Ok(()),
         Ok(after) => files.write(path, &after),
@@ -130,13 +130,28 @@ fn stands_for(path: &str, files: &SetupFiles) -> Option<&'static str> {
 }
 
 /// The text of a file; the outer `None` if it may not be touched, which becomes a finding. Returns an error if it
-/// cannot be read.
-fn readable(path: &str, files: &mut SetupFiles) -> Result<Option<Option<String>>, Failure> {
+/// cannot be read and `orch init` itself asks for it; for a program, that becomes a finding, too.
+fn readable(path: &str, who: &str, files: &mut SetupFiles) -> Result<Option<Option<String>>, Failure> {
     if let Some(link) = files.linked(path) {
         files.findings.push(link);
         return Ok(None);
     }
-    files.read(path).map(Some)
+    match files.read(path) {
+        Ok(text) => Ok(Some(text)),
+        // `orch init` without a program stops at what it cannot read.
+        Err(failure) if who == "init" => Err(failure),
+        Err(failure) => {
+            let why = failure.into_error().map_or(String::new(), |error| format!(": {error}"));
+            let message = format!("left alone{why}");
+            let place = Place { path: path.to_owned(), ..Place::default() };
+            files.findings.push(
+                Diagnostic::error(Code::AgentFile, message)
+                    .at(place)
+                    .hint("correct the file, and run the command again"),
+            );
+            Ok(None)
+        }
+    }
 }
 
 fn finding(path: &str, clash: &Clash, by_hand: &str) -> Diagnostic {
@@ -176,7 +191,11 @@ impl ProgramPart {
         match &self.form {
             PartForm::Block => section::removed(before, &instructions(program.name())),
             PartForm::Json(spot) => splice::removed(before, spot),
-            PartForm::Toml { text, .. } => section::removed(before, &table(text, program)),
+            PartForm::Toml { text, .. } => {
+                let rest = section::removed(before, &table(text, program))?;
+                let is_valid = |rest: &String| rest.parse::<toml::Table>().is_ok();
+                if rest.as_ref().is_none_or(is_valid) { Ok(rest) } else { Err(Clash::Markers) }
+            }
             PartForm::Whole { style, .. } => match section::refuse_unsealed(before, *style) {
                 Ok(()) => Ok(None),
                 Err(Clash::Foreign) => Ok(Some(before.to_owned())),

@@ -36,11 +36,13 @@ impl SetupFiles {
         self.made.is_empty() && self.removed.is_empty() && !self.findings.iter().any(Diagnostic::is_error)
     }
 
-    /// The paths to commit: each file at the root, and the directories there that contain the others.
+    /// The paths to commit: the files at the root and in hidden directories, which hold files of others, too, and the
+    /// directories at the root that contain the rest.
     pub fn to_add(&self) -> Vec<String> {
         let mut paths: Vec<String> = Vec::new();
         for path in self.made.iter().chain(&self.removed) {
-            let shown = path.split_once('/').map_or(path.as_str(), |(top, _)| top);
+            let top = path.split_once('/').map_or(path.as_str(), |(top, _)| top);
+            let shown = if top.starts_with('.') { path.as_str() } else { top };
             if !paths.iter().any(|known| known == shown) {
                 paths.push(shown.to_owned());
             }

@@ -83,14 +83,19 @@ impl<'t> PresentSection<'t> {
             ([], []) => Ok(None),
             ([(start, from)], [(to, end, words)]) if from <= to => {
                 let body = &text[*from..*to];
-                let is_own = words.first().is_none_or(|digest| *digest == digest_of(body));
+                // Before there were digests, only `orch init` wrote the part.
+                let is_own = words.first().is_some_and(|digest| *digest == digest_of(body));
+                let who = match words.get(1..) {
+                    Some(who) => who.iter().cloned().collect(),
+                    None => BTreeSet::from(["init".to_owned()]),
+                };
                 Ok(Some(Self {
                     before: &text[..*start],
                     body,
                     is_line: text[..*end].ends_with('\n'),
                     after: &text[*end..],
                     is_own,
-                    who: words.iter().skip(1).cloned().collect(),
+                    who,
                 }))
             }
             _ => Err(Clash::Markers),
@@ -144,10 +149,15 @@ pub fn removed(text: &str, section: &TextSection<'_>) -> Result<Option<String>, 
     if present.before.is_empty() {
         return Ok((!present.after.is_empty()).then(|| present.after.to_owned()));
     }
-    let mut before = present.before;
-    for _ in 0..if present.is_line { 1 } else { 2 } {
-        before = before.strip_suffix(newline).unwrap_or(before);
-    }
+    // An empty line separates the part, unless someone has moved it.
+    let two = newline.repeat(2);
+    let before = match present.before {
+        before if before == newline => "",
+        before if before.ends_with(&two) => {
+            &before[..before.len() - if present.is_line { newline.len() } else { two.len() }]
+        }
+        before => before,
+    };
     Ok(Some(format!("{before}{}", present.after)))
 }
 
@@ -180,7 +190,10 @@ pub fn sealed(text: &str, style: CommentStyle) -> String {
 /// Returns an error unless the file is as orch wrote it, now or in an earlier version.
 pub fn refuse_unsealed(file: &str, style: CommentStyle) -> Result<(), Clash> {
     let (body, last) = file.trim_end().rsplit_once('\n').ok_or(Clash::Foreign)?;
-    let words = style.words(last, WHOLE).ok_or(Clash::Foreign)?;
+    let Some(words) = style.words(last, WHOLE) else {
+        let is_sealed = body.lines().any(|line| style.words(line, WHOLE).is_some());
+        return Err(if is_sealed { Clash::Edited } else { Clash::Foreign });
+    };
     let is_own = words.first().is_some_and(|digest| *digest == digest_of(&format!("{body}\n")));
     if is_own { Ok(()) } else { Err(Clash::Edited) }
 }
@@ -232,8 +245,14 @@ mod tests {
         let older = TextSection { text: "Zero.\n", ..section("x") };
         let older = added(Some("a\n"), &older).expect("added");
         assert_eq!(added(Some(&older), &section("x")), Ok(with.clone()));
-        let unsealed = "a\n\n<!-- orch:begin -->\nZero.\n<!-- orch:end -->\n";
-        assert_eq!(added(Some(unsealed), &section("x")), Ok(with.clone()), "from before there was a digest");
+        // From before there was a digest: `orch init` wrote it, and nothing shows whether someone changed it.
+        let unsealed = |body: &str| format!("a\n\n<!-- orch:begin -->\n{body}<!-- orch:end -->\n");
+        assert_eq!(added(Some(&unsealed("Zero.\n")), &section("init")), Err(Clash::Edited));
+        assert_eq!(removed(&unsealed(TEXT), &section("x")), Ok(Some(unsealed(TEXT))), "it is not x's");
+        let renewed = added(Some(&unsealed(TEXT)), &section("init")).expect("added");
+        assert_eq!(removed(&renewed, &section("init")), Ok(Some("a\n".to_owned())));
+        let moved = with.replace("a\n\n<!--", "a\n<!--") + "more\n";
+        assert_eq!(removed(&moved, &section("x")), Ok(Some("a\nmore\n".to_owned())), "nothing is joined");
         for broken in ["<!-- orch:begin -->\n", "<!-- orch:end -->\n<!-- orch:begin -->\n", &with.repeat(2)] {
             assert_eq!(added(Some(broken), &section("x")), Err(Clash::Markers), "{broken}");
         }
@@ -254,6 +273,7 @@ mod tests {
         assert_eq!(refuse_unsealed(&file.replace('\n', "\r\n"), CommentStyle::Hash), Ok(()));
         assert_eq!(refuse_unsealed(&file.replace("One", "Won"), CommentStyle::Hash), Err(Clash::Edited));
         assert_eq!(refuse_unsealed(TEXT, CommentStyle::Hash), Err(Clash::Foreign));
+        assert_eq!(refuse_unsealed(&format!("{file}more\n"), CommentStyle::Hash), Err(Clash::Edited));
         assert_eq!(refuse_unsealed("", CommentStyle::Hash), Err(Clash::Foreign));
     }
 }

@@ -245,7 +245,11 @@ impl<'t> Layout<'t> {
     /// Whether an object or array has one item only, and orch created it for that.
     fn is_created_for_one(&self, container: &Node<'_>) -> bool {
         let (range, items) = items(container);
-        items.len() == 1 && self.text[range.start + 1..].starts_with(char::is_whitespace)
+        let [item] = items.as_slice() else { return false };
+        // A comment is somebody's.
+        let (before, after) = (&self.text[range.start + 1..item.start], &self.text[item.end..range.end - 1]);
+        let is_bare = |text: &str| text.chars().all(|c| c.is_whitespace() || c == ',');
+        before.starts_with(char::is_whitespace) && is_bare(before) && is_bare(after)
     }
 
     /// The text without an item of an object or an array.
@@ -396,6 +400,9 @@ mod tests {
         let rest = removed(&two, &server()).expect("removed").expect("the hook is left");
         assert_eq!(removed(&rest, &hook()), Ok(None));
         assert_eq!(removed(&one, &server()), Ok(None));
+        let commented = one.replace("\"orch\": {", "// \"db\": {},\n    \"orch\": {");
+        let rest = removed(&commented, &server()).expect("removed").expect("a comment is left");
+        assert!(rest.contains("// \"db\": {},"), "{rest}");
         let kept = "{ \"mcpServers\": {\n  } }";
         assert_eq!(there_and_back(kept, &server()).lines().count(), 2);
     }
