@@ -265,7 +265,7 @@ mod tests {
     use super::*;
 
     /// What a person invents, or what is a path, a number or a revision.
-    const FREE: [&str; 33] = [
+    const FREE: [&str; 34] = [
         "also",
         "at",
         "base",
@@ -279,6 +279,7 @@ mod tests {
         "force",
         "from",
         "host",
+        "html",
         "id",
         "limit",
         "lines",

@@ -10,6 +10,7 @@ use client::{Answer, Server};
 use serde_json::{Value, json};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
+use std::process::Stdio;
 
 #[test]
 fn the_answers_are_those_of_the_command_line() {
@@ -109,12 +110,18 @@ fn an_agent_gives_its_name_and_the_environment_of_the_server_wins() {
     assert_eq!(moved.status, 200, "{moved:?}");
     assert!(world.read("tasks/t/transcript.jsonl").contains("\"coder\""));
     drop(server);
-    // An agent that starts the server is given no person's rights by the token of a person.
-    let mut command = world.orch_command(&["serve", "--listen", "127.0.0.1:0"]);
-    command.env("ORCH_ACTOR", "agent:starter");
-    let server = Server::begin(&world, command);
-    let refused = server.post("tasks/t/override", &json!({"reason": "x", "to": "codegen"}));
-    assert_eq!((refused.status, refused.code()), (403, "by-human".to_owned()));
+    // An agent or a program that starts the server is given no person's rights by the token of a person.
+    for by_agent in [true, false] {
+        let mut command = world.orch_command(&["serve", "--listen", "127.0.0.1:0"]);
+        if by_agent {
+            command.env("ORCH_ACTOR", "agent:starter");
+        } else {
+            command.stdin(Stdio::null());
+        }
+        let server = Server::begin(&world, command);
+        let refused = server.post("tasks/t/override", &json!({"reason": "x", "to": "codegen"}));
+        assert_eq!((refused.status, refused.code()), (403, "by-human".to_owned()));
+    }
 }
 
 #[test]

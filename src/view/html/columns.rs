@@ -61,7 +61,7 @@ impl<'a> CardSetting<'a> {
         let since = status.unmoved_since.map(|since| since.to_string());
         let is_served = matches!(self.page.links, TaskLinks::Served);
         html! {
-            li.card.trouble[is_trouble(duty.kind)] data-task=(task.id) data-owner=(duty.owner.as_str())
+            li.card.trouble[is_trouble(duty)] data-task=(task.id) data-owner=(duty.owner.as_str())
                 data-workflow=[is_served.then_some(&task.workflow)]
                 data-phase=[is_served.then_some(phase.unwrap_or(NO_PHASE))]
                 data-urgency=[is_served.then_some(status.order.urgency())]

@@ -1,7 +1,7 @@
 //! The board as HTML: all tasks by phase, and a page for each task.
 //!
 //! Pages are made of the wire structs of this room and of the charts of workflows; they decide nothing. `maud` escapes
-//! every text, and [`finished`], through which every page leaves this module, replaces the characters that would
+//! every text, and `finished`, through which every page leaves this module, replaces the characters that would
 //! control or reorder what is shown. No page has inline styles or scripts, so that it works under a strict content
 //! security policy; only a file, which has no policy, has its style embedded.
 
@@ -18,9 +18,9 @@ pub use frame::{ASSETS, file_end, file_start, file_task, served_board, served_ca
 pub use order::{InputForm, OrderForm, OrderInput};
 
 use super::layout::visible;
-use super::{Explanation, Repository, RunLine, Status, StepView, Style};
+use super::{DutyView, Explanation, Repository, RunLine, Status, StepView, Style};
 use crate::base::Timestamp;
-use crate::decide::DutyKind;
+use crate::decide::Do;
 use crate::workflow::Owner;
 use maud::{Markup, html};
 use percent_encoding::{AsciiSet, CONTROLS, NON_ALPHANUMERIC, utf8_percent_encode};
@@ -112,9 +112,9 @@ impl TaskLinks {
     }
 }
 
-/// The name of the page of a task in a file.
+/// The name of the page of a task in a file. Names have no spaces; no two tasks have the same one.
 fn anchor(task: &str) -> String {
-    format!("task:{}", task.replace(char::is_whitespace, "_"))
+    format!("task:{}", task.replace('%', "%25").replace(' ', "%20"))
 }
 
 /// The last step of every page: no character of it may control or reorder what is shown.
@@ -156,8 +156,8 @@ fn owner_label(owner: Owner) -> Markup {
 }
 
 /// Whether something must be repaired before the rules can go on.
-fn is_trouble(kind: DutyKind) -> bool {
-    matches!(kind, DutyKind::Error | DutyKind::Inconsistent | DutyKind::Livelock | DutyKind::Stalled)
+fn is_trouble(duty: &DutyView) -> bool {
+    duty.r#do == Do::Repair
 }
 
 /// How long ago something was; nothing if it is unknown.

@@ -49,7 +49,7 @@ pub(super) fn task(page: &TaskPage<'_>) -> Markup {
                 @if page.unmoved_since.is_some() { span { "last step " (age(page.unmoved_since, page.now)) } }
                 @if let Some(commit) = &suggestion.committed { span.mono { (short(commit)) } }
             }
-            section.duty.trouble[is_trouble(duty.kind)] {
+            section.duty.trouble[is_trouble(duty)] {
                 p.card-what {
                     (owner_label(duty.owner)) " "
                     strong class=(class(mood(suggestion))) { bdi { (headline(suggestion)) } }

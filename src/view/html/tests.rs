@@ -161,7 +161,7 @@ fn a_card_says_who_must_act_and_on_what() {
         page.split("<li class=\"card\"").nth(1).and_then(|rest| rest.split("</li>").next()).expect("a card");
     for part in [
         "data-task=\"team/a b#c\" data-owner=\"agent\"",
-        "<a class=\"card-link\" href=\"#task:team/a_b%23c\"><bdi class=\"id\">team/a b#c</bdi></a>",
+        "<a class=\"card-link\" href=\"#task:team/a%2520b%23c\"><bdi class=\"id\">team/a b#c</bdi></a>",
         "<time datetime=\"2026-11-21T04:50:00Z\" data-age>2 h ago</time>",
         "Log in with a passkey",
         "<span class=\"owner owner-agent\">agent</span> <span class=\"strong\"><bdi>write code/diff.patch</bdi></span>",
@@ -171,7 +171,7 @@ fn a_card_says_who_must_act_and_on_what() {
     ] {
         assert!(card.contains(part), "{part}\n{card}");
     }
-    assert!(page.contains("id=\"task:team/a_b#c\""), "the link leads somewhere");
+    assert!(page.contains("id=\"task:team/a%20b#c\""), "the link leads somewhere");
     let columns = values(&page, "data-phase");
     assert_eq!(
         columns,
@@ -225,6 +225,29 @@ fn a_file_grows_with_its_tasks_and_a_thousand_are_a_few_megabytes() {
     let (some, more) = (many(50), many(200));
     assert!(more < some * 4, "{some} bytes for 50 tasks, {more} for 200");
     assert!(more * 5 < 8_000_000, "{more} bytes for 200 tasks");
+}
+
+#[test]
+fn no_two_tasks_have_pages_of_one_name() {
+    let names = ["a b", "a_b", "a%20b", "a%2520b", "a%b"].map(super::anchor);
+    let different: std::collections::BTreeSet<&String> = names.iter().collect();
+    assert_eq!(different.len(), names.len(), "{names:?}");
+    assert!(names.iter().all(|name| !name.contains(' ')), "{names:?}");
+}
+
+#[test]
+fn a_card_is_marked_exactly_if_the_task_has_to_be_repaired() {
+    for (sample, is_marked) in [
+        (samples::error(), true),
+        (samples::inconsistent(), true),
+        (samples::livelock(), true),
+        (samples::handover(), false),
+        (samples::write_missing(), false),
+    ] {
+        let reason = sample.decision.reason.clone();
+        let page = file(&[sample], &[], &[], &[]);
+        assert_eq!(page.contains("<li class=\"card trouble\""), is_marked, "{reason}");
+    }
 }
 
 /// The served board of these tasks, their cards alone, and the page of the first, with one order.

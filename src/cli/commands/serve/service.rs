@@ -55,11 +55,11 @@ impl Service {
         Self { runner, gate, events, runs: StartedRuns::default(), news, stop, at_once, places }
     }
 
-    /// The caller that a command has. The token of a person acts as the person who started the server, as if at the
-    /// terminal; if an agent started it, there is no person.
+    /// The caller that a command has. The token of a person acts as whoever started the server; if that was an agent, or
+    /// a program without a terminal, there is no person.
     pub(super) fn caller(&self, asker: &Asker) -> Caller {
         match asker {
-            Asker::Person => Caller { at_terminal: true, ..self.runner.caller().clone() },
+            Asker::Person => self.runner.caller().clone(),
             Asker::Agent(name) => self.runner.agent(name.as_deref()),
             Asker::Anyone => self.runner.agent(None),
         }
