@@ -6,12 +6,12 @@ use crate::harness::World;
 #[test]
 fn the_board_and_its_assets_are_behind_the_gate_and_come_from_the_binary() {
     let world = World::ready();
-    world.orch(&["new", "team/t 1", "--title", "A title"]).succeeds();
+    world.orch(&["new", "team/t-1", "--title", "A title"]).succeeds();
     world.orch(&["new", "t-2"]).succeeds();
     world.write("system/board/board.js", "alert(1)");
     let server = Server::start(&world, &[]);
     let get = |path: &str, token: &str| server.send("GET", path, token, &[], "");
-    let pages = ["/", "/?q=title&owner=agent&new=1", "/cards?task=team/t%201", "/tasks/team%2Ft%201"];
+    let pages = ["/", "/?q=title&owner=agent&new=1", "/cards?task=team/t-1", "/tasks/team%2Ft-1"];
     for path in pages {
         let answer = get(path, &server.person);
         assert_eq!(
@@ -25,7 +25,7 @@ fn the_board_and_its_assets_are_behind_the_gate_and_come_from_the_binary() {
                 .is_some_and(|policy| policy.contains("script-src 'self'"))
         );
         assert!(
-            answer.body.contains("A title") && answer.body.contains("team/t 1"),
+            answer.body.contains("A title") && answer.body.contains("team/t-1"),
             "{path}: {}",
             answer.body
         );
@@ -34,7 +34,7 @@ fn the_board_and_its_assets_are_behind_the_gate_and_come_from_the_binary() {
             401
         );
     }
-    assert!(!get("/cards?task=team/t%201", &server.person).body.contains("t-2"));
+    assert!(!get("/cards?task=team/t-1", &server.person).body.contains("t-2"));
     assert!(!get("/cards?task=gone", &server.person).body.contains("<li"));
     let filtered = get("/?owner=human", &server.person).body;
     let cards: Vec<&str> =
