@@ -55,6 +55,12 @@ impl Period {
         self.0
     }
 
+    /// What is left of the duration after `passed`.
+    #[must_use]
+    pub const fn without(self, passed: Self) -> Self {
+        Self(self.0.saturating_sub(passed.0))
+    }
+
     /// The duration multiplied by `times`, saturating.
     #[must_use]
     pub const fn times(self, times: u64) -> Self {
@@ -90,6 +96,8 @@ mod tests {
             assert_eq!(Period::parse(text).map(Period::milliseconds), Some(milliseconds), "{text}");
         }
         assert_eq!(Period::from_seconds(90).to_string(), "1m30s");
+        assert_eq!(Period::from_seconds(90).without(Period::from_seconds(30)), Period::from_seconds(60));
+        assert_eq!(Period::from_seconds(90).without(Period::from_seconds(91)), Period::default());
         assert_eq!(Period::from_milliseconds(1_250).to_string(), "1s250ms");
         for bad in ["", "5", "m", "5 m", "-1s", "1.5h", "1s1h", "1s1s", "5d", "99999999999999999999h"] {
             assert_eq!(Period::parse(bad), None, "{bad}");

@@ -48,6 +48,8 @@ pub struct Context {
     pub interrupts: Interrupts,
     /// How long to wait for the locks of other processes, if the command line says.
     wait: Option<Period>,
+    /// Whether a task is named by its whole id alone, as by the clients of a server.
+    whole_ids: bool,
     logging: Arc<Logging>,
     pager: Pager,
 }
@@ -59,6 +61,9 @@ impl Context {
         self.interrupts.listen();
         let mut workspace = Workspace::open(&self.start, self.caller.environment.clone())?;
         self.wait.into_iter().for_each(|wait| workspace.wait_for_locks(wait));
+        if self.whole_ids {
+            workspace.take_whole_ids_alone();
+        }
         if self.global.directory.is_none()
             && let Some(here) = self.here(&workspace)
         {
@@ -94,7 +99,11 @@ impl Context {
     /// Opens the repository to read the index or commits, even if the settings in its work tree are invalid.
     /// Returns an error if there is no usable repository.
     pub fn bare_workspace(&self) -> Result<Workspace, Failure> {
-        Ok(Workspace::open_to_look(&self.start, self.caller.environment.clone())?)
+        let mut workspace = Workspace::open_to_look(&self.start, self.caller.environment.clone())?;
+        if self.whole_ids {
+            workspace.take_whole_ids_alone();
+        }
+        Ok(workspace)
     }
 
     /// Shows how many tasks were looked at, as soon as that takes longer than a moment.
@@ -152,7 +161,8 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>, variable: impl Fn(&str
     let caller = Caller { at_terminal, process, ..Caller::from_environment(variable) };
     let interrupts = Interrupts::new(caller.environment.index_gate.clone());
     let wait = cli.command.as_ref().and_then(Command::wait);
-    let context = Context { caller, start, global: cli.global, interrupts, wait, logging, pager };
+    let (global, whole_ids) = (cli.global, false);
+    let context = Context { caller, start, global, interrupts, wait, whole_ids, logging, pager };
     let result = commands::run(cli.command, &context, &ui);
     match &result {
         Ok(code) => tracing::info!(exit = *code as u8, "orch exits"),

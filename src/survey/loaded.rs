@@ -51,12 +51,13 @@ impl Loaded {
         let name = &self.document.name;
         let first = self.problems.iter().find(|problem| problem.is_error());
         let message = match first {
-            Some(first) => format!("workflow `{name}` has errors: {first}"),
+            Some(first) => format!("workflow `{name}` has errors: {}", first.message),
             None => format!("cannot use workflow `{name}`"),
         };
-        Diagnostic::error(Code::WorkflowFaulty, message)
-            .hint(format!("orch workflow check {}", shell_word(name)))
-            .into()
+        let mut faulty = Diagnostic::error(Code::WorkflowFaulty, message)
+            .hint(format!("orch workflow check {}", shell_word(name)));
+        faulty.place = first.and_then(|first| first.place.clone());
+        faulty.into()
     }
 }
 

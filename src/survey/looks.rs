@@ -47,6 +47,8 @@ impl Opener {
             costs: Arc::clone(&self.costs),
             wait: self.wait,
             threads: 1,
+            // A helper gets tasks, never names.
+            whole_ids: false,
             at: self.at,
         })
     }

@@ -63,6 +63,8 @@ pub struct Workspace {
     pub(crate) wait: Option<Duration>,
     /// In how many threads a command about many tasks may work.
     pub(crate) threads: usize,
+    /// Whether a task is named by its whole id alone.
+    whole_ids: bool,
     at: At,
 }
 
@@ -149,6 +151,11 @@ impl Workspace {
         let wait = Duration::from_millis(wait.milliseconds());
         self.wait = Some(wait);
         self.store.iter_mut().for_each(|store| store.wait_for_locks(wait));
+    }
+
+    /// From now on a task is named by its whole id alone: not by the beginning of one, a path or a pattern.
+    pub fn take_whole_ids_alone(&mut self) {
+        self.whole_ids = true;
     }
 
     /// Works in at most this many threads where a command is about many tasks. By default, in as many as there are

@@ -18,6 +18,9 @@ impl Workspace {
             return Ok(task);
         }
         let tasks = self.tasks()?;
+        if self.whole_ids {
+            return Err(self.unknown(name, &tasks));
+        }
         let meant = meant_by(&tasks, name);
         match meant.as_slice() {
             [] => Err(self.unknown(name, &tasks)),
@@ -41,7 +44,7 @@ impl Workspace {
     ///
     /// No task is meant, or the name is the beginning of several ids.
     pub fn tasks_meant(&self, name: &str) -> Result<Vec<TaskRef>, Error> {
-        if !is_pattern(name) {
+        if self.whole_ids || !is_pattern(name) {
             return Ok(vec![self.task(name)?]);
         }
         if let Some(task) = self.task_exactly(name)? {
@@ -61,6 +64,9 @@ impl Workspace {
         let trimmed = name.trim_end_matches('/');
         let id = TaskId::new(trimmed).ok();
         let by_id = id.map(|id| self.snapshot(|snapshot| snapshot.task_named(&id))).transpose()?.flatten();
+        if self.whole_ids {
+            return Ok(by_id.filter(|task| task.id.as_str() == name));
+        }
         if by_id.is_some() {
             return Ok(by_id);
         }
@@ -78,7 +84,8 @@ impl Workspace {
     }
 
     fn unknown(&self, name: &str, tasks: &[TaskRef]) -> Error {
-        let message = if is_pattern(name) { "no task matches" } else { "there is no task" };
+        let is_pattern = is_pattern(name) && !self.whole_ids;
+        let message = if is_pattern { "no task matches" } else { "there is no task" };
         let mut diagnostic = Diagnostic::error(Code::UnknownTask, format!("{message} `{name}`"));
         let near = nearest(name, tasks.iter().map(|task| task.id.as_str()));
         diagnostic.hint = Some(match (self.only_in_head(name), near) {

@@ -79,6 +79,7 @@ impl Workspace {
             environment,
             costs: Arc::default(),
             wait: None,
+            whole_ids: false,
             threads: thread::available_parallelism().map_or(1, NonZero::get).min(MOST_THREADS),
             at: At::WorkDir,
         })
@@ -88,8 +89,8 @@ impl Workspace {
     pub(crate) fn reload(&mut self) -> Result<(), Error> {
         let fresh = Self::open(&self.root, self.environment.clone())?;
         let validations = std::mem::take(&mut self.validations);
-        let (wait, threads) = (self.wait, self.threads);
-        *self = Self { validations, threads, ..fresh };
+        let (wait, threads, whole_ids) = (self.wait, self.threads, self.whole_ids);
+        *self = Self { validations, threads, whole_ids, ..fresh };
         if let Some(wait) = wait {
             self.wait = Some(wait);
             self.store.iter_mut().for_each(|store| store.wait_for_locks(wait));

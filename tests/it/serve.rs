@@ -3,6 +3,7 @@
 mod client;
 mod live;
 mod loops;
+mod orders;
 mod pages;
 
 use crate::harness::{World, started};

@@ -25,6 +25,12 @@ codes! {
         "A name means several tasks, and the command takes one.",
         "The name is a pattern, or the beginning of several ids.",
         "Name one of the tasks that the hint lists.";
+    AnswerLate = "answer-late", Busy,
+        "A request to `orch serve` was begun and is not answered in time.",
+        "The command has waited for a lock of another process, or has much to read. An order goes on without its \
+         client, and may still take effect.",
+        "After an order, look at the task, its log or the events before you send it again. Ask for less after a \
+         question.";
     ArtifactElsewhere = "artifact-elsewhere", Finding,
         "A file does not count, because another file of the same artifact has precedence.",
         "An artifact may name several paths; the first one that has a file is read.",

@@ -16,6 +16,10 @@ use super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use crate::base::Code;
 use agent::Agent;
 use server::OrchServer;
+use std::time::Duration;
+
+/// How long the command in progress may take at the end.
+const END: Duration = Duration::from_secs(60);
 
 /// Serve agents by the Model Context Protocol (MCP) on stdin and stdout.
 ///
@@ -37,7 +41,7 @@ pub fn run(_args: &McpArgs, context: &Context, _ui: &Ui) -> Result<ExitCode, Fai
     // A read of stdin may still be waiting.
     runtime.shutdown_background();
     // A command that has begun is completed, so that its commit is whole.
-    agent.finish();
+    agent.finish(END);
     served.map_err(|why| Failure::new(Code::Io, why))?;
     Ok(ExitCode::Fine)
 }

@@ -16,6 +16,7 @@ mod output;
 mod pages;
 mod paging;
 mod problem;
+mod queue;
 mod request;
 mod router;
 mod routes;
@@ -40,8 +41,8 @@ use std::time::Duration;
 use tokens::Tokens;
 use tokio::sync::watch;
 
-/// How long runs may take to end.
-const RUNS_END: Duration = Duration::from_secs(30);
+/// How long the runs, the order in progress and the watch may take to end, each after the one before.
+const END: Duration = Duration::from_secs(20);
 
 /// Serve tasks and orders by HTTP, for programs and the browser.
 ///
@@ -105,10 +106,11 @@ pub fn run(args: &ServeArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fai
     let runs = service.runs.clone();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(cannot)?;
     let served = runtime.block_on(server::serve(listener, service, stopped));
-    runs.end(RUNS_END);
-    // An order that has begun is completed, so that its commit is whole.
-    runner.finish();
-    drop(watch);
+    runs.end(END);
+    // An order that has begun is completed. If it takes too long, the next command completes its commit or takes it
+    // back, as after any process that was killed.
+    runner.finish(END);
+    watch.end(END);
     runtime.shutdown_background();
     served.map_err(cannot)?;
     Ok(ExitCode::Fine)

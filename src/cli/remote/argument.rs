@@ -82,7 +82,8 @@ impl Argument {
                 json!({"type": "array", "items": {"enum": values}, "description": self.about})
             }
             ArgumentForm::Duration(_) => {
-                json!({"type": "string", "pattern": "^[1-9][0-9]{0,3}[smh]$", "description": self.about})
+                let pattern = "^([0-9]{1,4}h)?([0-9]{1,6}m)?([0-9]{1,8}s)?([0-9]{1,8}ms)?$";
+                json!({"type": "string", "minLength": 2, "pattern": pattern, "description": self.about})
             }
             ArgumentForm::Number(_) => json!({"type": "integer", "minimum": 1, "description": self.about}),
             ArgumentForm::OneOf(_, values) => json!({"enum": values, "description": self.about}),
@@ -111,7 +112,7 @@ impl Argument {
             (
                 ArgumentForm::Text(option) | ArgumentForm::Texts(option) | ArgumentForm::Duration(option),
                 Value::String(text),
-            ) if !text.is_empty() => options.push(format!("{option}={text}")),
+            ) if !text.trim().is_empty() => options.push(format!("{option}={text}")),
             (ArgumentForm::Word | ArgumentForm::Text(_), _) => return wrong("a text"),
             (ArgumentForm::Duration(_), _) => return wrong("a duration"),
             (
@@ -172,6 +173,9 @@ mod tests {
             (ArgumentForm::SomeOf("--t", &["a", "b"]), "c", Err("the argument `x` is not one of a, b")),
             (ArgumentForm::Duration("--d"), "3s", Ok("--d=3s --")),
             (ArgumentForm::Duration("--d"), "", Err("the argument `x` is not a duration")),
+            (ArgumentForm::Duration("--d"), "0s", Ok("--d=0s --")),
+            (ArgumentForm::Text("--t"), "", Err("the argument `x` is not a text")),
+            (ArgumentForm::Text("--t"), " \n", Err("the argument `x` is not a text")),
             (ArgumentForm::Word, "--all", Ok("-- --all")),
             (ArgumentForm::Word, "a\0b", Err("the argument `x` is not a text without NUL")),
         ] {

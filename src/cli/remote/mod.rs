@@ -5,6 +5,7 @@
 
 mod argument;
 mod runner;
+mod turns;
 
 pub use argument::{Argument, ArgumentForm, command_line};
-pub use runner::{CommandRunner, Executed};
+pub use runner::{CallTerms, CommandRunner, Executed};

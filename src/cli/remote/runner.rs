@@ -1,18 +1,20 @@
 //! Executes command lines in this process, and keeps what they print.
 
-use crate::base::{Code, Error};
+use super::turns::Turns;
+use crate::base::{Code, Error, Period};
 use crate::cli::logging::Logging;
 use crate::cli::pager::Pager;
 use crate::cli::{
     Cli, Command, Context, ExitCode, Failure, Global, Interrupts, Ui, commands, report, usage_message,
 };
 use crate::decide::ActorKind;
-use crate::survey::{Caller, Workspace};
+use crate::survey::{Caller, TaskRef, Workspace};
 use crate::view::layout::one_line;
 use crate::view::{ErrorView, line};
 use clap::Parser;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
+use std::time::Duration;
 
 /// The most characters of a client's name in a record.
 const NAME: usize = 60;
@@ -27,7 +29,18 @@ struct RunnerParts {
     task_in_use: Option<String>,
     interrupts: Interrupts,
     logging: Arc<Logging>,
-    one: Mutex<()>,
+    turns: Turns,
+}
+
+/// How a command of a client differs from one that is typed.
+#[derive(Clone, Default)]
+pub struct CallTerms {
+    /// What the command does on a signal, it does when these are told so; by default those of the server.
+    pub interrupts: Option<Interrupts>,
+    /// Whether a task is named by its whole id alone.
+    pub whole_ids: bool,
+    /// How long the call has waited already. It is deducted from what the command may wait for locks.
+    pub waited: Period,
 }
 
 /// What a command has done.
@@ -49,7 +62,7 @@ impl CommandRunner {
             task_in_use: context.global.task_in_use.clone(),
             interrupts: context.interrupts.clone(),
             logging: Arc::clone(&context.logging),
-            one: Mutex::default(),
+            turns: Turns::default(),
         }))
     }
 
@@ -72,12 +85,7 @@ impl CommandRunner {
     }
 
     /// Executes a command with `--json` for a caller.
-    pub fn execute(&self, caller: Caller, words: &[String]) -> Executed {
-        self.execute_until(caller, words, self.0.interrupts.clone())
-    }
-
-    /// The same; what the command does on a signal, it does when `interrupts` are told so.
-    pub fn execute_until(&self, caller: Caller, words: &[String], interrupts: Interrupts) -> Executed {
+    pub fn execute(&self, caller: Caller, words: &[String], terms: CallTerms) -> Executed {
         let (ui, printed) = Ui::keeping();
         let typed = ["orch", "--json"].into_iter().map(str::to_owned).chain(words.iter().cloned());
         let cli = match Cli::try_parse_from(typed) {
@@ -89,14 +97,15 @@ impl CommandRunner {
             }
         };
         let context = Context {
-            wait: cli.command.as_ref().and_then(Command::wait),
+            wait: cli.command.as_ref().and_then(Command::wait).map(|wait| wait.without(terms.waited)),
             global: Global {
                 task_in_use: cli.global.task_in_use.or_else(|| self.0.task_in_use.clone()),
                 ..cli.global
             },
             caller,
             start: self.0.start.clone(),
-            interrupts,
+            interrupts: terms.interrupts.unwrap_or_else(|| self.0.interrupts.clone()),
+            whole_ids: terms.whole_ids,
             logging: Arc::clone(&self.0.logging),
             pager: Pager::default(),
         };
@@ -118,8 +127,7 @@ impl CommandRunner {
 
     /// Calls `work` while no other work is done alone.
     pub fn alone<R>(&self, work: impl FnOnce() -> R) -> R {
-        let _one = self.one();
-        work()
+        self.0.turns.alone(work)
     }
 
     /// The repository as it is now. Returns an error if there is none that can be read.
@@ -127,13 +135,19 @@ impl CommandRunner {
         Workspace::open_to_look(&self.0.start, self.0.caller.environment.clone())
     }
 
-    /// Waits until the work in progress that is done alone has ended. No other begins.
-    pub fn finish(&self) {
-        // The lock is kept for the rest of the process, so that work that waits for it does not begin.
-        std::mem::forget(self.one());
+    /// The task with exactly this id, and the repository as it is now. Returns an error if there is none.
+    #[cfg(feature = "api")]
+    pub fn task(&self, id: &str) -> Result<(Workspace, TaskRef), Error> {
+        let mut workspace = self.workspace()?;
+        workspace.take_whole_ids_alone();
+        let task = workspace.task(id)?;
+        Ok((workspace, task))
     }
 
-    fn one(&self) -> MutexGuard<'_, ()> {
-        self.0.one.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Waits until the work in progress that is done alone has ended, at most until `patience` is over. No other begins.
+    pub fn finish(&self, patience: Duration) {
+        if !self.0.turns.finish(patience) {
+            tracing::warn!("a command has not ended in time");
+        }
     }
 }

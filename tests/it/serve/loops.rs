@@ -112,6 +112,16 @@ fn a_loop_is_created_started_paused_resumed_stopped_and_deleted() {
     let added = ask(&server, "POST", &format!("/{id}/tasks"), &task);
     let third = data(&added)["task_id"].as_str().expect("an id").to_owned();
     assert_eq!((added.status, &data(&added)["order"]), (201, &json!(2)));
+    // Changes at once are all kept: each is made to what the one before has left.
+    let path = format!("/{id}/tasks");
+    std::thread::scope(|scope| {
+        let orders: Vec<_> = (0..6).map(|_| scope.spawn(|| ask(&server, "POST", &path, &task))).collect();
+        for order in orders {
+            let extra = data(&order.join().expect("answered"))["task_id"].as_str().expect("an id").to_owned();
+            let place = format!("/tasks/{extra}?loop_id={id}");
+            assert_eq!(ask(&server, "DELETE", &place, &Value::Null).status, 200, "{extra}");
+        }
+    });
     let order = json!({"ordered_task_ids": [third, "task-1"]});
     let ordered = data(&ask(&server, "PUT", &format!("/{id}/tasks/reorder"), &order));
     let ids: Vec<&Value> = ordered.as_array().expect("tasks").iter().map(|task| &task["task_id"]).collect();

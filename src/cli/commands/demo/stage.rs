@@ -40,8 +40,16 @@ impl<'a> Stage<'a> {
         let caller = Caller { name: Some("Demo".to_owned()), ..context.caller.clone() };
         let (start, interrupts) = (directory.to_owned(), context.interrupts.clone());
         let logging = Arc::clone(&context.logging);
-        let context =
-            Context { caller, global, start, interrupts, wait: None, logging, pager: Pager::default() };
+        let context = Context {
+            caller,
+            global,
+            start,
+            interrupts,
+            wait: None,
+            whole_ids: false,
+            logging,
+            pager: Pager::default(),
+        };
         let stage = Self { directory, context, ui, aside, scene: 0, reports: std::cell::Cell::new(0) };
         stage.say("The life of one task. Every move below is a real commit in a new repository:")?;
         stage.say(&directory.display().to_string())?;

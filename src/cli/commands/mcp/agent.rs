@@ -1,9 +1,10 @@
 //! Executes commands of `orch` for an agent, one at a time.
 
 use crate::cli::Context;
-use crate::cli::remote::CommandRunner;
+use crate::cli::remote::{CallTerms, CommandRunner};
 use crate::survey::{Error, Workspace};
 use serde_json::Value;
+use std::time::Duration;
 
 /// Executes commands as an agent.
 #[derive(Clone)]
@@ -18,7 +19,7 @@ impl Agent {
     /// Executes a command and returns the document that it prints. `client` names the agent in records, unless the
     /// environment does.
     pub(super) fn execute(&self, words: &[String], client: Option<&str>) -> String {
-        self.0.alone(|| self.0.execute(self.0.agent(client), words)).printed
+        self.0.alone(|| self.0.execute(self.0.agent(client), words, CallTerms::default())).printed
     }
 
     /// The repository as it is now. Returns an error if there is none that can be read.
@@ -26,9 +27,9 @@ impl Agent {
         self.0.workspace()
     }
 
-    /// Waits until the command in progress has ended. No other begins.
-    pub(super) fn finish(&self) {
-        self.0.finish();
+    /// Waits until the command in progress has ended, at most until `patience` is over. No other begins.
+    pub(super) fn finish(&self, patience: Duration) {
+        self.0.finish(patience);
     }
 }
 

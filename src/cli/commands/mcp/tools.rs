@@ -96,7 +96,8 @@ pub(super) const TOOLS: [ToolRow; 8] = [
         name: "answer",
         about: "Answer the question that a task waits for, or pick an offered action with the key `action`.",
         arguments: &[
-            TASK,
+            // A word with `=` would be an answer.
+            Argument { form: ArgumentForm::Text("--use"), ..TASK },
             Argument {
                 name: "answers",
                 about: "values by key, as the question of `suggest` names them",
@@ -205,7 +206,7 @@ mod tests {
             (
                 "answer",
                 json!({"task": "t", "answers": {"a": "3", "b": 3, "c": [1]}}),
-                r#"answer -- t a="3" b=3 c=[1]"#,
+                r#"answer --use=t -- a="3" b=3 c=[1]"#,
             ),
             ("schema", json!({"name": "plan", "example": true}), "schema --example -- plan"),
         ] {

@@ -8,17 +8,18 @@ use crate::drive::{self, WatchEffect, WatchHandle, WatchLoop};
 use crate::survey::{Caller, Error, Workspace};
 use crate::view::{EventView, Happening, RunLine};
 use std::collections::BTreeMap;
-use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
-use std::thread::{self, JoinHandle};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::thread;
 use std::time::Duration;
 
 /// How often runs are looked at while a client listens. Those of this server are looked at when they begin and end.
 const EVERY: Duration = Duration::from_secs(2);
 
-/// The watch in a thread of its own. It ends when this is dropped.
+/// The watch in a thread of its own.
 pub(super) struct LiveWatch {
     handle: WatchHandle,
-    thread: Option<JoinHandle<()>>,
+    /// Has a sender as long as the thread goes on.
+    ended: Receiver<()>,
 }
 
 impl LiveWatch {
@@ -34,7 +35,9 @@ impl LiveWatch {
         let handle = watch.handle();
         let (events, clock) = (events.clone(), context.caller.clock);
         let tell = move |happening| events.publish(&EventView::new(clock.now(), happening));
-        let thread = thread::spawn(move || {
+        let (goes_on, ended) = channel();
+        thread::spawn(move || {
+            let _goes_on: Sender<()> = goes_on;
             let mut hear = |workspace: &Workspace, effect: WatchEffect| -> Result<(), Error> {
                 let effect = if only_looks { as_it_is(workspace, effect)? } else { effect };
                 happenings(workspace, effect).into_iter().for_each(&tell);
@@ -46,15 +49,15 @@ impl LiveWatch {
                 tell(Happening::Stopped { reason: error.to_string() });
             }
         });
-        Ok(Self { handle, thread: Some(thread) })
+        Ok(Self { handle, ended })
     }
-}
 
-impl Drop for LiveWatch {
-    fn drop(&mut self) {
+    /// Ends the watch. A commit that has begun is completed, if that takes no longer than `patience`.
+    pub(super) fn end(self, patience: Duration) {
         self.handle.stop();
-        // A commit that has begun is completed. A panic of the thread was printed.
-        let _ = self.thread.take().map(JoinHandle::join);
+        if self.ended.recv_timeout(patience) == Err(RecvTimeoutError::Timeout) {
+            tracing::warn!("the watch of the server has not ended in time");
+        }
     }
 }
 

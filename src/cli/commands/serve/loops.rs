@@ -5,11 +5,14 @@
 
 use super::super::report::told_of_each;
 use super::gate::Asker;
+use super::queue::WorkTerms;
 use super::service::Service;
 use super::tokens::random;
 use super::{problem, request};
 use crate::base::{Code, Error};
 use crate::decide::State;
+use crate::record::LogEvent;
+use crate::scan::open_regular;
 use crate::survey::{Caller, Sight, Workspace};
 use axum::extract::{Request, State as Given};
 use axum::http::header::{CONTENT_TYPE, LOCATION};
@@ -17,7 +20,6 @@ use axum::http::{HeaderValue, Method, StatusCode};
 use axum::response::{IntoResponse, Response};
 use percent_encoding::percent_decode_str;
 use serde_json::{Map, Value, json};
-use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 use std::sync::Arc;
 use std::thread;
@@ -66,6 +68,8 @@ struct LoopAnswer(StatusCode, Value, Option<String>);
 struct Loops<'s> {
     service: &'s Service,
     caller: Caller,
+    /// How long the request has waited for its turn.
+    waited: Duration,
 }
 
 /// The answer to any request below [`PATH`].
@@ -108,11 +112,25 @@ async fn respond(service: Arc<Service>, request: Request) -> Result<LoopAnswer, 
         body: request::body(&parts.headers, body).await?,
         method: parts.method,
     };
-    let work = move |service: &Service| {
-        let loops = Loops { service, caller: service.caller(&asker) };
+    let is_order = ![Method::GET, Method::HEAD].contains(&request.method);
+    // A list is read and replaced in one turn. A run goes on after its turn would have ended.
+    let terms = WorkTerms { is_order, is_alone: is_order && !request.starts_run(), within: None };
+    let work = move |service: &Service, waited: Duration| {
+        let loops = Loops { service, caller: service.caller(&asker), waited };
         loops.answer(&request)
     };
-    service.in_background(work).await
+    service.in_turn(terms, work).await
+}
+
+impl LoopRequest {
+    /// Whether it starts or continues a run.
+    fn starts_run(&self) -> bool {
+        match self.parts.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
+            [_, "start" | "resume"] => true,
+            [_, "status"] => self.body.get("status").is_some_and(|status| status == "running"),
+            _ => false,
+        }
+    }
 }
 
 impl Loops<'_> {
@@ -150,8 +168,7 @@ impl Loops<'_> {
     /// Executes a command for the caller. Returns the document that it prints.
     fn execute(&self, words: &[&str]) -> Result<Value, Error> {
         let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
-        let runner = &self.service.runner;
-        let executed = runner.alone(|| runner.execute(self.caller.clone(), &words));
+        let executed = self.service.execute(&self.caller, &words, self.waited);
         self.service.tell(&executed);
         match executed.error {
             Some(error) => Err(error),
@@ -191,11 +208,10 @@ impl Loops<'_> {
     /// The loop with exactly this id. Returns an error if there is none.
     fn one(&self, id: &str) -> Result<LoopView, Error> {
         let unknown = || Error::new(Code::UnknownTask, format!("there is no loop `{id}`"));
-        let workspace = self.service.runner.workspace()?;
-        let task = workspace.task(id).map_err(|_| unknown())?;
-        if task.id.as_str() != id {
-            return Err(unknown());
-        }
+        let (workspace, task) = self.service.runner.task(id).map_err(|error| match error.code() {
+            Code::UnknownTask => unknown(),
+            _ => error,
+        })?;
         let sight = workspace.look(&task)?;
         view(&workspace, &sight).ok_or_else(unknown)
     }
@@ -239,7 +255,9 @@ impl Loops<'_> {
     /// Gives settings, or the list of tasks, as answers.
     fn give(&self, id: &str, answers: &[(&str, &Value)]) -> Result<(), Error> {
         let answers: Vec<String> = answers.iter().map(|(key, value)| format!("{key}={value}")).collect();
-        let words = ["answer", "--", id].into_iter().chain(answers.iter().map(String::as_str));
+        // A word with `=` would be an answer.
+        let task = format!("--use={id}");
+        let words = ["answer", &task, "--"].into_iter().chain(answers.iter().map(String::as_str));
         self.execute(&words.collect::<Vec<_>>()).map(drop)
     }
 
@@ -466,9 +484,8 @@ fn view(workspace: &Workspace, sight: &Sight) -> Option<LoopView> {
 /// The time of the first event in a log.
 fn created(path: &std::path::Path) -> Option<String> {
     let mut line = String::new();
-    BufReader::new(File::open(path).ok()?.take(FIRST_LINE)).read_line(&mut line).ok()?;
-    let event: Value = serde_json::from_str(&line).ok()?;
-    Some(event["at"].as_str()?.to_owned())
+    BufReader::new(open_regular(path).ok()??.take(FIRST_LINE)).read_line(&mut line).ok()?;
+    Some(LogEvent::read(line.trim_end()).ok()?.entry.at.to_string())
 }
 
 /// A task of a loop as the older tool shows it.

@@ -23,7 +23,29 @@ pub(super) fn status_of(code: Code) -> StatusCode {
         Code::RequestTooSlow => return StatusCode::REQUEST_TIMEOUT,
         Code::TaskChanged => return StatusCode::PRECONDITION_FAILED,
         Code::RequestTooLarge => return StatusCode::PAYLOAD_TOO_LARGE,
+        // A file of the repository is wrong, not the request.
+        Code::ConfigSyntax
+        | Code::ConfigUnknownKey
+        | Code::ConfigUnreadable
+        | Code::ConfigValue
+        | Code::RunUnreadable
+        | Code::WorkflowDuplicate
+        | Code::WorkflowEmpty
+        | Code::WorkflowFaulty
+        | Code::WorkflowMissingAgent
+        | Code::WorkflowMissingKey
+        | Code::WorkflowMissingSchema
+        | Code::WorkflowName
+        | Code::WorkflowOutcome
+        | Code::WorkflowSyntax
+        | Code::WorkflowUnknownAction
+        | Code::WorkflowUnknownArtifact
+        | Code::WorkflowUnknownAsk
+        | Code::WorkflowUnknownKey
+        | Code::WorkflowUnknownPhase
+        | Code::WorkflowValue => return StatusCode::UNPROCESSABLE_ENTITY,
         Code::BodyNotJson => return StatusCode::UNSUPPORTED_MEDIA_TYPE,
+        Code::AnswerLate => return StatusCode::GATEWAY_TIMEOUT,
         _ => {}
     }
     match code.class() {
@@ -80,7 +102,7 @@ pub(super) fn schema() -> Value {
             "code": {"type": "string", "description": "The stable code, in kebab-case."},
             "hint": {"type": ["string", "null"], "description": "What to do about it; often a command to type."},
             "place": {
-                "description": "The file that is wrong, and where.",
+                "description": "The file that is wrong, or `body` for the body of the request, and where.",
                 "type": ["object", "null"],
                 "required": ["path", "line", "column"],
                 "properties": {"path": {"type": "string"}, "line": number(), "column": number()},
@@ -122,7 +144,10 @@ mod tests {
             (Code::BranchProtected, 409),
             (Code::TaskChanged, 412),
             (Code::JsonSyntax, 422),
+            (Code::ConfigSyntax, 422),
+            (Code::WorkflowFaulty, 422),
             (Code::Busy, 503),
+            (Code::AnswerLate, 504),
             (Code::Io, 500),
         ] {
             assert_eq!(status_of(code).as_u16(), status, "{code}");

@@ -1,8 +1,10 @@
 //! What a request says: the arguments in its path, its query and its body.
 
 use super::routes::Route;
-use crate::base::{Code, Error};
+use crate::base::pointer::escape;
+use crate::base::{Code, Diagnostic, Error, Place, RepoPath};
 use crate::cli::remote::{Argument, ArgumentForm};
+use crate::scan::{parse_json, span};
 use axum::body::{Body, to_bytes};
 use axum::extract::{FromRequestParts, RawPathParams};
 use axum::http::header::{CONTENT_LENGTH, CONTENT_TYPE};
@@ -14,6 +16,8 @@ use std::time::Duration;
 
 /// The most bytes of a body.
 const BODY: usize = 1024 * 1024;
+/// What stands for the body in a place.
+pub(super) const BODY_PLACE: &str = "body";
 /// How long a body may take to arrive.
 const ARRIVAL: Duration = Duration::from_secs(10);
 
@@ -83,11 +87,32 @@ pub(super) async fn body(headers: &HeaderMap, body: Body) -> Result<Map<String, 
         let message = format!("the body is `{media}` instead of `application/json`");
         return Err(Error::new(Code::BodyNotJson, message));
     }
-    match serde_json::from_slice(&bytes) {
-        Ok(Value::Object(given)) => Ok(given),
-        Ok(_) => Err(wrong("the body is no JSON object")),
-        Err(error) => Err(wrong(&format!("the body is no JSON: {error}"))),
+    members(&bytes)
+}
+
+/// The members of the object in a body. Returns an error with its place in the body if it is none, if it repeats a key,
+/// or if a member is null: leaving it out would mean the same, or not.
+fn members(bytes: &[u8]) -> Result<Map<String, Value>, Error> {
+    let path = RepoPath::new(BODY_PLACE).map_err(|_| wrong("there is no place for the body"))?;
+    let usage = |problem: Diagnostic| Diagnostic { code: Code::Usage, ..problem };
+    let (value, problems) = parse_json(&path, bytes);
+    if let Some(problem) = problems.into_iter().next() {
+        return Err(usage(problem).into());
     }
+    let text = std::str::from_utf8(bytes).unwrap_or_default();
+    let at = |pointer: &str| {
+        let (start, length) = span(text, pointer).unwrap_or_default();
+        Place::at(BODY_PLACE, text, start, length)
+    };
+    let Some(Value::Object(given)) = value else {
+        return Err(Diagnostic::error(Code::Usage, "the body is no JSON object").at(at("")).into());
+    };
+    if let Some((name, _)) = given.iter().find(|(_, value)| value.is_null()) {
+        let problem = Diagnostic::error(Code::Usage, format!("the argument `{name}` is null"));
+        let place = at(&format!("/{}", escape(name)));
+        return Err(problem.at(place).hint("leave it out, or give it a value").into());
+    }
+    Ok(given)
 }
 
 fn wrong(what: &str) -> Error {
@@ -97,6 +122,27 @@ fn wrong(what: &str) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_wrong_in_a_body_has_a_place() {
+        for (body, expected) in [
+            ("{\"a\": 1,\n \"a\": 2}", Some((2, 2))),
+            ("{\"a\": {\"b\": 1, \"b\": 1}}", Some((1, 16))),
+            ("{\"a\": null}", Some((1, 7))),
+            ("{\"a\": 1", Some((1, 8))),
+            ("{\"a\": 123456789012345678901}", Some((1, 7))),
+            (" []", Some((1, 2))),
+            ("{\"a\": {\"b\": null}}", None),
+        ] {
+            let place = members(body.as_bytes()).err().map(|error| {
+                assert_eq!(error.code(), Code::Usage);
+                let place = Diagnostic::from(error).place.expect("a place");
+                assert_eq!(place.path, BODY_PLACE);
+                (place.line.expect("a line"), place.column.expect("a column"))
+            });
+            assert_eq!(place, expected, "{body}");
+        }
+    }
 
     #[test]
     fn a_query_is_decoded_and_repeated_only_where_it_may_be() {

@@ -51,8 +51,8 @@ const ORDER: Route = Route { writes: true, in_path: &[TASK], kinds: &["transitio
 const OPTIONAL: Argument = Argument { name: "", about: "", form: ArgumentForm::Word, is_required: false };
 
 const TASK: Argument = Argument { name: "task", about: "The id of the task.", is_required: true, ..OPTIONAL };
-/// The task of a command whose words after `--` are a program.
-const RUN_TASK: Argument = Argument { form: ArgumentForm::Text("--use"), ..TASK };
+/// The task of a command whose words after `--` are a program or answers.
+const TASK_IN_USE: Argument = Argument { form: ArgumentForm::Text("--use"), ..TASK };
 const WORKFLOW: Argument =
     Argument { name: "workflow", about: "The name of the workflow.", is_required: true, ..OPTIONAL };
 const AT: Argument = Argument {
@@ -81,7 +81,8 @@ const TO: Argument = Argument {
 };
 const WAIT: Argument = Argument {
     name: "wait",
-    about: "Wait so long for locks of other processes, such as `30s`.",
+    about: "How long the order may wait for other orders and for locks of other processes, such as `30s`; at most \
+            `60s`.",
     form: ArgumentForm::Duration("--wait"),
     ..OPTIONAL
 };
@@ -302,6 +303,7 @@ pub(super) static ROUTES: &[Route] = &[
         path: "/api/v1/tasks/{task}/answer",
         about: "Answer the question that a task waits for, or pick an offered action with the key `action`.",
         command: &["answer"],
+        in_path: &[TASK_IN_USE],
         arguments: &[
             Argument {
                 name: "answers",
@@ -431,7 +433,7 @@ pub(super) static ROUTES: &[Route] = &[
             DRY_RUN,
         ],
         kinds: &["runs", "run"],
-        in_path: &[RUN_TASK],
+        in_path: &[TASK_IN_USE],
         starts_run: true,
         ..ORDER
     },
@@ -449,7 +451,7 @@ pub(super) static ROUTES: &[Route] = &[
         about: "Continue a paused run. Answers when it has begun, with the run, or has ended already.",
         command: &["resume"],
         kinds: &["runs", "run", "control", "nothing"],
-        in_path: &[RUN_TASK],
+        in_path: &[TASK_IN_USE],
         starts_run: true,
         ..ORDER
     },

@@ -22,7 +22,7 @@ const HEAD: Duration = Duration::from_secs(20);
 /// The most bytes of the head of a request.
 const HEAD_BYTES: usize = 32 * 1024;
 /// How long the answers in progress may take at the end.
-const END: Duration = Duration::from_secs(30);
+const END: Duration = Duration::from_secs(20);
 
 /// Serves until `stop` is true. Answers in progress are completed. Returns an error if connections cannot be accepted.
 pub(super) async fn serve(

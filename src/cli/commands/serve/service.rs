@@ -5,12 +5,13 @@ use super::gate::{Asker, RequestGate};
 use super::live::RunNews;
 use super::paging::Page;
 use super::problem::problem;
+use super::queue::{QueueLimits, WorkQueue, WorkTerms};
 use super::request;
 use super::routes::Route;
 use super::started::{StartOutcome, StartedRuns, files};
 use super::{openapi, output};
-use crate::base::{Code, Digest, Error};
-use crate::cli::remote::{CommandRunner, Executed};
+use crate::base::{Code, Digest, Error, Period};
+use crate::cli::remote::{CallTerms, CommandRunner, Executed};
 use crate::survey::Caller;
 use axum::extract::{Request, State};
 use axum::http::header::{CONTENT_TYPE, ETAG, IF_MATCH, IF_NONE_MATCH, LINK};
@@ -19,14 +20,13 @@ use axum::response::{IntoResponse, Response};
 use serde_json::Value;
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::sync::Semaphore;
 use tokio::sync::watch::Receiver;
 
-/// How many commands are executed at once; others wait.
-const AT_ONCE: usize = 8;
-/// How many commands wait at most; the server is busy for further ones.
-const WAITING: usize = 256;
-/// How long a client waits for a command. The command itself is completed.
+/// How many commands are executed at once, how many wait at most, how long a command waits until it begins, and how long
+/// a client then waits for its answer.
+const LIMITS: QueueLimits = QueueLimits { at_once: 8, waiting: 256, queue: MOST_WAIT, patience: PATIENCE };
+/// The longest that an order may wait for other orders and for locks.
+const MOST_WAIT: Duration = Duration::from_secs(60);
 const PATIENCE: Duration = Duration::from_secs(120);
 
 /// The server, as its handlers see it.
@@ -40,8 +40,7 @@ pub(super) struct Service {
     pub news: RunNews,
     /// Whether the server ends.
     pub stop: Receiver<bool>,
-    at_once: Semaphore,
-    places: Semaphore,
+    queue: WorkQueue,
 }
 
 impl Service {
@@ -51,8 +50,8 @@ impl Service {
         (events, news): (Events, RunNews),
         stop: Receiver<bool>,
     ) -> Self {
-        let (at_once, places) = (Semaphore::new(AT_ONCE), Semaphore::new(AT_ONCE + WAITING));
-        Self { runner, gate, events, runs: StartedRuns::default(), news, stop, at_once, places }
+        let queue = WorkQueue::new(LIMITS);
+        Self { runner, gate, events, runs: StartedRuns::default(), news, stop, queue }
     }
 
     /// The caller that a command has. The token of a person acts as whoever started the server; if that was an agent, or
@@ -65,25 +64,34 @@ impl Service {
         }
     }
 
-    /// Does something that may take a while in another thread, after what has begun before.
+    /// Answers a question in another thread, when there is a place for it.
     pub(super) async fn in_background<T: Send + 'static>(
         self: &Arc<Self>,
         work: impl FnOnce(&Self) -> Result<T, Error> + Send + 'static,
     ) -> Result<T, Error> {
-        let Ok(_place) = self.places.try_acquire() else {
-            return Err(Error::busy("too many requests wait for an answer"));
-        };
+        self.in_turn(WorkTerms::default(), |service, _| work(service)).await
+    }
+
+    /// Does work on these terms in another thread. It is given the time that it has waited.
+    pub(super) async fn in_turn<T: Send + 'static>(
+        self: &Arc<Self>,
+        terms: WorkTerms,
+        work: impl FnOnce(&Self, Duration) -> Result<T, Error> + Send + 'static,
+    ) -> Result<T, Error> {
         let service = Arc::clone(self);
-        let done = async {
-            // The semaphore is never closed.
-            let _permit = self.at_once.acquire().await;
-            tokio::task::spawn_blocking(move || work(&service)).await
+        let work = move |waited| match terms.is_alone {
+            // The commands of agents are no requests of this queue.
+            true => service.runner.alone(|| work(&service, waited)),
+            false => work(&service, waited),
         };
-        match tokio::time::timeout(PATIENCE, done).await {
-            Ok(Ok(done)) => done,
-            Ok(Err(_)) => Err(Error::new(Code::Io, "orch failed; this is a bug")),
-            Err(_) => Err(Error::busy("the command takes too long; it is completed without an answer")),
-        }
+        self.queue.execute(terms, self.stop.clone(), work).await
+    }
+
+    /// Executes a command. A task is named by its whole id.
+    pub(super) fn execute(&self, caller: &Caller, words: &[String], waited: Duration) -> Executed {
+        let waited = Period::from_milliseconds(u64::try_from(waited.as_millis()).unwrap_or(u64::MAX));
+        let terms = CallTerms { whole_ids: true, waited, ..CallTerms::default() };
+        self.runner.execute(caller.clone(), words, terms)
     }
 }
 
@@ -120,33 +128,25 @@ async fn respond(service: Arc<Service>, route: &'static Route, request: Request)
     }
     let words = route.words(&given).map_err(bad)?;
     let task = given.get("task").and_then(Value::as_str).filter(|_| route.names_task()).map(str::to_owned);
-    let at = given.get("at").and_then(Value::as_str).map(str::to_owned);
     let asker = parts.extensions.get::<Asker>().cloned().unwrap_or(Asker::Anyone);
     let wanted = tags(&parts.headers, &IF_MATCH).filter(|_| route.writes);
-    let work = move |service: &Service| {
+    let within = given.get("wait").and_then(Value::as_str).map(wait).transpose()?;
+    let terms = WorkTerms { is_order: route.writes, is_alone: route.writes && !route.starts_run, within };
+    let work = move |service: &Service, waited: Duration| {
         let caller = service.caller(&asker);
-        if let Some(task) = &task {
-            service.require(task, at.as_deref())?;
+        if let (Some(task), Some(wanted)) = (&task, &wanted) {
+            service.require_unchanged(task, wanted, &caller)?;
         }
-        match (&task, route.writes) {
-            (Some(task), _) if route.starts_run => {
-                if let Some(wanted) = &wanted {
-                    service.require_unchanged(task, wanted, &caller)?;
-                }
-                service.start(task, caller, words)
-            }
-            (Some(task), true) => service.runner.alone(|| {
-                if let Some(wanted) = &wanted {
-                    service.require_unchanged(task, wanted, &caller)?;
-                }
-                let executed = service.runner.execute(caller, &words);
-                service.tell(&executed);
-                Ok((executed, StatusCode::OK))
-            }),
-            _ => Ok((service.runner.execute(caller, &words), StatusCode::OK)),
+        if let Some(task) = task.filter(|_| route.starts_run) {
+            return service.start(&task, caller, words);
         }
+        let executed = service.execute(&caller, &words, waited);
+        if route.writes {
+            service.tell(&executed);
+        }
+        Ok((executed, StatusCode::OK))
     };
-    let (Executed { exit, printed, error }, status) = service.in_background(work).await?;
+    let (Executed { exit, printed, error }, status) = service.in_turn(terms, work).await?;
     if let Some(error) = error {
         return Err(error);
     }
@@ -165,21 +165,6 @@ async fn respond(service: Arc<Service>, route: &'static Route, request: Request)
 }
 
 impl Service {
-    /// Returns an error unless there is a task with exactly this id, in the commit `at` if it is given. The beginning
-    /// of an id and a pattern mean tasks on the command line, and are no addresses.
-    fn require(&self, id: &str, at: Option<&str>) -> Result<(), Error> {
-        let mut workspace = self.runner.workspace()?;
-        if let Some(revision) = at {
-            workspace = workspace.at(revision)?;
-        }
-        let unknown = Error::new(Code::UnknownTask, format!("there is no task `{id}`"));
-        match workspace.task(id) {
-            Ok(task) if task.id.as_str() == id => Ok(()),
-            Ok(task) => Err(unknown.with_hint(format!("did you mean `{}`?", task.id))),
-            Err(error) => Err(unknown.with_hint(error.hint())),
-        }
-    }
-
     /// Tells those who listen which transitions an order has applied. The watch tells of its own.
     pub(super) fn tell(&self, executed: &Executed) {
         let document: Value = serde_json::from_str(&executed.printed).unwrap_or_default();
@@ -202,7 +187,7 @@ impl Service {
         if let StartOutcome::Ended(executed) = outcome {
             return Ok((*executed, StatusCode::OK));
         }
-        let mut listed = self.runner.execute(caller, &["runs".to_owned()]);
+        let mut listed = self.execute(&caller, &["runs".to_owned()], Duration::ZERO);
         let mut document: Value = serde_json::from_str(&listed.printed).unwrap_or_default();
         if let Some(Value::Array(runs)) = document.get_mut("runs") {
             runs.retain(|run| run["task"] == task && run["workTree"] == ".");
@@ -214,7 +199,7 @@ impl Service {
     /// What the state of a task is identified by. Returns an error if the task cannot be read.
     pub(super) fn tag_of(&self, task: &str, caller: &Caller) -> Result<String, Error> {
         let words = ["suggest", "--", task].map(str::to_owned);
-        let looked = self.runner.execute(caller.clone(), &words);
+        let looked = self.execute(caller, &words, Duration::ZERO);
         looked.error.map_or_else(|| Ok(tag(&looked.printed)), Err)
     }
 
@@ -244,10 +229,7 @@ pub(super) async fn output(State(service): State<Arc<Service>>, request: Request
     let last = last_event(&parts.headers).map(str::to_owned);
     let stop = service.stop.clone();
     let wanted = task.clone();
-    let files = service.in_background(move |service| {
-        service.require(&wanted, None)?;
-        files(&service.runner, &wanted)
-    });
+    let files = service.in_background(move |service| files(&service.runner, &wanted));
     match files.await {
         Ok(files) => output::stream(files, last.as_deref(), stop),
         Err(error) => problem(error),
@@ -313,6 +295,14 @@ fn paged(printed: &str, list: &str, page: &Page, uri: &Uri) -> Response {
         }
     }
     response
+}
+
+/// How long an order may wait. Returns an error if that is too long, or no duration.
+fn wait(text: &str) -> Result<Duration, Error> {
+    let wait = Period::parse(text).map(|wait| Duration::from_millis(wait.milliseconds()));
+    let most = Period::from_seconds(MOST_WAIT.as_secs());
+    let wrong = || bad(format!("the argument `wait` is not a duration of at most {most}, such as `30s`"));
+    wait.filter(|wait| *wait <= MOST_WAIT).ok_or_else(wrong)
 }
 
 /// The error for arguments that are not accepted.

@@ -3,7 +3,7 @@
 use super::live::RunNews;
 use crate::base::{Code, Error};
 use crate::cli::Interrupts;
-use crate::cli::remote::{CommandRunner, Executed};
+use crate::cli::remote::{CallTerms, CommandRunner, Executed};
 use crate::run::RunFiles;
 use crate::survey::Caller;
 use std::collections::BTreeMap;
@@ -61,7 +61,8 @@ impl StartedRuns {
         let (runs, runner, name) = (self.clone(), runner.clone(), task.to_owned());
         let (left, news) = (Arc::clone(&result), news.clone());
         thread::spawn(move || {
-            let executed = runner.execute_until(caller, &words, interrupts);
+            let terms = CallTerms { interrupts: Some(interrupts), whole_ids: true, ..CallTerms::default() };
+            let executed = runner.execute(caller, &words, terms);
             *left.lock().unwrap_or_else(PoisonError::into_inner) = Some(executed);
             runs.driven().remove(&name);
             runs.0.ended.notify_all();
@@ -105,7 +106,6 @@ impl StartedRuns {
 
 /// The files of the last run of a task.
 pub(super) fn files(runner: &CommandRunner, task: &str) -> Result<RunFiles, Error> {
-    let workspace = runner.workspace()?;
-    let task = workspace.task(task)?;
+    let (workspace, task) = runner.task(task)?;
     Ok(RunFiles::of(workspace.root(), task.directory()))
 }
