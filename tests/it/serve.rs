@@ -10,6 +10,8 @@ use crate::harness::{World, started};
 use client::{Answer, Server};
 use serde_json::{Value, json};
 use std::fs;
+use std::io::{Read, Write};
+use std::net::{Shutdown, TcpStream};
 use std::os::unix::fs::PermissionsExt;
 use std::process::Stdio;
 
@@ -106,10 +108,14 @@ fn an_agent_gives_its_name_and_the_environment_of_the_server_wins() {
     let world = started("planning");
     world.plan("t", 1);
     let server = Server::start(&world, &["--no-watch"]);
-    let headers = [("Orch-Agent", "coder"), ("Content-Type", "application/json")];
+    for name in ["", " "] {
+        let headers = [("Orch-Agent", name), ("Content-Type", "application/json")];
+        assert_eq!(server.send("POST", "/api/v1/tasks/t/next", &server.agent, &headers, "{}").status, 400);
+    }
+    let headers = [("Orch-Agent", "coder-é"), ("Content-Type", "application/json")];
     let moved = server.send("POST", "/api/v1/tasks/t/next", &server.agent, &headers, "{}");
     assert_eq!(moved.status, 200, "{moved:?}");
-    assert!(world.read("tasks/t/transcript.jsonl").contains("\"coder\""));
+    assert!(world.read("tasks/t/transcript.jsonl").contains("\"coder-é\""));
     drop(server);
     // An agent or a program that starts the server is given no person's rights by the token of a person.
     for by_agent in [true, false] {
@@ -190,6 +196,13 @@ fn what_is_refused_is_a_problem_document() {
         ("GET", "/api/v1/tasks/t?at=HEAD~1%C3%A9", &[], "", 404, "unknown-revision"),
         ("GET", "/api/v1/tasks?colour=red", &[], "", 400, "usage"),
         ("GET", "/api/v1/tasks?at=%3Ax", &[], "", 404, "unknown-revision"),
+        ("GET", "/api/v1/health?x=1", &[], "", 400, "usage"),
+        ("GET", "/api/v1/openapi.json?x", &[], "", 400, "usage"),
+        ("GET", "/api/v1/events?since=1", &[], "", 400, "usage"),
+        ("GET", "/api/v1/tasks/t/output?tail=1", &[], "", 400, "usage"),
+        ("GET", "/api/v1/tasks?limit=1&limit=2", &[], "", 400, "usage"),
+        ("GET", "/api/v1/tasks?offset=4294967296", &[], "", 400, "usage"),
+        ("GET", "/api/v1/tasks?sort=task&sort=task", &[], "", 400, "usage"),
         ("GET", "/api/v1/codes/x", &[], "", 404, "unknown-route"),
         ("GET", "/api/v1/tasks?owner=nobody", &[], "", 400, "usage"),
         ("GET", "/api/v1/workflows/x", &[], "", 404, "workflow-missing"),
@@ -232,7 +245,15 @@ fn only_those_with_a_token_and_from_here_are_answered() {
     let server = Server::start(&world, &[]);
     let own = format!("127.0.0.1:{}", server.port);
     let bearer = format!("Bearer {}", server.person);
-    let cookie = format!("orch-{}={}", server.port, server.person);
+    // The URL that was printed gives a session, which is no token, where no script reads it.
+    let signed = server.raw("GET", &format!("/?token={}", server.person), &[("Host", &own)], "");
+    assert_eq!((signed.status, signed.header("location")), (303, Some("/")));
+    let kept = signed.header("set-cookie").expect("a cookie").to_owned();
+    let cookie = kept.strip_suffix("; HttpOnly; SameSite=Strict; Path=/").expect(&kept).to_owned();
+    let session = cookie.strip_prefix(&format!("orch-{}=", server.port)).expect(&kept).to_owned();
+    assert!(session.len() == 64 && session != server.person, "{session}");
+    let (as_token, as_cookie) =
+        (format!("Bearer {session}"), format!("orch-{}={}", server.port, server.person));
     for (path, headers, status) in [
         ("/api/v1/health", &[("Host", own.as_str())][..], 200),
         ("/api/v1/health", &[("Host", "evil.example")], 403),
@@ -241,6 +262,10 @@ fn only_those_with_a_token_and_from_here_are_answered() {
         ("/api/v1/tasks", &[("Host", &own), ("Authorization", "Bearer x")], 401),
         ("/api/v1/tasks", &[("Host", &own), ("Authorization", &bearer)], 200),
         ("/api/v1/tasks", &[("Host", &own), ("Cookie", &cookie)], 200),
+        ("/api/v1/tasks", &[("Host", &own), ("Cookie", &as_cookie)], 401),
+        ("/api/v1/tasks", &[("Host", &own), ("Authorization", &as_token)], 401),
+        ("/api/v1/tasks", &[("Host", &own), ("Host", "evil.example"), ("Authorization", &bearer)], 400),
+        ("http://evil.example/api/v1/tasks", &[("Host", &own), ("Authorization", &bearer)], 403),
         ("/api/v1/tasks", &[("Host", "evil.example"), ("Authorization", &bearer)], 403),
         ("/api/v1/tasks", &[("Host", &own), ("Cookie", &cookie), ("Origin", "http://evil.example")], 403),
         ("/api/v1/tasks", &[("Host", &own), ("Cookie", &cookie), ("Sec-Fetch-Site", "cross-site")], 403),
@@ -258,11 +283,6 @@ fn only_those_with_a_token_and_from_here_are_answered() {
         assert!(policy.starts_with("default-src 'none'; script-src 'self';") && !policy.contains("unsafe"));
         assert_eq!(answer.header("access-control-allow-origin"), None);
     }
-    // The URL that was printed keeps the token where no script reads it.
-    let signed = server.raw("GET", &format!("/?token={}", server.person), &[("Host", &own)], "");
-    assert_eq!((signed.status, signed.header("location")), (303, Some("/")));
-    let kept = format!("{cookie}; HttpOnly; SameSite=Strict; Path=/");
-    assert_eq!(signed.header("set-cookie"), Some(kept.as_str()));
     assert_eq!(server.raw("GET", "/", &[("Host", &own), ("Cookie", &cookie)], "").status, 200);
     // Only the owner of the file reads the tokens, and they stay.
     let file = world.path(".git/orch/serve.json");
@@ -273,6 +293,30 @@ fn only_those_with_a_token_and_from_here_are_answered() {
     assert_eq!((&again.person, &again.agent), (&person, &agent));
     assert_eq!(again.post("tasks/t/next", &json!({})).code(), "server-read-only");
     assert_eq!(again.get("tasks/t").status, 200);
+    let (own, cookie) = (format!("127.0.0.1:{}", again.port), format!("orch-{}={session}", again.port));
+    let ended = again.raw("GET", "/api/v1/tasks", &[("Host", &own), ("Cookie", &cookie)], "");
+    assert_eq!(ended.status, 401, "a session ends with its server");
+}
+
+/// What follows a body whose length can be read in two ways is not taken for another request.
+#[test]
+fn a_connection_ends_after_a_body_that_two_readers_could_end_elsewhere() {
+    let world = started("planning");
+    let server = Server::start(&world, &["--no-watch"]);
+    let head = format!("Host: 127.0.0.1:{}\r\nAuthorization: Bearer {}\r\n", server.port, server.person);
+    let health = format!("GET /api/v1/health HTTP/1.1\r\n{head}\r\n");
+    let body = "Content-Type: application/json\r\nContent-Length: 4\r\nTransfer-Encoding: chunked\r\n";
+    let order = format!("POST /api/v1/tasks/t/next HTTP/1.1\r\n{head}{body}\r\n2\r\n{{}}\r\n0\r\n\r\n");
+    for (first, answers) in [(&health, 2), (&order, 1)] {
+        let mut stream = TcpStream::connect(("127.0.0.1", server.port)).expect("connected");
+        stream.write_all(format!("{first}{health}").as_bytes()).expect("sent");
+        stream.shutdown(Shutdown::Write).expect("sent");
+        let mut text = String::new();
+        // What was not read makes the connection end with an error.
+        let _ = stream.read_to_string(&mut text);
+        assert_eq!(text.matches("HTTP/1.1 200 OK").count(), answers, "{text}");
+        assert_eq!(text.contains("connection: close"), answers == 1, "{text}");
+    }
 }
 
 #[test]
@@ -282,7 +326,15 @@ fn a_server_listens_on_loopback_only_unless_told_otherwise() {
     world.orch(&["serve", "--listen", "[::]:0"]).ends(2).reports("--public");
     let server = Server::start(&world, &[]);
     let taken = format!("127.0.0.1:{}", server.port);
-    world.orch(&["serve", "--listen", &taken]).ends(70).reports(&format!("cannot listen on {taken}"));
+    world.orch(&["serve", "--listen", &taken]).ends(2).reports(&format!("cannot listen on {taken}"));
+    world.orch(&["serve", "--listen", &taken]).reports("--listen 127.0.0.1:0");
+    for host in ["", "*", "*.example", "a:80"] {
+        world.orch(&["serve", "--host", host]).ends(2).reports("not the name of a host");
+    }
+    // The URL that is printed leads to the server.
+    let everywhere = world.orch_command(&["serve", "--public", "--listen", "0.0.0.0:0"]);
+    let public = Server::begin(&world, everywhere);
+    assert_eq!(public.get("tasks").status, 200);
     let outside = World::without_git();
     outside.orch(&["serve"]).ends(2);
 }

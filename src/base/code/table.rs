@@ -95,6 +95,10 @@ codes! {
         "A file begins with a byte order mark.",
         "An editor saved it as UTF-8 with a signature.",
         "Save it as UTF-8 without the mark.";
+    CannotListen = "cannot-listen", Usage,
+        "`orch serve` cannot listen on the address.",
+        "Another program listens there, the address is none of this machine, or the port needs a privilege.",
+        "Choose another address: `orch serve --listen 127.0.0.1:0` takes any free port.";
     CannotStart = "cannot-start", Usage,
         "The command of an executor cannot be started.",
         "The program does not exist, may not be executed, or the settings of the executor contradict each other.",

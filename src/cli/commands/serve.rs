@@ -35,7 +35,8 @@ use events::Events;
 use gate::RequestGate;
 use live::{LiveWatch, RunNews};
 use service::Service;
-use std::net::{SocketAddr, TcpListener};
+use std::io::ErrorKind;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener};
 use std::sync::Arc;
 use std::time::Duration;
 use tokens::Tokens;
@@ -62,7 +63,7 @@ pub struct ServeArgs {
     #[arg(long)]
     public: bool,
     /// Another name by which clients call the server, such as that of a proxy; repeatable.
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", value_parser = gate::host_name)]
     host: Vec<String>,
     /// Refuse all orders, and apply nothing.
     #[arg(long)]
@@ -85,8 +86,7 @@ pub fn run(args: &ServeArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fai
     let tokens = Tokens::of(store.common_directory())?;
     let kept = store.common_directory().join("orch").join(tokens::FILE);
     let cannot = |error: std::io::Error| Failure::new(Code::Io, format!("cannot serve: {error}"));
-    let taken = |error| Failure::new(Code::Io, format!("cannot listen on {}: {error}", args.listen));
-    let listener = TcpListener::bind(args.listen).map_err(taken)?;
+    let listener = TcpListener::bind(args.listen).map_err(|error| cannot_listen(args.listen, &error))?;
     listener.set_nonblocking(true).map_err(cannot)?;
     let listens = listener.local_addr().map_err(cannot)?;
     let (stop, stopped) = watch::channel(false);
@@ -99,9 +99,10 @@ pub fn run(args: &ServeArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fai
     context.interrupts.instead(move || {
         stop.send_replace(true);
     });
-    report::text(context, ui, &format!("http://{listens}/?token={}\n", tokens.person))?;
+    report::text(context, ui, &format!("http://{}/?token={}\n", reached_at(listens), tokens.person))?;
     ui.status(&format!("the token of agents is in {}", kept.display()));
-    let gate = RequestGate { tokens, listens, hosts: args.host.clone(), read_only: args.read_only };
+    let sessions = Tokens::random().map_err(cannot)?;
+    let gate = RequestGate { tokens, sessions, listens, hosts: args.host.clone(), read_only: args.read_only };
     let service = Arc::new(Service::new(runner.clone(), gate, (events, news), stopped.clone()));
     let runs = service.runs.clone();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(cannot)?;
@@ -114,4 +115,25 @@ pub fn run(args: &ServeArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fai
     runtime.shutdown_background();
     served.map_err(cannot)?;
     Ok(ExitCode::Fine)
+}
+
+/// The address by which a browser on this machine reaches the server: none reaches all addresses at once.
+fn reached_at(listens: SocketAddr) -> SocketAddr {
+    let loopback: IpAddr = match listens {
+        SocketAddr::V4(_) => Ipv4Addr::LOCALHOST.into(),
+        SocketAddr::V6(_) => Ipv6Addr::LOCALHOST.into(),
+    };
+    if listens.ip().is_unspecified() { SocketAddr::new(loopback, listens.port()) } else { listens }
+}
+
+fn cannot_listen(address: SocketAddr, error: &std::io::Error) -> Failure {
+    let hint = match error.kind() {
+        ErrorKind::AddrInUse => {
+            "another server listens there; for a free port: orch serve --listen 127.0.0.1:0"
+        }
+        ErrorKind::PermissionDenied => "choose a port from 1024 on",
+        ErrorKind::AddrNotAvailable => "choose an address of this machine, such as 127.0.0.1:4747",
+        _ => "choose another address with --listen",
+    };
+    Failure::new(Code::CannotListen, format!("cannot listen on {address}: {error}")).hint(hint)
 }

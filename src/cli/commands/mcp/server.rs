@@ -17,6 +17,7 @@ use rmcp::service::{NotificationContext, RequestContext, RoleServer, ServiceExt,
 use rmcp::transport::async_rw::AsyncRwTransport;
 use serde_json::json;
 use std::collections::BTreeSet;
+use std::panic::resume_unwind;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::watch::Sender;
@@ -105,7 +106,7 @@ impl ServerHandler for OrchServer {
             Err(why) => return Ok(CallToolResult::error(vec![ContentBlock::text(why)]).into()),
         };
         let (agent, client) = (self.agent.clone(), context.client_info().map(|client| client.name));
-        let printed = in_background(move || agent.execute(&words, client.as_deref())).await?;
+        let printed = in_background(move || agent.execute(&words, client.as_deref())).await;
         Ok(answer(tool, printed).into())
     }
 
@@ -115,8 +116,7 @@ impl ServerHandler for OrchServer {
         _context: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
         let agent = self.agent.clone();
-        let all =
-            in_background(move || agent.workspace().map(|workspace| resources::all(&workspace))).await?;
+        let all = in_background(move || agent.workspace().map(|workspace| resources::all(&workspace))).await;
         let all = all.map_err(|error| ErrorData::internal_error(error.to_string(), None))?;
         let start = match request.and_then(|request| request.cursor) {
             None => 0,
@@ -144,7 +144,7 @@ impl ServerHandler for OrchServer {
         _context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
         let (agent, uri) = (self.agent.clone(), request.uri.clone());
-        let read = in_background(move || resources::read(&agent, &uri)).await?;
+        let read = in_background(move || resources::read(&agent, &uri)).await;
         let (text, media) = read.ok_or_else(|| not_found(&request.uri))?;
         let contents = ResourceContents::text(text, request.uri).with_mime_type(media);
         Ok(ReadResourceResult::new(vec![contents]).into())
@@ -159,7 +159,7 @@ impl ServerHandler for OrchServer {
         if self.subscribed().contains(&request.uri) {
             return Ok(());
         }
-        if !in_background(move || news.subscribe(&uri)).await? {
+        if !in_background(move || news.subscribe(&uri)).await {
             self.news.unsubscribe(&request.uri);
             return Err(not_found(&request.uri));
         }
@@ -183,7 +183,7 @@ impl ServerHandler for OrchServer {
         let server = self.clone();
         tokio::spawn(async move {
             let news = server.news.clone();
-            let Ok(mut heard) = in_background(move || news.hear()).await else { return };
+            let mut heard = in_background(move || news.hear()).await;
             loop {
                 let told = match heard.recv().await {
                     Ok(ResourceChange::List) => context.peer.notify_resource_list_changed().await,
@@ -216,7 +216,7 @@ impl ServerHandler for OrchServer {
             }
             news.hear()
         });
-        let (mut heard, mut ended) = (begun.await?, self.ended.subscribe());
+        let (mut heard, mut ended) = (begun.await, self.ended.subscribe());
         let tell = async {
             loop {
                 let told = match heard.recv().await {
@@ -268,8 +268,8 @@ fn not_found(uri: &str) -> ErrorData {
     ErrorData::resource_not_found("there is no such resource", Some(json!({"uri": uri})))
 }
 
-/// Does something that may take a while in another thread.
-async fn in_background<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, ErrorData> {
+/// Does something that may take a while in another thread. A panic there is one here.
+async fn in_background<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
     let done = tokio::task::spawn_blocking(work).await;
-    done.map_err(|_| ErrorData::internal_error("orch failed; this is a bug", None))
+    done.unwrap_or_else(|error| resume_unwind(error.into_panic()))
 }

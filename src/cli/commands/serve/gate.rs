@@ -1,8 +1,10 @@
 //! Who may ask: the host that a request names, the site that it comes from, and the token that it carries.
 
+use super::request::wrong;
 use super::tokens::{TokenHolder, Tokens};
 use crate::base::{Code, Error};
 use axum::http::header::{AUTHORIZATION, COOKIE, HOST, ORIGIN};
+use axum::http::uri::Authority;
 use axum::http::{HeaderMap, Method, Uri};
 use std::net::{IpAddr, SocketAddr};
 
@@ -14,6 +16,8 @@ const AGENT: &str = "orch-agent";
 /// Decides which requests are answered.
 pub(super) struct RequestGate {
     pub tokens: Tokens,
+    /// What the cookies of browsers hold in their place. It ends with the server.
+    pub sessions: Tokens,
     /// The address that the server listens on.
     pub listens: SocketAddr,
     /// Further names by which clients may call it.
@@ -36,9 +40,11 @@ pub(super) enum Asker {
 impl RequestGate {
     /// Who sent a request. Returns an error if it is not answered.
     pub(super) fn admit(&self, method: &Method, uri: &Uri, headers: &HeaderMap) -> Result<Asker, Error> {
-        let host = text(headers, HOST.as_str()).unwrap_or_default();
-        if !self.is_own(host) {
-            let message = format!("the request is for the host `{host}`, and this server is another one");
+        let host = only(headers, HOST.as_str())?.unwrap_or_default();
+        // What stands in the target would win over the header.
+        let target = uri.authority().map(Authority::as_str).filter(|target| *target != host);
+        if let Some(foreign) = target.or_else(|| (!self.is_own(host)).then_some(host)) {
+            let message = format!("the request is for the host `{foreign}`, and this server is another one");
             let hint = "use the URL that orch serve printed, or start it with --host NAME";
             return Err(Error::new(Code::ForeignRequest, message).with_hint(hint.to_owned()));
         }
@@ -48,7 +54,7 @@ impl RequestGate {
         let asker = match self.holder(uri, headers) {
             _ if uri.path() == HEALTH => Asker::Anyone,
             Some(TokenHolder::Person) => Asker::Person,
-            Some(TokenHolder::Agent) => Asker::Agent(text(headers, AGENT).map(str::to_owned)),
+            Some(TokenHolder::Agent) => Asker::Agent(agent(headers)?),
             None => {
                 let hint = "send `Authorization: Bearer TOKEN`, or open the URL that orch serve printed";
                 return Err(
@@ -68,10 +74,9 @@ impl RequestGate {
         format!("orch-{}", self.listens.port())
     }
 
-    /// The token in the URL that was printed at the start.
-    pub(super) fn token_in<'u>(&self, uri: &'u Uri) -> Option<&'u str> {
-        let token = uri.query()?.strip_prefix("token=").filter(|_| uri.path() == "/")?;
-        self.tokens.holder(token).map(|_| token)
+    /// Whose token is in the URL, as in the one that was printed at the start.
+    pub(super) fn token_in(&self, uri: &Uri) -> Option<TokenHolder> {
+        self.tokens.holder(uri.query()?.strip_prefix("token=").filter(|_| uri.path() == "/")?)
     }
 
     fn holder(&self, uri: &Uri, headers: &HeaderMap) -> Option<TokenHolder> {
@@ -79,21 +84,21 @@ impl RequestGate {
             let (scheme, token) = given.split_once(' ')?;
             return scheme.eq_ignore_ascii_case("bearer").then(|| self.tokens.holder(token.trim()))?;
         }
-        if let Some(token) = self.token_in(uri) {
-            return self.tokens.holder(token);
+        if let Some(holder) = self.token_in(uri) {
+            return Some(holder);
         }
         let name = self.cookie();
         let cookies = headers.get_all(COOKIE).into_iter().filter_map(|value| value.to_str().ok());
         let mut pairs =
             cookies.flat_map(|text| text.split(';')).filter_map(|pair| pair.trim().split_once('='));
-        let (_, token) = pairs.find(|(key, _)| *key == name)?;
-        self.tokens.holder(token)
+        let (_, session) = pairs.find(|(key, _)| *key == name)?;
+        self.sessions.holder(session)
     }
 
     /// Whether a host is this server. Another name would be one that its owner can make mean any machine (DNS
     /// rebinding); an address cannot.
     fn is_own(&self, host: &str) -> bool {
-        let Ok(authority) = host.parse::<axum::http::uri::Authority>() else { return false };
+        let Ok(authority) = host.parse::<Authority>() else { return false };
         let (name, port) = (authority.host(), authority.port_u16());
         if self.hosts.iter().any(|known| known.eq_ignore_ascii_case(name)) {
             return true;
@@ -129,6 +134,39 @@ fn is_from_here(method: &Method, headers: &HeaderMap, host: &str) -> bool {
         && !(headers.contains_key(ORIGIN) && text(headers, ORIGIN.as_str()).is_none())
 }
 
+/// The value of a header that may stand there once. Returns an error if it stands there again, or is no text.
+fn only<'h>(headers: &'h HeaderMap, name: &str) -> Result<Option<&'h str>, Error> {
+    let mut values = headers.get_all(name).into_iter();
+    let Some(value) = values.next() else { return Ok(None) };
+    if values.next().is_some() {
+        return Err(wrong(&format!("the header `{name}` stands twice in the request")));
+    }
+    let text = std::str::from_utf8(value.as_bytes());
+    Ok(Some(text.map_err(|_| wrong(&format!("the header `{name}` is not UTF-8")))?))
+}
+
+/// The name that an agent gives itself.
+fn agent(headers: &HeaderMap) -> Result<Option<String>, Error> {
+    let name = only(headers, AGENT)?.map(str::trim);
+    match name {
+        Some("") => Err(wrong(&format!("the header `{AGENT}` is empty"))),
+        name => Ok(name.map(str::to_owned)),
+    }
+}
+
+/// A name that clients may give in the header `Host`. Returns an error for what can be none.
+pub(super) fn host_name(text: &str) -> Result<String, String> {
+    let is_own = |authority: &Authority| authority.host() == text && authority.as_str() == text;
+    let fits = |letter: char| letter.is_ascii_alphanumeric() || "-._:[]".contains(letter);
+    match text.parse::<Authority>() {
+        Ok(authority) if is_own(&authority) && text.chars().all(fits) => Ok(text.to_owned()),
+        _ => {
+            Err("not the name of a host, such as board.example; there are no patterns and no ports"
+                .to_owned())
+        }
+    }
+}
+
 fn text<'h>(headers: &'h HeaderMap, name: &str) -> Option<&'h str> {
     headers.get(name)?.to_str().ok()
 }
@@ -140,8 +178,15 @@ mod tests {
 
     fn gate(listens: &str, hosts: &[&str]) -> RequestGate {
         let tokens = Tokens { person: "p".repeat(64), agent: "a".repeat(64) };
+        let sessions = Tokens { person: "P".repeat(64), agent: "A".repeat(64) };
         let hosts = hosts.iter().map(|host| (*host).to_owned()).collect();
-        RequestGate { tokens, listens: listens.parse().expect("an address"), hosts, read_only: false }
+        RequestGate {
+            tokens,
+            sessions,
+            listens: listens.parse().expect("an address"),
+            hosts,
+            read_only: false,
+        }
     }
 
     /// The code with which a request is refused, or who sent it.
@@ -150,7 +195,7 @@ mod tests {
         for line in lines {
             let (name, value) = line.split_once(": ").expect("a header");
             let name: HeaderName = name.parse().expect("a name");
-            headers.append(name, HeaderValue::from_str(value).expect("a value"));
+            headers.append(name, HeaderValue::from_bytes(value.as_bytes()).expect("a value"));
         }
         let method = method.parse().expect("a method");
         match gate.admit(&method, &path.parse().expect("a path"), &headers) {
@@ -220,6 +265,35 @@ mod tests {
     }
 
     #[test]
+    fn what_two_readers_could_read_in_two_ways_is_refused() {
+        let gate = gate("127.0.0.1:4747", &["board.example"]);
+        let token = format!("authorization: Bearer {}", "p".repeat(64));
+        for (target, lines, expected) in [
+            ("/x", &["host: localhost:4747"][..], "Person"),
+            ("/x", &["host: localhost:4747", "host: localhost:4747"], "usage"),
+            ("/x", &["host: localhost:4747", "host: evil.example"], "usage"),
+            ("/x", &[], "foreign-request"),
+            ("http://localhost:4747/x", &["host: localhost:4747"], "Person"),
+            ("http://evil.example/x", &["host: localhost:4747"], "foreign-request"),
+            ("http://localhost:4747/x", &["host: board.example"], "foreign-request"),
+            ("http://localhost:4747/x", &[], "foreign-request"),
+        ] {
+            let lines = [&[token.as_str()], lines].concat();
+            assert_eq!(asked(&gate, "POST", target, &lines), expected, "{target} {lines:?}");
+        }
+    }
+
+    #[test]
+    fn a_host_is_a_name_and_no_pattern() {
+        for name in ["board.example", "a-b", "10.0.0.1", "[::1]", "localhost"] {
+            assert_eq!(host_name(name).as_deref(), Ok(name));
+        }
+        for name in ["", "*", "*.example", "a b", "board.example:80", "http://a", "a/b", "a@b", "a,b", "é"] {
+            assert!(host_name(name).is_err(), "{name}");
+        }
+    }
+
+    #[test]
     fn a_token_says_who_asks() {
         let (p, a) = ("p".repeat(64), "a".repeat(64));
         let mut gate = gate("127.0.0.1:4747", &[]);
@@ -231,8 +305,12 @@ mod tests {
             ("/api/v1/tasks", format!("authorization: Basic {p}"), "no-token"),
             ("/api/v1/tasks", format!("authorization: Bearer {}", &p[1..]), "no-token"),
             ("/api/v1/tasks", "authorization: Bearer ".to_owned(), "no-token"),
-            ("/api/v1/tasks", format!("cookie: x=1; orch-4747={a}"), "Agent(None)"),
-            ("/api/v1/tasks", format!("cookie: orch-4748={a}"), "no-token"),
+            ("/api/v1/tasks", format!("cookie: x=1; orch-4747={}", a.to_uppercase()), "Agent(None)"),
+            ("/api/v1/tasks", format!("cookie: orch-4747={}", p.to_uppercase()), "Person"),
+            // A cookie holds no token, and a session is none.
+            ("/api/v1/tasks", format!("cookie: orch-4747={p}"), "no-token"),
+            ("/api/v1/tasks", format!("authorization: Bearer {}", p.to_uppercase()), "no-token"),
+            ("/api/v1/tasks", format!("cookie: orch-4748={}", a.to_uppercase()), "no-token"),
             (&format!("/?token={p}"), String::new(), "Person"),
             (&format!("/?token={p}1"), String::new(), "no-token"),
             (&format!("/api/v1/tasks?token={p}"), String::new(), "no-token"),
@@ -243,6 +321,15 @@ mod tests {
         }
         let named = ["host: localhost:4747", &format!("authorization: Bearer {a}"), "orch-agent: worker"];
         assert_eq!(asked(&gate, "POST", "/x", &named), "Agent(Some(\"worker\"))");
+        let bearer = format!("authorization: Bearer {a}");
+        for (lines, expected) in [
+            (&["orch-agent: é"][..], "Agent(Some(\"é\"))"),
+            (&["orch-agent:  "], "usage"),
+            (&["orch-agent: a", "orch-agent: b"], "usage"),
+        ] {
+            let lines = [&["host: localhost:4747", bearer.as_str()], lines].concat();
+            assert_eq!(asked(&gate, "POST", "/x", &lines), expected, "{lines:?}");
+        }
         gate.read_only = true;
         assert_eq!(asked(&gate, "POST", "/x", &named), "server-read-only");
         assert_eq!(asked(&gate, "GET", "/x", &named), "Agent(Some(\"worker\"))");

@@ -6,6 +6,7 @@
 use super::super::report::told_of_each;
 use super::gate::Asker;
 use super::queue::WorkTerms;
+use super::request::wrong;
 use super::service::Service;
 use super::tokens::random;
 use super::{problem, request};
@@ -169,7 +170,7 @@ impl Loops<'_> {
     fn execute(&self, words: &[&str]) -> Result<Value, Error> {
         let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
         let executed = self.service.execute(&self.caller, &words, self.waited);
-        self.service.tell(&executed);
+        self.service.tell(&executed.printed);
         match executed.error {
             Some(error) => Err(error),
             None => Ok(serde_json::from_str(&executed.printed).unwrap_or_default()),
@@ -561,8 +562,4 @@ fn only(body: &Map<String, Value>, known: &[&str]) -> Result<(), Error> {
         None => Ok(()),
         Some(key) => Err(wrong(&format!("there is no `{key}`; the members are {}", known.join(", ")))),
     }
-}
-
-fn wrong(what: &str) -> Error {
-    Error::new(Code::Usage, what)
 }

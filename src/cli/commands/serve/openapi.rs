@@ -127,6 +127,9 @@ fn operation(route: &Route) -> Value {
     let mut parameters: Vec<Value> = in_path.chain(query).collect();
     parameters.extend(route.pages.into_iter().flat_map(|_| paging::parameters()));
     let header = |name: &str, about: &str| json!({"name": name, "in": "header", "description": about, "schema": {"type": "string"}});
+    if route.writes {
+        parameters.push(header("Orch-Agent", "The name of the agent in records, with the token of agents."));
+    }
     if route.writes && route.names_task() {
         parameters.push(header("If-Match", "Execute the order only if the task still has this `ETag`."));
     }
@@ -141,6 +144,14 @@ fn operation(route: &Route) -> Value {
         "description": "The exit code of the command.", "schema": {"type": "integer"},
     }});
     let mut responses = Map::new();
+    if route.pages.is_some() {
+        headers["Total-Count"] =
+            json!({"description": "The length of the whole list.", "schema": {"type": "integer"}});
+        headers["Link"] = json!({
+            "description": "The address of the next page, with `rel=\"next\"`, if there is one.",
+            "schema": {"type": "string"},
+        });
+    }
     if route.is_tagged {
         headers["ETag"] =
             json!({"description": "Identifies the state of the task.", "schema": {"type": "string"}});
@@ -236,6 +247,22 @@ fn lead(schema: &mut Value, to: &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// What a client sends and gets besides the bodies.
+    #[test]
+    fn headers_are_described() {
+        let document = document();
+        let listed = &document["paths"]["/api/v1/tasks"];
+        for name in ["Orch-Exit-Code", "Total-Count", "Link"] {
+            assert!(listed["get"]["responses"]["200"]["headers"][name]["schema"].is_object(), "{name}");
+        }
+        let names = |path: &str| -> Vec<Value> {
+            let parameters = document["paths"][path]["post"]["parameters"].as_array().into_iter().flatten();
+            parameters.filter(|one| one["in"] == "header").map(|one| one["name"].clone()).collect()
+        };
+        assert_eq!(names("/api/v1/tasks"), ["Orch-Agent"]);
+        assert_eq!(names("/api/v1/tasks/{task}/next"), ["Orch-Agent", "If-Match"]);
+    }
 
     fn references(schema: &Value, found: &mut Vec<String>) {
         match schema {

@@ -2,15 +2,17 @@
 
 use super::events::event_stream;
 use crate::run::RunFiles;
+use crate::scan::open_regular;
 use axum::body::Bytes;
 use axum::response::Response;
 use serde_json::json;
-use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
+use std::panic::resume_unwind;
 use std::path::PathBuf;
 use std::time::Duration;
 use tokio::sync::mpsc::{Sender, channel};
 use tokio::sync::watch::Receiver;
+use tokio::task::spawn_blocking;
 use tokio::time::{Instant, sleep};
 
 /// How often the logs are looked at.
@@ -43,7 +45,14 @@ pub(super) fn stream(files: RunFiles, last: Option<&str>, mut stop: Receiver<boo
     let tell = async move {
         let mut told = Instant::now();
         loop {
-            let next = next(&files, &mut place);
+            let (read, from) = (files.clone(), place.clone());
+            // Files are read in another thread: a slow disk holds up only this client.
+            let done = spawn_blocking(move || {
+                let mut place = from;
+                (next(&read, &mut place), place)
+            });
+            let (next, at) = done.await.unwrap_or_else(|error| resume_unwind(error.into_panic()));
+            place = at;
             let is_end = matches!(next, NextOutput::End(_));
             let event = match next {
                 NextOutput::Text(text) => {
@@ -126,7 +135,8 @@ fn logs(files: &RunFiles, run: &str) -> Vec<(String, PathBuf)> {
     let named = entries.filter_map(|entry| {
         let name = entry.file_name().into_string().ok()?;
         let stem = name.strip_suffix(".log")?;
-        let is_own = stem.strip_prefix(run)?.starts_with('-') && entry.file_type().ok()?.is_file();
+        // The name is a part of lines that are sent.
+        let is_own = stem.strip_prefix(run)?.starts_with('-') && !stem.contains(char::is_control);
         is_own.then(|| (stem.to_owned(), entry.path()))
     });
     let mut found: Vec<(String, PathBuf)> = named.collect();
@@ -136,7 +146,8 @@ fn logs(files: &RunFiles, run: &str) -> Vec<(String, PathBuf)> {
 
 /// The next lines of a log, and their length in bytes; also a last line without its end if the log is complete.
 fn part(path: &PathBuf, offset: u64, is_complete: bool) -> Option<(String, u64)> {
-    let mut file = File::open(path).ok()?;
+    // A pipe in its place would be waited for.
+    let mut file = open_regular(path).ok()??;
     file.seek(SeekFrom::Start(offset)).ok()?;
     let mut bytes = Vec::new();
     file.take(CHUNK as u64).read_to_end(&mut bytes).ok()?;
@@ -150,6 +161,7 @@ fn part(path: &PathBuf, offset: u64, is_complete: bool) -> Option<(String, u64)>
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::base::RepoPath;
 
     #[test]
     fn only_whole_lines_of_a_growing_log_are_sent() {
@@ -162,6 +174,23 @@ mod tests {
         assert_eq!(part(&path, 11, true), None);
         std::fs::write(&path, "x".repeat(CHUNK + 1)).expect("written");
         assert_eq!(part(&path, 0, false).map(|(_, length)| length), Some(CHUNK as u64));
+    }
+
+    #[test]
+    fn a_log_is_a_regular_file_with_a_name_of_one_line() {
+        let root = tempfile::tempdir().expect("a directory");
+        let files = RunFiles::of(root.path(), &RepoPath::new("t").expect("a path"));
+        let directory = files.log("x").parent().map(PathBuf::from).expect("a directory");
+        std::fs::create_dir_all(&directory).expect("made");
+        for name in ["1-0001-a.log", "1-0002-b\ndata: c.log", "12-0001-a.log", "1-0003-c.result"] {
+            std::fs::write(directory.join(name), "x\n").expect("written");
+        }
+        let names: Vec<String> = logs(&files, "1").into_iter().map(|(name, _)| name).collect();
+        assert_eq!(names, ["1-0001-a"]);
+        let pipe = directory.join("1-0004-d.log");
+        rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, rustix::fs::Mode::RUSR, 0)
+            .expect("made");
+        assert_eq!(part(&pipe, 0, true), None, "a pipe is not waited for");
     }
 
     #[test]

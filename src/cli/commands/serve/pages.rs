@@ -33,13 +33,14 @@ pub(super) fn router() -> Router<Arc<Service>> {
         .route("/assets/{name}", get(asset))
 }
 
-/// Keeps the token of the URL in a cookie, or shows all tasks.
+/// Exchanges the token of the URL for a session, which a cookie keeps, or shows all tasks.
 async fn front(State(service): State<Arc<Service>>, request: Request) -> Response {
     let gate = &service.gate;
-    let Some(token) = gate.token_in(request.uri()) else {
+    let Some(holder) = gate.token_in(request.uri()) else {
         return all_tasks(service, request).await.unwrap_or_else(problem);
     };
-    let cookie = format!("{}={token}; HttpOnly; SameSite=Strict; Path=/", gate.cookie());
+    let session = gate.sessions.of_holder(holder);
+    let cookie = format!("{}={session}; HttpOnly; SameSite=Strict; Path=/", gate.cookie());
     let mut response = (StatusCode::SEE_OTHER, [(LOCATION, HeaderValue::from_static("/"))]).into_response();
     if let Ok(cookie) = HeaderValue::from_str(&cookie) {
         response.headers_mut().insert(SET_COOKIE, cookie);

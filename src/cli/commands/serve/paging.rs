@@ -11,7 +11,7 @@ const KEYS: [&str; 5] = ["task", "title", "workflow", "currentPhase", "owner"];
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Page {
     limit: Option<usize>,
-    offset: usize,
+    offset: Option<usize>,
     /// The member to sort by, and whether the last is first.
     sort: Option<(&'static str, bool)>,
 }
@@ -19,14 +19,23 @@ pub(super) struct Page {
 impl Page {
     /// Takes an argument of the query. Returns whether it is one of a page, and an error if its value is wrong.
     pub(super) fn take(&mut self, name: &str, value: &str) -> Result<bool, String> {
+        let is_there = match name {
+            "limit" => self.limit.is_some(),
+            "offset" => self.offset.is_some(),
+            _ => name == "sort" && self.sort.is_some(),
+        };
+        if is_there {
+            return Err(format!("the argument `{name}` stands twice in the query"));
+        }
         match name {
             "limit" => match value.parse() {
                 Ok(limit) if (1..=MOST).contains(&limit) => self.limit = Some(limit),
                 _ => return Err(format!("the argument `limit` is not a number from 1 to {MOST}")),
             },
             "offset" => {
-                let wrong = |_| "the argument `offset` is not a number from 0".to_owned();
-                self.offset = value.parse().map_err(wrong)?;
+                let wrong = |_| format!("the argument `offset` is not a number from 0 to {}", u32::MAX);
+                let offset: u32 = value.parse().map_err(wrong)?;
+                self.offset = usize::try_from(offset).ok();
             }
             "sort" => {
                 let (wanted, is_last_first) =
@@ -53,9 +62,10 @@ impl Page {
             });
         }
         let total = list.len();
-        let end = self.limit.map_or(total, |limit| self.offset.saturating_add(limit).min(total));
+        let offset = self.offset.unwrap_or_default();
+        let end = self.limit.map_or(total, |limit| offset.saturating_add(limit).min(total));
         list.truncate(end);
-        list.drain(..self.offset.min(end));
+        list.drain(..offset.min(end));
         (total, (end < total).then_some(end))
     }
 }
@@ -95,7 +105,7 @@ mod tests {
             (&[("limit", "2")], "ba", Some(2)),
             (&[("limit", "2"), ("offset", "2")], "c", None),
             (&[("offset", "7")], "", None),
-            (&[("offset", "18446744073709551615"), ("limit", "1")], "", None),
+            (&[("offset", "4294967295"), ("limit", "1")], "", None),
             (&[("sort", "task")], "abc", None),
             (&[("sort", "-task"), ("limit", "1")], "c", Some(1)),
             (&[("sort", "owner")], "bac", None),
@@ -110,10 +120,20 @@ mod tests {
         }
         let mut page = Page::default();
         assert_eq!(page.take("phase", "x"), Ok(false));
-        for (name, value) in
-            [("limit", "0"), ("limit", "1001"), ("offset", "-1"), ("sort", "reason"), ("sort", "")]
-        {
+        for (name, value) in [
+            ("limit", "0"),
+            ("limit", "1001"),
+            ("offset", "-1"),
+            ("offset", "4294967296"),
+            ("sort", "reason"),
+            ("sort", ""),
+        ] {
             assert!(page.take(name, value).is_err(), "{name}={value}");
+        }
+        for (name, value) in [("limit", "1"), ("offset", "0"), ("sort", "task")] {
+            assert_eq!(page.take(name, value), Ok(true));
+            let twice = page.take(name, value);
+            assert_eq!(twice, Err(format!("the argument `{name}` stands twice in the query")));
         }
     }
 }

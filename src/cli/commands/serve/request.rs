@@ -53,6 +53,14 @@ pub(super) fn query(uri: &Uri) -> Result<Vec<(String, String)>, Error> {
         .collect()
 }
 
+/// Returns an error if there is a query, where no argument is known.
+pub(super) fn no_query(uri: &Uri) -> Result<(), Error> {
+    match query(uri)?.first() {
+        Some((name, _)) => Err(wrong(&format!("`{}` has no argument `{name}` in its query", uri.path()))),
+        None => Ok(()),
+    }
+}
+
 /// Adds a value to the arguments. Returns an error if the argument has one value and stands there twice.
 pub(super) fn add(given: &mut Map<String, Value>, argument: &Argument, value: Value) -> Result<(), String> {
     if matches!(argument.form, ArgumentForm::Texts(_) | ArgumentForm::SomeOf(..)) {
@@ -115,7 +123,8 @@ fn members(bytes: &[u8]) -> Result<Map<String, Value>, Error> {
     Ok(given)
 }
 
-fn wrong(what: &str) -> Error {
+/// The error for a request that means nothing.
+pub(super) fn wrong(what: &str) -> Error {
     Error::new(Code::Usage, what)
 }
 

@@ -2,20 +2,22 @@
 
 use super::gate::HEALTH;
 use super::loops::{self, loops};
-use super::openapi::{self, EVENTS, OUTPUT, openapi};
+use super::openapi::{self, EVENTS, OUTPUT};
 use super::pages;
 use super::problem::problem;
 use super::routes::ROUTES;
-use super::service::{Service, answer, events, output, sent};
+use super::service::{Service, answer, described, events, health, output};
 use crate::base::{Code, Error};
 use axum::Router;
 use axum::extract::{Request, State};
-use axum::http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS};
+use axum::http::header::{
+    CACHE_CONTROL, CONNECTION, CONTENT_SECURITY_POLICY, REFERRER_POLICY, TRANSFER_ENCODING,
+    X_CONTENT_TYPE_OPTIONS,
+};
 use axum::http::{HeaderName, HeaderValue, Uri};
 use axum::middleware::{self, Next};
 use axum::response::Response;
 use axum::routing::{MethodRouter, any, get, post};
-use serde_json::json;
 use std::sync::Arc;
 
 /// What a page may load and where it may send what: only from here and to here.
@@ -32,11 +34,8 @@ pub(super) fn router(service: Arc<Service>) -> Router {
         router = router.route(route.path, methods);
     }
     router
-        .route(
-            HEALTH,
-            get(async || sent(json!({"status": "ok", "version": env!("CARGO_PKG_VERSION")}).to_string())),
-        )
-        .route(openapi::PATH, get(async || sent(openapi())))
+        .route(HEALTH, get(health))
+        .route(openapi::PATH, get(described))
         .route(EVENTS, get(events))
         .route(OUTPUT, get(output))
         .route(loops::PATH, any(loops))
@@ -55,6 +54,8 @@ pub(super) fn router(service: Arc<Service>) -> Router {
 
 /// Lets only those in who may, and adds what every answer has.
 async fn guard(State(service): State<Arc<Service>>, mut request: Request, next: Next) -> Response {
+    // Such a body could end elsewhere for a proxy, which then would take its rest for another request.
+    let is_last = request.headers().contains_key(TRANSFER_ENCODING);
     let mut response = match service.gate.admit(request.method(), request.uri(), request.headers()) {
         Ok(asker) => {
             request.extensions_mut().insert(asker);
@@ -63,6 +64,9 @@ async fn guard(State(service): State<Arc<Service>>, mut request: Request, next: 
         Err(error) => problem(error),
     };
     let headers = response.headers_mut();
+    if is_last {
+        headers.insert(CONNECTION, HeaderValue::from_static("close"));
+    }
     for (name, value) in [
         (CACHE_CONTROL, "no-store"),
         (CONTENT_SECURITY_POLICY, POLICY),

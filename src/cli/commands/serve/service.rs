@@ -17,7 +17,7 @@ use axum::extract::{Request, State};
 use axum::http::header::{CONTENT_TYPE, ETAG, IF_MATCH, IF_NONE_MATCH, LINK};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::watch::Receiver;
@@ -132,42 +132,42 @@ async fn respond(service: Arc<Service>, route: &'static Route, request: Request)
     let wanted = tags(&parts.headers, &IF_MATCH).filter(|_| route.writes);
     let within = given.get("wait").and_then(Value::as_str).map(wait).transpose()?;
     let terms = WorkTerms { is_order: route.writes, is_alone: route.writes && !route.starts_run, within };
+    let known = tags(&parts.headers, &IF_NONE_MATCH);
     let work = move |service: &Service, waited: Duration| {
         let caller = service.caller(&asker);
         if let (Some(task), Some(wanted)) = (&task, &wanted) {
             service.require_unchanged(task, wanted, &caller)?;
         }
-        if let Some(task) = task.filter(|_| route.starts_run) {
-            return service.start(&task, caller, words);
+        let (Executed { exit, printed, error }, status) = match task.filter(|_| route.starts_run) {
+            Some(task) => service.start(&task, caller, words)?,
+            None => (service.execute(&caller, &words, waited), StatusCode::OK),
+        };
+        if let Some(error) = error {
+            return Err(error);
         }
-        let executed = service.execute(&caller, &words, waited);
         if route.writes {
-            service.tell(&executed);
+            service.tell(&printed);
         }
-        Ok((executed, StatusCode::OK))
+        let mut response = if let Some(list) = route.pages {
+            paged(&printed, list, &page, &parts.uri)
+        } else if route.is_tagged {
+            tagged(printed, known)
+        } else {
+            sent(printed)
+        };
+        if status != StatusCode::OK {
+            *response.status_mut() = status;
+        }
+        response.headers_mut().insert("orch-exit-code", HeaderValue::from(u16::from(exit as u8)));
+        Ok(response)
     };
-    let (Executed { exit, printed, error }, status) = service.in_turn(terms, work).await?;
-    if let Some(error) = error {
-        return Err(error);
-    }
-    let mut response = if let Some(list) = route.pages {
-        paged(&printed, list, &page, &parts.uri)
-    } else if route.is_tagged {
-        tagged(printed, tags(&parts.headers, &IF_NONE_MATCH))
-    } else {
-        sent(printed)
-    };
-    if status != StatusCode::OK {
-        *response.status_mut() = status;
-    }
-    response.headers_mut().insert("orch-exit-code", HeaderValue::from(u16::from(exit as u8)));
-    Ok(response)
+    service.in_turn(terms, work).await
 }
 
 impl Service {
     /// Tells those who listen which transitions an order has applied. The watch tells of its own.
-    pub(super) fn tell(&self, executed: &Executed) {
-        let document: Value = serde_json::from_str(&executed.printed).unwrap_or_default();
+    pub(super) fn tell(&self, printed: &str) {
+        let document: Value = serde_json::from_str(printed).unwrap_or_default();
         if document["applied"] == true {
             let at = self.runner.caller().clock.now();
             let transitions = document["transitions"].as_array().into_iter().flatten();
@@ -215,22 +215,39 @@ impl Service {
 }
 
 /// The events from now on, or after the last one that the client has.
-pub(super) async fn events(State(service): State<Arc<Service>>, headers: HeaderMap) -> Response {
-    service.events.stream(last_event(&headers), service.stop.clone())
+pub(super) async fn events(State(service): State<Arc<Service>>, uri: Uri, headers: HeaderMap) -> Response {
+    match request::no_query(&uri) {
+        Ok(()) => service.events.stream(last_event(&headers), service.stop.clone()),
+        Err(error) => problem(error),
+    }
+}
+
+/// Whether the server answers.
+pub(super) async fn health(uri: Uri) -> Response {
+    let document = || sent(json!({"status": "ok", "version": env!("CARGO_PKG_VERSION")}).to_string());
+    request::no_query(&uri).map_or_else(problem, |()| document())
+}
+
+/// The OpenAPI document.
+pub(super) async fn described(State(service): State<Arc<Service>>, uri: Uri) -> Response {
+    let document = async {
+        request::no_query(&uri)?;
+        service.in_background(|_| Ok(openapi::openapi())).await
+    };
+    document.await.map_or_else(problem, sent)
 }
 
 /// The output of the last run of a task.
 pub(super) async fn output(State(service): State<Arc<Service>>, request: Request) -> Response {
     let (mut parts, _) = request.into_parts();
-    let task = match request::path_argument(&mut parts, "task").await {
-        Ok(task) => task,
-        Err(error) => return problem(error),
+    let files = async {
+        request::no_query(&parts.uri)?;
+        let task = request::path_argument(&mut parts, "task").await?;
+        service.in_background(move |service| files(&service.runner, &task)).await
     };
-    let last = last_event(&parts.headers).map(str::to_owned);
-    let stop = service.stop.clone();
-    let wanted = task.clone();
-    let files = service.in_background(move |service| files(&service.runner, &wanted));
-    match files.await {
+    let files = files.await;
+    let (last, stop) = (last_event(&parts.headers).map(str::to_owned), service.stop.clone());
+    match files {
         Ok(files) => output::stream(files, last.as_deref(), stop),
         Err(error) => problem(error),
     }
@@ -307,5 +324,5 @@ fn wait(text: &str) -> Result<Duration, Error> {
 
 /// The error for arguments that are not accepted.
 fn bad(why: String) -> Error {
-    Error::new(Code::Usage, why).with_hint(format!("see {}", openapi::PATH))
+    request::wrong(&why).with_hint(format!("see {}", openapi::PATH))
 }

@@ -1,17 +1,18 @@
 //! The two tokens, in a file that only its owner can read.
 
 use crate::base::{Code, Error};
-use crate::scan::Directory;
-use crate::store::durable;
+use crate::scan::{Directory, open_regular};
+use rustix::process::geteuid;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
-use std::fs::Permissions;
-use std::io::{self, Write};
-use std::os::unix::fs::PermissionsExt;
+use std::io::{self, ErrorKind, Read, Write};
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 /// The name of the file, in the directory of `orch` that all work trees of a repository share.
 pub(super) const FILE: &str = "serve.json";
+/// The name of the file that is locked while they are made.
+const LOCK: &str = "serve.lock";
 /// The length of a token in bytes, before it is written in hexadecimal digits.
 const BYTES: usize = 32;
 
@@ -32,8 +33,13 @@ pub(super) enum TokenHolder {
 }
 
 impl Tokens {
-    /// The tokens in the file, or new ones if there is none that only its owner can read. `git` is the git directory
-    /// that all work trees share. Returns an error if the file cannot be read or written.
+    /// Words that nobody knows.
+    pub(super) fn random() -> io::Result<Self> {
+        Ok(Self { person: random(BYTES)?, agent: random(BYTES)? })
+    }
+
+    /// The tokens in the file, or new ones if there is none that is this user's and that nobody else can read. `git` is
+    /// the git directory that all work trees share. Returns an error if the file cannot be read or written.
     pub(super) fn of(git: &Path) -> Result<Self, Error> {
         let path = git.join("orch").join(FILE);
         let fault = |error: io::Error| {
@@ -41,14 +47,15 @@ impl Tokens {
             Error::new(Code::Io, message)
         };
         let directory = Directory::make(git, &git.join("orch")).map_err(fault)?;
-        let is_private = |permissions: Permissions| permissions.mode() & 0o077 == 0;
-        if directory.permissions(FILE).is_some_and(is_private)
-            && let Some(bytes) = durable::read_if_regular(&path).map_err(fault)?
+        // Of two servers that start at once, one makes the tokens, and the other reads them.
+        let lock = directory.append_private(LOCK).map_err(fault)?;
+        lock.lock().map_err(fault)?;
+        if let Some(bytes) = private(&path, geteuid().as_raw()).map_err(fault)?
             && let Some(known) = Self::parse(&bytes)
         {
             return Ok(known);
         }
-        let made = Self { person: random(BYTES).map_err(fault)?, agent: random(BYTES).map_err(fault)? };
+        let made = Self::random().map_err(fault)?;
         let written = format!("{FILE}.{}", std::process::id());
         directory.remove_if_there(&written).map_err(fault)?;
         let text = format!("{:#}\n", json!({"person": made.person, "agent": made.agent}));
@@ -56,6 +63,14 @@ impl Tokens {
         file.write_all(text.as_bytes()).map_err(fault)?;
         directory.rename(&written, &directory, FILE).map_err(fault)?;
         Ok(made)
+    }
+
+    /// The token of a holder.
+    pub(super) fn of_holder(&self, holder: TokenHolder) -> &str {
+        match holder {
+            TokenHolder::Person => &self.person,
+            TokenHolder::Agent => &self.agent,
+        }
     }
 
     /// Whose a token is; `None` if it is none of the two.
@@ -80,6 +95,27 @@ impl Tokens {
     }
 }
 
+/// What a regular file holds; `None` if there is none that is this user's and that nobody else can read.
+fn private(path: &Path, user: u32) -> io::Result<Option<Vec<u8>>> {
+    let mut file = match open_regular(path) {
+        Ok(Some(file)) => file,
+        Ok(None) => return Ok(None),
+        // Another user's file can often not even be opened.
+        Err(error) if [ErrorKind::NotFound, ErrorKind::PermissionDenied].contains(&error.kind()) => {
+            return Ok(None);
+        }
+        Err(error) => return Err(error),
+    };
+    // The opened file is looked at, so nothing can be put in its place meanwhile.
+    let metadata = file.metadata()?;
+    if metadata.uid() != user || metadata.mode() & 0o077 != 0 {
+        return Ok(None);
+    }
+    let mut bytes = Vec::new();
+    file.read_to_end(&mut bytes)?;
+    Ok(Some(bytes))
+}
+
 /// A word of this many random bytes.
 pub(super) fn random(bytes: usize) -> io::Result<String> {
     let mut bytes = vec![0; bytes];
@@ -90,8 +126,9 @@ pub(super) fn random(bytes: usize) -> io::Result<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::fs;
-    use std::os::unix::fs::symlink;
+    use std::fs::{self, Permissions};
+    use std::os::unix::fs::{PermissionsExt, symlink};
+    use std::thread;
 
     #[test]
     fn tokens_are_kept_as_long_as_nobody_else_can_read_them() {
@@ -110,12 +147,27 @@ mod tests {
         fs::write(&path, "{\"person\": \"\", \"agent\": \"\"}").expect("written");
         let third = again();
         assert!(third.person != second.person && third.person.len() == 64);
+        // A file of another user is not used.
+        let user = fs::metadata(&path).expect("there").uid();
+        assert!(private(&path, user).expect("read").is_some());
+        assert_eq!(private(&path, user + 1).expect("read"), None);
         // A link is replaced, and what it leads to is left alone.
         let outside = git.path().join("outside");
         fs::rename(&path, &outside).expect("moved");
         symlink(&outside, &path).expect("linked");
         assert!(again() != third);
         assert!(Tokens::parse(&fs::read(&outside).expect("there")).is_some_and(|kept| kept == third));
+    }
+
+    #[test]
+    fn servers_that_start_at_once_have_the_same_tokens() {
+        let git = tempfile::tempdir().expect("a directory");
+        let tokens: Vec<String> = thread::scope(|scope| {
+            let start = || Tokens::of(git.path()).unwrap_or_else(|error| panic!("{error}")).person;
+            let started: Vec<_> = (0..8).map(|_| scope.spawn(start)).collect();
+            started.into_iter().map(|one| one.join().expect("started")).collect()
+        });
+        assert!(tokens.iter().all(|token| *token == tokens[0]), "{tokens:?}");
     }
 
     #[test]
