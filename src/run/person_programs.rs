@@ -1,8 +1,10 @@
-//! The programs of a person in the terminal of this process: the editor and the pager.
+//! The programs of a person: the editor and the pager in the terminal of this process, and the browser.
 
 use std::io::{self, Write};
+use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::thread;
 
 /// What makes a command line one for the shell, as git sees it (`run-command.c`).
 const SHELL: &str = "|&;<>()$`\\\"' \t\n*?[#~=%";
@@ -12,6 +14,24 @@ const SHELL: &str = "|&;<>()$`\\\"' \t\n*?[#~=%";
 pub fn edit(editor: &str, file: &Path) -> io::Result<ExitStatus> {
     let mut shell = program("sh");
     shell.arg("-c").arg(format!("{editor} \"$@\"")).arg(editor).arg(file).status()
+}
+
+/// The program that opens a URL in the browser of the person.
+const OPENER: &str = if cfg!(target_os = "macos") { "open" } else { "xdg-open" };
+
+/// Opens a URL in the browser of the person, who may use it after this process has ended. Returns an error if the
+/// program that does so cannot be started; whether it finds a browser is not awaited.
+pub fn open_url(url: &str) -> io::Result<()> {
+    let mut opener = program(OPENER);
+    opener.arg(url).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    // Ctrl-C is for this process, not for the browser.
+    let mut child = opener
+        .process_group(0)
+        .spawn()
+        .map_err(|error| io::Error::new(error.kind(), format!("cannot start {OPENER}: {error}")))?;
+    // A process that has ended is waited for, or it would stay in the table of processes.
+    thread::spawn(move || drop(child.wait()));
+    Ok(())
 }
 
 /// A pager that waits for a text.

@@ -31,13 +31,14 @@ use super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use super::report;
 use crate::base::Code;
 use crate::cli::remote::CommandRunner;
+use crate::run::open_url;
 use events::Events;
 use gate::RequestGate;
 use live::{LiveWatch, RunNews};
 use service::Service;
 use std::io::ErrorKind;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokens::Tokens;
 use tokio::sync::watch;
@@ -65,6 +66,9 @@ pub struct ServeArgs {
     /// Another name by which clients call the server, such as that of a proxy; repeatable.
     #[arg(long, value_name = "NAME", value_parser = gate::host_name)]
     host: Vec<String>,
+    /// Open the board in the browser.
+    #[arg(long)]
+    open: bool,
     /// Refuse all orders, and apply nothing.
     #[arg(long)]
     read_only: bool,
@@ -102,7 +106,22 @@ pub fn run(args: &ServeArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fai
     report::text(context, ui, &format!("http://{}/?token={}\n", reached_at(listens), tokens.person))?;
     ui.status(&format!("the token of agents is in {}", kept.display()));
     let sessions = Tokens::random().map_err(cannot)?;
-    let gate = RequestGate { tokens, sessions, listens, hosts: args.host.clone(), read_only: args.read_only };
+    let ticket = args.open.then(|| tokens::random(16)).transpose().map_err(cannot)?;
+    if let Some(ticket) = &ticket
+        && let Err(error) = open_url(&format!("http://{}/?token={ticket}", reached_at(listens)))
+    {
+        ui.problem(&format!("cannot open a browser: {error}"));
+        ui.hint("open the URL above");
+    }
+    let ticket = Mutex::new(ticket);
+    let gate = RequestGate {
+        tokens,
+        sessions,
+        ticket,
+        listens,
+        hosts: args.host.clone(),
+        read_only: args.read_only,
+    };
     let service = Arc::new(Service::new(runner.clone(), gate, (events, news), stopped.clone()));
     let runs = service.runs.clone();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(cannot)?;

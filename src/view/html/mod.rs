@@ -14,7 +14,7 @@ mod task;
 mod tests;
 
 pub use chart::Chart;
-pub use frame::{ASSETS, file_end, file_start, file_task, served_board, served_cards, served_task};
+pub use frame::{ASSETS, file_end, file_start, file_task, served_board, served_cards, served_task, sign_in};
 pub use order::{InputForm, OrderForm, OrderInput};
 
 use super::layout::visible;

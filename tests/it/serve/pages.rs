@@ -1,7 +1,8 @@
 //! The pages of the board, as a browser gets them.
 
 use super::client::Server;
-use crate::harness::World;
+use crate::harness::{World, eventually, executable};
+use std::fs;
 
 #[test]
 fn the_board_and_its_assets_are_behind_the_gate_and_come_from_the_binary() {
@@ -55,6 +56,61 @@ fn the_board_and_its_assets_are_behind_the_gate_and_come_from_the_binary() {
     for path in ["/tasks/none", "/tasks/team", "/assets/board.html", "/assets/..%2Fagents%2Fcoder.md"] {
         assert_eq!(get(path, &server.person).status, 404, "{path}");
     }
+}
+
+#[test]
+fn a_browser_that_is_not_signed_in_is_told_how_and_a_program_gets_a_problem() {
+    let world = World::ready();
+    let server = Server::start(&world, &[]);
+    let own = format!("127.0.0.1:{}", server.port);
+    let browser = "text/html,application/xhtml+xml,*/*;q=0.8";
+    for (method, path, accept, media) in [
+        ("GET", "/", browser, "text/html; charset=utf-8"),
+        ("GET", "/tasks/t", browser, "text/html; charset=utf-8"),
+        ("GET", "/?token=x", browser, "text/html; charset=utf-8"),
+        ("GET", "/", "application/json", "application/problem+json"),
+        ("GET", "/", "*/*", "application/problem+json"),
+        ("POST", "/api/v1/tasks", browser, "application/problem+json"),
+    ] {
+        let answer = server.raw(method, path, &[("Host", &own), ("Accept", accept)], "");
+        assert_eq!((answer.status, answer.header("content-type")), (401, Some(media)), "{method} {path}");
+        assert_eq!(answer.header("www-authenticate"), Some("Bearer"));
+        assert_eq!(answer.body.contains("<h1>Sign in</h1>"), media.starts_with("text/html"), "{path}");
+        assert!(!answer.body.contains(&server.person) && !answer.body.contains("<script"), "{}", answer.body);
+    }
+}
+
+#[test]
+fn the_browser_is_opened_with_a_word_that_signs_it_in_once() {
+    let world = World::ready();
+    let programs = world.path("../programs");
+    fs::create_dir_all(&programs).expect("made");
+    let opened = world.path("../opened");
+    for name in ["xdg-open", "open"] {
+        let program = programs.join(name);
+        let script =
+            format!("#!/bin/sh\necho \"$1\" > '{0}.part' && mv '{0}.part' '{0}'\n", opened.display());
+        fs::write(&program, script).expect("written");
+        executable(&program);
+    }
+    let mut command = world.orch_command(&["serve", "--listen", "127.0.0.1:0", "--open"]);
+    let path = std::env::var("PATH").expect("a path");
+    command.env("PATH", format!("{}:{path}", programs.display()));
+    let server = Server::begin(&world, command);
+    eventually("the browser is open", || opened.exists());
+    let url = fs::read_to_string(&opened).expect("a URL");
+    let path = url.trim().strip_prefix(&format!("http://127.0.0.1:{}", server.port)).expect(&url);
+    assert!(path.starts_with("/?token=") && !path.contains(&server.person), "{url}");
+    let own = format!("127.0.0.1:{}", server.port);
+    let signed = server.raw("GET", path, &[("Host", &own)], "");
+    let cookie = signed.header("set-cookie").and_then(|kept| kept.split(';').next()).expect("a cookie");
+    assert_eq!(signed.status, 303);
+    assert_eq!(server.raw("GET", "/", &[("Host", &own), ("Cookie", cookie)], "").status, 200);
+    assert_eq!(server.raw("GET", path, &[("Host", &own)], "").status, 401, "it was used");
+    let mut command = world.orch_command(&["serve", "--listen", "127.0.0.1:0", "--open"]);
+    command.env("PATH", world.path("../no-programs"));
+    let other = Server::begin(&world, command);
+    assert_eq!(other.get("tasks").status, 200, "a server without a browser serves");
 }
 
 #[test]

@@ -1,12 +1,13 @@
 //! Who may ask: the host that a request names, the site that it comes from, and the token that it carries.
 
 use super::request::wrong;
-use super::tokens::{TokenHolder, Tokens};
+use super::tokens::{TokenHolder, Tokens, is_same};
 use crate::base::{Code, Error};
 use axum::http::header::{AUTHORIZATION, COOKIE, HOST, ORIGIN};
 use axum::http::uri::Authority;
 use axum::http::{HeaderMap, Method, Uri};
 use std::net::{IpAddr, SocketAddr};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// The path that needs no token.
 pub(super) const HEALTH: &str = "/api/v1/health";
@@ -18,6 +19,8 @@ pub(super) struct RequestGate {
     pub tokens: Tokens,
     /// What the cookies of browsers hold in their place. It ends with the server.
     pub sessions: Tokens,
+    /// A word that signs a browser in once, as the person: others may see the command line of a browser.
+    pub ticket: Mutex<Option<String>>,
     /// The address that the server listens on.
     pub listens: SocketAddr,
     /// Further names by which clients may call it.
@@ -74,9 +77,25 @@ impl RequestGate {
         format!("orch-{}", self.listens.port())
     }
 
-    /// Whose token is in the URL, as in the one that was printed at the start.
-    pub(super) fn token_in(&self, uri: &Uri) -> Option<TokenHolder> {
-        self.tokens.holder(uri.query()?.strip_prefix("token=").filter(|_| uri.path() == "/")?)
+    /// Whose token is in the URL, as in the one that was printed at the start. A ticket is used up.
+    pub(super) fn exchange(&self, uri: &Uri) -> Option<TokenHolder> {
+        let holder = self.token_in(uri)?;
+        let mut ticket = self.ticket();
+        if ticket.as_deref().is_some_and(|ticket| given(uri) == Some(ticket)) {
+            *ticket = None;
+        }
+        Some(holder)
+    }
+
+    /// Whose token or ticket is in the URL.
+    fn token_in(&self, uri: &Uri) -> Option<TokenHolder> {
+        let token = given(uri)?;
+        let is_ticket = self.ticket().as_deref().is_some_and(|ticket| is_same(ticket, token));
+        if is_ticket { Some(TokenHolder::Person) } else { self.tokens.holder(token) }
+    }
+
+    fn ticket(&self) -> MutexGuard<'_, Option<String>> {
+        self.ticket.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn holder(&self, uri: &Uri, headers: &HeaderMap) -> Option<TokenHolder> {
@@ -113,6 +132,11 @@ impl RequestGate {
         };
         is_known && port.unwrap_or(80) == self.listens.port()
     }
+}
+
+/// The token in the URL that signs a browser in.
+fn given(uri: &Uri) -> Option<&str> {
+    uri.query()?.strip_prefix("token=").filter(|_| uri.path() == "/")
 }
 
 /// Whether a method writes nothing.
@@ -183,6 +207,7 @@ mod tests {
         RequestGate {
             tokens,
             sessions,
+            ticket: Mutex::default(),
             listens: listens.parse().expect("an address"),
             hosts,
             read_only: false,
@@ -281,6 +306,22 @@ mod tests {
             let lines = [&[token.as_str()], lines].concat();
             assert_eq!(asked(&gate, "POST", target, &lines), expected, "{target} {lines:?}");
         }
+    }
+
+    #[test]
+    fn a_ticket_signs_in_once() {
+        let mut gate = gate("127.0.0.1:4747", &[]);
+        *gate.ticket.get_mut().expect("free") = Some("t".repeat(16));
+        let (ticket, token) = (format!("/?token={}", "t".repeat(16)), format!("/?token={}", "p".repeat(64)));
+        let ask = |gate: &RequestGate, path: &str| asked(gate, "GET", path, &["host: localhost:4747"]);
+        let exchange = |gate: &RequestGate, path: &str| gate.exchange(&path.parse().expect("a path"));
+        // A look at it alone does not use it up.
+        assert_eq!((ask(&gate, &ticket), ask(&gate, &ticket)), ("Person".to_owned(), "Person".to_owned()));
+        assert_eq!(ask(&gate, &format!("/api/v1/tasks{}", &ticket[1..])), "no-token");
+        assert_eq!(exchange(&gate, &token), Some(TokenHolder::Person));
+        assert_eq!(exchange(&gate, &ticket), Some(TokenHolder::Person));
+        assert_eq!((exchange(&gate, &ticket), ask(&gate, &ticket)), (None, "no-token".to_owned()));
+        assert_eq!(exchange(&gate, &token), Some(TokenHolder::Person));
     }
 
     #[test]

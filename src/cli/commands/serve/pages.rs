@@ -3,7 +3,7 @@
 //! Pages are behind the gate, as everything else is, so each has the policy that forbids inline scripts and styles. They
 //! show what the API answers, and their orders are requests of the API.
 
-use super::gate::Asker;
+use super::gate::{Asker, is_reading};
 use super::openapi::OUTPUT;
 use super::orders::orders_of;
 use super::problem::problem;
@@ -13,11 +13,11 @@ use crate::base::{Code, Error};
 use crate::cli::Failure;
 use crate::cli::commands::board::served;
 use crate::survey::{Caller, Workspace};
-use crate::view::html::{ASSETS, BoardFilter};
+use crate::view::html::{self, ASSETS, BoardFilter};
 use crate::workflow::System;
 use axum::Router;
 use axum::extract::{Path, RawPathParams, Request, State};
-use axum::http::header::{CONTENT_TYPE, LOCATION, SET_COOKIE};
+use axum::http::header::{ACCEPT, CONTENT_TYPE, LOCATION, SET_COOKIE, WWW_AUTHENTICATE};
 use axum::http::{HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
@@ -33,10 +33,24 @@ pub(super) fn router() -> Router<Arc<Service>> {
         .route("/assets/{name}", get(asset))
 }
 
+/// What a browser gets that is not signed in, if it asks for a page.
+pub(super) fn sign_in(request: &Request) -> Option<Response> {
+    let accepts = request.headers().get_all(ACCEPT).into_iter().filter_map(|value| value.to_str().ok());
+    let is_page = accepts.flat_map(|value| value.split([',', ';'])).any(|media| media.trim() == "text/html");
+    let mut response = (is_page && is_reading(request.method())).then(|| html(html::sign_in()))?;
+    *response.status_mut() = StatusCode::UNAUTHORIZED;
+    response.headers_mut().insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+    Some(response)
+}
+
+fn html(text: String) -> Response {
+    ([(CONTENT_TYPE, HeaderValue::from_static("text/html; charset=utf-8"))], text).into_response()
+}
+
 /// Exchanges the token of the URL for a session, which a cookie keeps, or shows all tasks.
 async fn front(State(service): State<Arc<Service>>, request: Request) -> Response {
     let gate = &service.gate;
-    let Some(holder) = gate.token_in(request.uri()) else {
+    let Some(holder) = gate.exchange(request.uri()) else {
         return all_tasks(service, request).await.unwrap_or_else(problem);
     };
     let session = gate.sessions.of_holder(holder);
@@ -124,5 +138,5 @@ async fn page(
         make(service, &workspace, &caller).map_err(failed)
     };
     let text = service.in_background(work).await?;
-    Ok(([(CONTENT_TYPE, HeaderValue::from_static("text/html; charset=utf-8"))], text).into_response())
+    Ok(html(text))
 }

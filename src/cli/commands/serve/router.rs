@@ -61,7 +61,10 @@ async fn guard(State(service): State<Arc<Service>>, mut request: Request, next: 
             request.extensions_mut().insert(asker);
             next.run(request).await
         }
-        Err(error) => problem(error),
+        Err(error) => {
+            let page = (error.code() == Code::NoToken).then(|| pages::sign_in(&request)).flatten();
+            page.unwrap_or_else(|| problem(error))
+        }
     };
     let headers = response.headers_mut();
     if is_last {

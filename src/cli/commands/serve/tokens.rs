@@ -75,9 +75,7 @@ impl Tokens {
 
     /// Whose a token is; `None` if it is none of the two.
     pub(super) fn holder(&self, token: &str) -> Option<TokenHolder> {
-        // What is compared are digests, so the time that it takes says nothing about a token.
-        let is = |known: &str| Sha256::digest(token) == Sha256::digest(known);
-        match (is(&self.person), is(&self.agent)) {
+        match (is_same(&self.person, token), is_same(&self.agent, token)) {
             (true, _) => Some(TokenHolder::Person),
             (_, true) => Some(TokenHolder::Agent),
             _ => None,
@@ -93,6 +91,12 @@ impl Tokens {
         let found = Self { person: token("person")?, agent: token("agent")? };
         (found.person != found.agent).then_some(found)
     }
+}
+
+/// Whether a token is the one that is known. What is compared are digests, so the time that it takes says nothing about
+/// the token.
+pub(super) fn is_same(known: &str, token: &str) -> bool {
+    Sha256::digest(token) == Sha256::digest(known)
 }
 
 /// What a regular file holds; `None` if there is none that is this user's and that nobody else can read.
