@@ -327,7 +327,6 @@ impl UnitedLog {
     }
 }
 
-/// The error for a log that cannot be read even with both sides.
 /// The error for a task without a log: whatever its state says belongs to someone else, and folding it from nothing
 /// would lose it.
 fn no_record(task: &TaskRef) -> Error {
@@ -337,6 +336,7 @@ fn no_record(task: &TaskRef) -> Error {
         .with_hint(Some(format!("correct {} by hand, then: {new}", task.state_path())))
 }
 
+/// The error for a log that cannot be read even with both sides.
 fn unreadable(task: &TaskRef, fault: &LogFault) -> Error {
     let message = format!("cannot read the log of `{}`: {fault}", task.id);
     let hint = Some(crate::base::command(&["orch", "recover", task.id.as_str()]));

@@ -257,12 +257,17 @@ impl Judge<'_> {
         names.iter().flat_map(|name| self.evidence(std::slice::from_ref(name))).collect()
     }
 
+    /// The last step that entered the present phase.
+    fn entry_step(&self) -> Option<&HistoryEntry> {
+        let enters =
+            |entry: &&HistoryEntry| entry.to == self.phase.id && entry.from.as_ref() != Some(&entry.to);
+        self.state.history.iter().rfind(enters)
+    }
+
     /// Whether the last step that entered the present phase names an artifact as it is. It may have changed since
     /// the phase that makes it, as a list does whose boxes are checked until the end.
     fn is_of_the_end(&self, seen: &SeenArtifact<'_>) -> bool {
-        let entered =
-            |entry: &&HistoryEntry| entry.to == self.phase.id && entry.from.as_ref() != Some(&entry.to);
-        let Some(end) = self.state.history.iter().rev().find(entered) else { return false };
+        let Some(end) = self.entry_step() else { return false };
         let is_named = |file: &&FileFact| {
             let digest = file.digest.map(|digest| digest.to_string());
             end.evidence.iter().any(|(path, known)| *path == file.path && Some(known) == digest.as_ref())
@@ -279,9 +284,7 @@ impl Judge<'_> {
             .map(|seen| seen.derived.name.clone())
             .collect();
         // Where a task has failed, people want to know why.
-        let here =
-            |entry: &&HistoryEntry| entry.to == self.phase.id && entry.from.as_ref() != Some(&entry.to);
-        let led_here = self.state.history.iter().rfind(here).filter(|_| !self.phase.success);
+        let led_here = self.entry_step().filter(|_| !self.phase.success);
         let why = led_here.map_or(String::new(), |entry| format!(" ({})", entry.reason));
         let news = match changed.as_slice() {
             [] => String::new(),

@@ -8,7 +8,7 @@ use super::archive::{Archive, HeldRecords, ReadOnce};
 use super::replay::{Audited, replay};
 use crate::scan::ValidationCache;
 use crate::store::{Store, Visited};
-use crate::survey::Error;
+use crate::survey::{Error, THREAD_STACK};
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -16,9 +16,6 @@ use std::thread;
 
 /// The number of commits in a piece.
 const PIECE: usize = 32;
-
-/// The stack size of a helper thread, equal to that of the main thread: directories may be nested deeply.
-const STACK: usize = 8 << 20;
 
 /// How to replay.
 #[derive(Clone, Copy)]
@@ -113,7 +110,7 @@ pub(super) fn replay_all(
     thread::scope(|scope| {
         // A thread that cannot be started leaves its section to the others.
         let start = |thread| {
-            let builder = thread::Builder::new().stack_size(STACK);
+            let builder = thread::Builder::new().stack_size(THREAD_STACK);
             builder.spawn_scoped(scope, move || help(thread)).ok()
         };
         let helpers: Vec<_> = (1..=helpers).filter_map(start).collect();

@@ -11,8 +11,8 @@ use std::time::Duration;
 
 /// The number of tasks that a thread takes at once, and looks at under one HEAD.
 const PART: usize = 32;
-/// The stack size of a helper thread, equal to that of the main thread: values may be nested deeply.
-const STACK: usize = 8 << 20;
+/// The stack size of a helper thread, equal to that of the main thread: values and directories may be nested deeply.
+pub(crate) const THREAD_STACK: usize = 8 << 20;
 
 /// How much of a log a look reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -83,7 +83,7 @@ impl Workspace {
             let help =
                 || opener.as_ref().and_then(Opener::open).map_or_else(Vec::new, |helper| work(&helper));
             // What a thread that cannot be started would have done, the others do.
-            let start = |_| thread::Builder::new().stack_size(STACK).spawn_scoped(scope, help).ok();
+            let start = |_| thread::Builder::new().stack_size(THREAD_STACK).spawn_scoped(scope, help).ok();
             let helpers: Vec<_> = (0..helpers).filter_map(start).collect();
             let mut done = work(self);
             for helper in helpers {

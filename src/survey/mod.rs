@@ -31,6 +31,7 @@ pub use caller::{Caller, Clock};
 pub use costs::Counted;
 pub use loaded::{Loaded, UsableWorkflow};
 pub use looks::LookDepth;
+pub(crate) use looks::THREAD_STACK;
 pub(crate) use overview::unread;
 pub use overview::{Overview, OverviewPlace, OverviewPlaceKind, OverviewTask};
 pub use sight::{Sight, SightKey};

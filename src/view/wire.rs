@@ -268,12 +268,8 @@ impl Suggestions {
         let mut ordered: Vec<&Subject<'_>> = subjects.iter().collect();
         sort(&mut ordered);
         let kept = limit.unwrap_or(usize::MAX).min(ordered.len());
-        Self {
-            repository,
-            suggestions: ordered.iter().take(kept).map(|subject| Suggestion::of(subject)).collect(),
-            omitted: ordered.len() - kept,
-            diagnostics: diagnostics.iter().map(Finding::of).collect(),
-        }
+        let suggestions = ordered.iter().take(kept).map(|subject| Suggestion::of(subject)).collect();
+        Self::of(repository, suggestions, ordered.len() - kept, diagnostics)
     }
 
     /// The envelope of suggestions that are already in order; `omitted` of them were left out.

@@ -89,8 +89,10 @@ fn machine_ranges(text: &str) -> Vec<Range<usize>> {
 }
 
 fn blank_outside(text: &str, ranges: &[Range<usize>]) -> String {
-    let mut blanked: Vec<u8> =
-        text.bytes().map(|byte| if matches!(byte, b'\n' | b'\r') { byte } else { b' ' }).collect();
+    let mut blanked = vec![b' '; text.len()];
+    for end in ['\n', '\r'] {
+        text.match_indices(end).for_each(|(at, end)| blanked[at..at + 1].copy_from_slice(end.as_bytes()));
+    }
     for range in ranges {
         blanked[range.clone()].copy_from_slice(&text.as_bytes()[range.clone()]);
     }

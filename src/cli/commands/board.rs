@@ -8,7 +8,7 @@ use super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use super::report;
 use crate::base::Code;
 use crate::store::durable;
-use crate::view::html::{BoardFilter, BoardPage, TaskLinks, TaskPage, file_end, file_start, file_task};
+use crate::view::html::{BoardFilter, TaskLinks, file_end, file_start, file_task};
 use crate::view::layout::counted;
 use gather::{GatheredTasks, gather};
 use std::path::{Path, PathBuf};
@@ -69,29 +69,10 @@ fn write(
 ) -> Result<(), Failure> {
     let now = context.caller.clock.now();
     let names = gathered.details.iter().map(|detail| detail.explanation.suggestion.task.id.clone());
-    let page = BoardPage {
-        status: &gathered.status,
-        charts: &gathered.charts,
-        runs: &gathered.runs,
-        now,
-        links: &TaskLinks::InFile(names.collect()),
-        filter: &BoardFilter::default(),
-    };
-    part(&file_start(&page))?;
-    for detail in &gathered.details {
-        let task = &detail.explanation.suggestion.task;
-        let Some(chart) = gathered.charts.iter().find(|chart| chart.workflow == task.workflow) else {
-            continue;
-        };
-        part(&file_task(&TaskPage {
-            explanation: &detail.explanation,
-            steps: &detail.steps,
-            run: gathered.runs.iter().find(|run| run.task == task.id),
-            chart,
-            unmoved_since: detail.unmoved_since,
-            now,
-            served: None,
-        }))?;
+    let links = TaskLinks::InFile(names.collect());
+    part(&file_start(&gathered.page(&links, &BoardFilter::default(), now)))?;
+    for page in gathered.details.iter().filter_map(|detail| gathered.task_page(detail, now)) {
+        part(&file_task(&page))?;
     }
     part(&file_end())
 }

@@ -41,9 +41,8 @@ fn title(repository: &Repository) -> String {
     format!("{} · orch", repository.root.rsplit('/').next().unwrap_or_default())
 }
 
-/// A served page: its head, the bar on top, what it shows, and the script.
-fn served(repository: &Repository, task: Option<&str>, bar: &Markup, shown: &Markup) -> String {
-    let name = task.map_or_else(|| title(repository), |task| format!("{task} · {}", title(repository)));
+/// A whole document: its name, what else is in its head, and its body.
+fn document(name: &str, head: &Markup, body: &Markup) -> String {
     finished(html! {
         (DOCTYPE)
         html lang="en" {
@@ -53,26 +52,38 @@ fn served(repository: &Repository, task: Option<&str>, bar: &Markup, shown: &Mar
                 meta name="color-scheme" content="light dark";
                 title { (name) }
                 link rel="icon" href="data:,";
-                link rel="stylesheet" href="/assets/board.css";
-                script src="/assets/board.js" defer {}
+                (head)
             }
-            body class=(if task.is_some() { "served one" } else { "served board" }) data-task=[task] {
-                header.top {
-                    @if task.is_some() { p.home { a href="/" { "orch" } } } @else { h1 { a href="/" { "orch" } } }
-                    p.place { (place(repository)) }
-                    (bar)
-                    p #live role="status" {}
-                    button #keys type="button" hidden aria-label="Keys" { "?" }
-                }
-                main { (shown) }
-                dialog #help aria-labelledby="help-name" {
-                    h2 #help-name { "Keys" }
-                    dl { @for (key, effect) in KEYS { dt { kbd { (key) } } dd { (effect) } } }
-                    form method="dialog" { button { "Close" } }
-                }
-            }
+            (body)
         }
     })
+}
+
+/// A served page: its head, the bar on top, what it shows, and the script.
+fn served(repository: &Repository, task: Option<&str>, bar: &Markup, shown: &Markup) -> String {
+    let name = task.map_or_else(|| title(repository), |task| format!("{task} · {}", title(repository)));
+    let head = html! {
+        link rel="stylesheet" href="/assets/board.css";
+        script src="/assets/board.js" defer {}
+    };
+    let body = html! {
+        body class=(if task.is_some() { "served one" } else { "served board" }) data-task=[task] {
+            header.top {
+                @if task.is_some() { p.home { a href="/" { "orch" } } } @else { h1 { a href="/" { "orch" } } }
+                p.place { (place(repository)) }
+                (bar)
+                p #live role="status" {}
+                button #keys type="button" hidden aria-label="Keys" { "?" }
+            }
+            main { (shown) }
+            dialog #help aria-labelledby="help-name" {
+                h2 #help-name { "Keys" }
+                dl { @for (key, effect) in KEYS { dt { kbd { (key) } } dd { (effect) } } }
+                form method="dialog" { button { "Close" } }
+            }
+        }
+    };
+    document(&name, &head, &body)
 }
 
 /// All tasks, as a page of a server.
@@ -137,33 +148,25 @@ pub fn served_task(page: &TaskPage<'_>) -> String {
 #[must_use]
 pub fn file_start(page: &BoardPage<'_>) -> String {
     let repository = &page.status.repository;
-    // Only a finished element can be rendered, so the ends of what stays open are cut off.
-    let whole = html! {
-        (DOCTYPE)
-        html lang="en" {
-            head {
-                meta charset="utf-8";
-                meta name="viewport" content="width=device-width, initial-scale=1";
-                meta name="color-scheme" content="light dark";
-                meta name="referrer" content="no-referrer";
-                title { (title(repository)) }
-                link rel="icon" href="data:,";
-                style { (PreEscaped(System::built_in(STYLE))) }
+    let head = html! {
+        meta name="referrer" content="no-referrer";
+        style { (PreEscaped(System::built_in(STYLE))) }
+    };
+    let body = html! {
+        body.file {
+            header.top {
+                h1 { "orch" }
+                p.place { (place(repository)) }
+                p.dim { "as of " time datetime=(page.now.to_string()) { (page.now.to_string()) } }
             }
-            body.file {
-                header.top {
-                    h1 { "orch" }
-                    p.place { (place(repository)) }
-                    p.dim { "as of " time datetime=(page.now.to_string()) { (page.now.to_string()) } }
-                }
-                main {
-                    (columns(page))
-                    div.charts hidden { @for chart in page.charts { (chart.symbol()) } }
-                }
+            main {
+                (columns(page))
+                div.charts hidden { @for chart in page.charts { (chart.symbol()) } }
             }
         }
     };
-    let text = finished(whole);
+    // Only a finished element can be rendered, so the ends of what stays open are cut off.
+    let text = document(&title(repository), &head, &body);
     text.strip_suffix(END).map(str::to_owned).unwrap_or(text)
 }
 

@@ -7,7 +7,7 @@ use crate::decide::{ActorKind, is_order};
 use crate::drive;
 use crate::history::stories;
 use crate::survey::{Caller, Sight, TaskRef, Workspace};
-use crate::view::html::Chart;
+use crate::view::html::{BoardFilter, BoardPage, Chart, TaskLinks, TaskPage};
 use crate::view::{Explanation, RunLine, Status, StepView, TaskStatus};
 use std::collections::HashMap;
 use std::iter;
@@ -24,6 +24,27 @@ pub(super) struct GatheredTasks {
     pub details: Vec<TaskDetail>,
     /// What is wrong apart from the tasks.
     pub problems: Vec<Diagnostic>,
+}
+
+impl GatheredTasks {
+    /// The page of all tasks.
+    pub(super) fn page<'a>(
+        &'a self,
+        links: &'a TaskLinks,
+        filter: &'a BoardFilter,
+        now: Timestamp,
+    ) -> BoardPage<'a> {
+        BoardPage { status: &self.status, charts: &self.charts, runs: &self.runs, now, links, filter }
+    }
+
+    /// The page of a task; `None` if its workflow cannot be used.
+    pub(super) fn task_page<'a>(&'a self, detail: &'a TaskDetail, now: Timestamp) -> Option<TaskPage<'a>> {
+        let TaskDetail { explanation, steps, unmoved_since } = detail;
+        let task = &explanation.suggestion.task;
+        let chart = self.charts.iter().find(|chart| chart.workflow == task.workflow)?;
+        let run = self.runs.iter().find(|run| run.task == task.id);
+        Some(TaskPage { explanation, steps, run, chart, unmoved_since: *unmoved_since, now, served: None })
+    }
 }
 
 /// What the page of a task shows.

@@ -6,8 +6,7 @@ use crate::cli::Failure;
 use crate::cli::commands::report;
 use crate::survey::{Caller, Workspace};
 use crate::view::html::{
-    BoardFilter, BoardPage, OrderForm, ServedTask, TaskLinks, TaskPage, served_board, served_cards,
-    served_task,
+    BoardFilter, OrderForm, ServedTask, TaskLinks, TaskPage, served_board, served_cards, served_task,
 };
 use crate::view::{RunLine, Suggestion};
 
@@ -19,15 +18,7 @@ pub(in crate::cli::commands) fn front(
 ) -> Result<String, Failure> {
     let (tasks, misnamed) = report::named_or_all(workspace, &[])?;
     let gathered = gather(caller, workspace, &tasks, misnamed, |_| false)?;
-    let page = BoardPage {
-        status: &gathered.status,
-        charts: &gathered.charts,
-        runs: &gathered.runs,
-        now: caller.clock.now(),
-        links: &TaskLinks::Served,
-        filter,
-    };
-    Ok(served_board(&page))
+    Ok(served_board(&gathered.page(&TaskLinks::Served, filter, caller.clock.now())))
 }
 
 /// The cards of those of these tasks that there are. Returns an error if they cannot be read.
@@ -39,14 +30,7 @@ pub(in crate::cli::commands) fn cards(
     let mut tasks = workspace.tasks()?;
     tasks.retain(|task| !task.id.is_archived() && names.iter().any(|name| name == task.id.as_str()));
     let gathered = gather(caller, workspace, &tasks, Vec::new(), |_| false)?;
-    Ok(served_cards(&BoardPage {
-        status: &gathered.status,
-        charts: &gathered.charts,
-        runs: &gathered.runs,
-        now: caller.clock.now(),
-        links: &TaskLinks::Served,
-        filter: &BoardFilter::default(),
-    }))
+    Ok(served_cards(&gathered.page(&TaskLinks::Served, &BoardFilter::default(), caller.clock.now())))
 }
 
 /// The page of a task. `orders` returns the orders that may be given, `tag` identifies its state, and at `output` is
@@ -62,20 +46,14 @@ pub(in crate::cli::commands) fn task(
     let tasks = workspace.tasks()?;
     let task = tasks.into_iter().find(|task| task.id.as_str() == name).ok_or_else(unknown)?;
     let gathered = gather(caller, workspace, &[task], Vec::new(), |_| true)?;
-    let (Some(detail), Some(chart)) = (gathered.details.first(), gathered.charts.first()) else {
+    let now = caller.clock.now();
+    let Some(page) = gathered.details.first().and_then(|detail| gathered.task_page(detail, now)) else {
         let problem = gathered.problems.into_iter().find(|problem| problem.is_error());
         return Err(problem.map_or_else(|| unknown().into(), Failure::from));
     };
-    let run = gathered.runs.iter().find(|run| run.task == name);
-    let orders = orders(&detail.explanation.suggestion, run);
+    let orders = orders(&page.explanation.suggestion, page.run);
     let repository = &gathered.status.repository;
-    Ok(served_task(&TaskPage {
-        explanation: &detail.explanation,
-        steps: &detail.steps,
-        run,
-        chart,
-        unmoved_since: detail.unmoved_since,
-        now: caller.clock.now(),
-        served: Some(ServedTask { repository, orders: &orders, tag, output: run.map(|_| output) }),
-    }))
+    let output = page.run.map(|_| output);
+    let served = Some(ServedTask { repository, orders: &orders, tag, output });
+    Ok(served_task(&TaskPage { served, ..page }))
 }
