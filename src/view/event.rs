@@ -81,6 +81,16 @@ impl EventView {
 }
 
 impl Happening {
+    /// Replaces the hint that the event is shown with, if it has one.
+    pub fn change_hint(&mut self, change: impl Fn(&str) -> String) {
+        let hint = match self {
+            Self::Held { hint, .. } => hint,
+            Self::Finding { finding } => &mut finding.hint,
+            _ => return,
+        };
+        *hint = hint.as_deref().map(change);
+    }
+
     /// The event as text: one line, or two if there is a hint.
     #[must_use]
     pub fn text(&self, paint: Paint, width: usize) -> String {
@@ -122,6 +132,17 @@ fn advice(hint: Option<&str>, paint: Paint) -> String {
 mod tests {
     use super::*;
     use crate::view::line;
+
+    #[test]
+    fn only_the_hint_of_an_event_is_replaced() {
+        let (task, reason) = ("t".to_owned(), "a merge is open".to_owned());
+        let mut held = Happening::Held { task, reason, hint: Some("git add".to_owned()) };
+        held.change_hint(|hint| format!("{hint} here"));
+        let shown = held.text(Paint::PLAIN, 0);
+        assert!(shown.ends_with("hint: git add here\n"), "{shown}");
+        let mut gone = Happening::Gone { task: "t".to_owned() };
+        gone.change_hint(|_| unreachable!("it has no hint"));
+    }
 
     #[test]
     fn an_event_is_one_flat_line() {

@@ -2,7 +2,7 @@
 
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use super::report;
-use crate::view::Explanations;
+use crate::view::{Explanation, Explanations};
 
 /// Show every rule that was tried, which part of its guard was false, and the values it saw.
 ///
@@ -27,10 +27,13 @@ pub fn run(args: &ExplainArgs, context: &Context, ui: &Ui) -> Result<ExitCode, F
     };
     let judged = tasks.iter().map(|task| workspace.look(task)).collect::<Result<Vec<_>, _>>()?;
     let subjects = report::subjects(&workspace, &judged)?;
-    let explanations = Explanations::new(workspace.repository()?, &subjects);
+    let mut explanations = Explanations::new(workspace.repository()?, &subjects);
     if context.global.json {
         ui.document(&explanations)?;
     } else {
+        for Explanation { suggestion, .. } in &mut explanations.explanations {
+            suggestion.change_commands(&|hint| ui.hint_here(hint), &|argv| ui.argv_here(argv));
+        }
         context.page(ui, &explanations.text(ui.paint, ui.width))?;
     }
     Ok(ExitCode::Fine)

@@ -73,10 +73,11 @@ fn tell(workspace: &Workspace, effect: WatchEffect, context: &Context, ui: &Ui) 
     happenings(workspace, effect).into_iter().try_for_each(|happening| show(happening, context, ui))
 }
 
-fn show(happening: Happening, context: &Context, ui: &Ui) -> Result<(), Failure> {
+fn show(mut happening: Happening, context: &Context, ui: &Ui) -> Result<(), Failure> {
     let text = if context.global.json {
         view::line(&view::EventView::new(context.caller.clock.now(), happening))
     } else {
+        happening.change_hint(|hint| ui.hint_here(hint));
         happening.text(ui.paint, ui.width)
     };
     Ok(ui.answer(&text)?)

@@ -271,6 +271,10 @@ fn a_hint_works_where_it_is_typed() {
     typed(&["suggest", "t"]).succeeds().says(" -- t/planning/plan.json");
     let answer = world.orch_json(&["-C", "tasks", "suggest", "t"]);
     assert!(answer.to_string().contains("\"tasks/t/planning/plan.json\""), "{answer:#}");
+    world.shell("git restore --source=HEAD --staged --worktree -- tasks/t");
+    world.git(&["rm", "-q", "tasks/t/state.json", "tasks/t/transcript.jsonl"]);
+    world.git(&["commit", "--no-verify", "-m", "remove the record"]);
+    typed(&["explain", "t"]).succeeds().says("-- t/state.json t/transcript.jsonl && git commit");
 }
 
 #[test]
