@@ -1,6 +1,8 @@
 //! Killed processes, several at once, a user at work beside: nothing is lost, nothing runs twice.
 
+mod inject;
 mod reading;
+mod writing;
 
 use crate::harness::{World, eventually, executable};
 use crate::setting;

@@ -1,13 +1,10 @@
 //! Each system call that reads fails once, in each command that only looks. The answer is that of an undisturbed
 //! run, or none: what could not be read is never taken for absent.
 
-use crate::harness::{World, skipped, started};
-use crate::setting;
+use super::inject::{Effect, Fault, Run, can_inject, choices, count, hit, is_whole, told, traced};
+use crate::harness::{World, started};
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::Write as _;
-use std::os::unix::process::ExitStatusExt;
-use std::process::Stdio;
 
 const COMMANDS: [&[&str]; 8] = [
     &["suggest"],
@@ -24,22 +21,6 @@ const CALLS: [&str; 9] =
     ["openat", "newfstatat", "statx", "getdents64", "read", "pread64", "access", "faccessat2", "readlink"];
 
 const ERRORS: [&str; 3] = ["EIO", "EACCES", "EMFILE"];
-
-/// A fault to inject: which call fails with which error, and the how-manieth of its kind.
-#[derive(Debug, Clone, Copy)]
-struct Fault {
-    call: &'static str,
-    error: &'static str,
-    nth: usize,
-}
-
-/// How a run ended.
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct Run {
-    code: Option<i32>,
-    signal: Option<i32>,
-    stdout: String,
-}
 
 /// A repository whose history, index and work tree have something to read, and a trace of the last run.
 struct Scene {
@@ -75,39 +56,26 @@ impl Scene {
         if self.is_cold {
             let _ = fs::remove_dir_all(self.world.path(".git/orch"));
         }
-        let trace = self.world.path("../trace");
-        let calls = fault.map_or_else(|| CALLS.join(","), |fault| fault.call.to_owned());
-        let mut command = self.world.command("strace");
-        command.args(["-f", "-qq", "--seccomp-bpf", "-e", "signal=none", "-o"]).arg(&trace);
-        command.args(["-e", &format!("trace={calls}")]);
-        if let Some(Fault { call, error, nth }) = fault {
-            command.args(["-e", &format!("inject={call}:error={error}:when={nth}")]);
-        }
-        command.arg(env!("CARGO_BIN_EXE_orch")).args(arguments).stdin(Stdio::null());
-        // Answers name times, and the user's settings are read, too.
-        command.env("ORCH_NOW", "1790009000").env_remove("GIT_CONFIG_GLOBAL");
-        let output = command.output().expect("strace runs");
-        let run = Run {
-            code: output.status.code(),
-            signal: output.status.signal(),
-            stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
-        };
-        (run, fs::read_to_string(&trace).unwrap_or_default())
+        traced(&self.world, arguments, (&CALLS, fault), |command| {
+            // Answers name times, and the user's settings are read, too.
+            command.env("ORCH_NOW", "1790009000").env_remove("GIT_CONFIG_GLOBAL");
+        })
     }
 
     /// What an undisturbed run answers, and how many calls of each kind it makes.
     fn undisturbed(&self, arguments: &[&str]) -> (Run, BTreeMap<&'static str, usize>) {
         self.run(arguments, None);
         let (run, trace) = self.run(arguments, None);
-        let count = |call: &str| trace.lines().filter(|line| line.contains(&format!(" {call}("))).count();
-        (run, CALLS.into_iter().map(|call| (call, count(call))).collect())
+        (run, CALLS.into_iter().map(|call| (call, count(&trace, call))).collect())
     }
 
     /// Injects a fault; `None` if no call was left to fail. Returns an error for an answer that the fault changed.
     fn try_fault(&self, arguments: &[&str], fault: Fault, untouched: &Run) -> Option<Result<(), String>> {
         let (run, trace) = self.run(arguments, Some(fault));
-        let hit = trace.lines().find(|line| line.contains("(INJECTED)"))?;
-        let is_right = run == *untouched || is_failure(&run, fault);
+        let hit = hit(&trace, fault)?;
+        let is_same =
+            (run.code, run.signal, &run.stdout) == (untouched.code, untouched.signal, &untouched.stdout);
+        let is_right = is_same || is_failure(&run, fault);
         Some(if is_right { Ok(()) } else { Err(format!("{arguments:?} {fault:?}\n{hit}\n{run:?}")) })
     }
 }
@@ -118,40 +86,28 @@ fn is_failure(run: &Run, fault: Fault) -> bool {
         // The second: the program could not be loaded.
         Some(70 | 127) => true,
         // Settings that permissions forbid to read are a mistake in the settings.
-        Some(2) => fault.error == "EACCES",
+        Some(2) => fault.effect == Effect::Error("EACCES"),
         _ => false,
     }
 }
 
-/// Whether strace can inject faults on this machine.
-fn can_trace() -> bool {
-    let world = World::without_git();
-    let mut command = world.command("strace");
-    command.args(["-f", "-qq", "--seccomp-bpf", "-o", "../trace", "-e", "inject=getcwd:error=EIO", "true"]);
-    command.output().is_ok_and(|output| output.status.success())
-}
-
 #[test]
 fn a_call_that_fails_changes_no_answer() {
-    if !can_trace() {
-        return skipped("strace is missing or may not trace here, so no fault is injected");
+    if !can_inject() {
+        return;
     }
-    if setting::setting("ORCH_FAULTS").is_some() {
+    if is_whole() {
         return every_fault();
     }
     let scene = Scene::warm();
-    // A linear congruential generator is random enough to choose from a few thousand faults.
-    let mut chance = setting::number("ORCH_FAULT_SEED").unwrap_or(1);
-    let mut below = |limit: usize| {
-        chance = chance.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        usize::try_from(chance >> 33).expect("small") % limit
-    };
+    let mut below = choices();
     for arguments in COMMANDS {
         let (untouched, counts) = scene.undisturbed(arguments);
         for _ in 0..2 {
             let (call, error) = (CALLS[below(CALLS.len())], ERRORS[below(ERRORS.len())]);
             let nth = 1 + below(counts[call].max(1));
-            let found = scene.try_fault(arguments, Fault { call, error, nth }, &untouched);
+            let fault = Fault { call, effect: Effect::Error(error), nth };
+            let found = scene.try_fault(arguments, fault, &untouched);
             found.unwrap_or(Ok(())).unwrap_or_else(|wrong| panic!("{wrong}"));
         }
     }
@@ -234,7 +190,7 @@ fn every_fault() {
                 let (mut points, mut runs, before) = (0, 0, wrong.len());
                 for error in errors {
                     for nth in 1.. {
-                        let fault = Fault { call, error, nth };
+                        let fault = Fault { call, effect: Effect::Error(error), nth };
                         let Some(found) = scene.try_fault(arguments, fault, &untouched) else { break };
                         runs += 1;
                         points = points.max(nth);
@@ -247,9 +203,4 @@ fn every_fault() {
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-}
-
-/// Prints a line of the table.
-fn told(line: &str) {
-    let _ = std::io::stdout().write_all(format!("{line}\n").as_bytes());
 }

@@ -1,0 +1,112 @@
+//! Faults of system calls, injected by strace.
+
+use crate::harness::{World, skipped};
+use crate::setting;
+use std::fs;
+use std::io::Write as _;
+use std::os::unix::process::ExitStatusExt;
+use std::process::{Command, Stdio};
+
+/// A fault to inject: what happens at which call, and at the how-manieth of its kind.
+#[derive(Debug, Clone, Copy)]
+pub struct Fault {
+    pub call: &'static str,
+    pub effect: Effect,
+    pub nth: usize,
+}
+
+/// What happens at a system call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Effect {
+    /// It fails with this error, and does nothing.
+    Error(&'static str),
+    /// The process is killed.
+    Kill,
+}
+
+/// How a run ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Run {
+    pub code: Option<i32>,
+    pub signal: Option<i32>,
+    pub stdout: String,
+    pub stderr: String,
+}
+
+/// Runs `orch` while strace injects a fault, or else traces these calls. `prepare` adds to the command. Also returns
+/// the trace.
+pub fn traced(
+    world: &World,
+    arguments: &[&str],
+    (calls, fault): (&[&str], Option<Fault>),
+    prepare: impl FnOnce(&mut Command),
+) -> (Run, String) {
+    let trace = world.path("../trace");
+    let calls = fault.map_or_else(|| calls.join(","), |fault| fault.call.to_owned());
+    let mut command = world.command("strace");
+    command.args(["-f", "-qq", "--seccomp-bpf", "-e", "signal=none", "-o"]).arg(&trace);
+    command.args(["-e", &format!("trace={calls}")]);
+    if let Some(Fault { call, effect, nth }) = fault {
+        let effect = match effect {
+            Effect::Error(error) => format!("error={error}"),
+            Effect::Kill => "signal=KILL".to_owned(),
+        };
+        command.args(["-e", &format!("inject={call}:{effect}:when={nth}")]);
+    }
+    command.arg(env!("CARGO_BIN_EXE_orch")).args(arguments).stdin(Stdio::null());
+    prepare(&mut command);
+    let output = command.output().expect("strace runs");
+    let run = Run {
+        code: output.status.code(),
+        signal: output.status.signal(),
+        stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
+        stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
+    };
+    (run, fs::read_to_string(&trace).unwrap_or_default())
+}
+
+/// The line of a trace where the fault was injected; `None` if no call was left for it.
+pub fn hit(trace: &str, fault: Fault) -> Option<&str> {
+    let is_hit = |line: &&str| match fault.effect {
+        Effect::Error(_) => line.contains("(INJECTED)"),
+        Effect::Kill => line.contains("killed by SIGKILL"),
+    };
+    trace.lines().find(is_hit)
+}
+
+/// How many calls of a kind a trace contains.
+pub fn count(trace: &str, call: &str) -> usize {
+    trace.lines().filter(|line| line.contains(&format!(" {call}("))).count()
+}
+
+/// Whether strace can inject faults on this machine. If not, says so.
+pub fn can_inject() -> bool {
+    let world = World::without_git();
+    let mut command = world.command("strace");
+    command.args(["-f", "-qq", "--seccomp-bpf", "-o", "../trace", "-e", "inject=getcwd:error=EIO", "true"]);
+    let can = command.output().is_ok_and(|output| output.status.success());
+    if !can {
+        skipped("strace is missing or may not trace here, so no fault is injected");
+    }
+    can
+}
+
+/// Whether every fault is to be injected, and not a slice of them.
+pub fn is_whole() -> bool {
+    setting::setting("ORCH_FAULTS").is_some()
+}
+
+/// Numbers below a limit, one after the other: a linear congruential generator is random enough to choose from a few
+/// thousand faults.
+pub fn choices() -> impl FnMut(usize) -> usize {
+    let mut chance = setting::number("ORCH_FAULT_SEED").unwrap_or(1);
+    move |limit| {
+        chance = chance.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        usize::try_from(chance >> 33).expect("small") % limit
+    }
+}
+
+/// Prints a line of the table.
+pub fn told(line: &str) {
+    let _ = std::io::stdout().write_all(format!("{line}\n").as_bytes());
+}

@@ -1,0 +1,283 @@
+//! Each system call fails once, or the process is killed at it, in each command that writes. The old state is left or
+//! the new one, never a third; the next command heals what is left; nothing is done twice; and the work of the user
+//! in the index and in the work tree stays as it is.
+
+use super::inject::{Effect, Fault, Run, can_inject, choices, count, hit, is_whole, told, traced};
+use crate::harness::{Ended, World};
+use std::fs;
+
+/// An order, and what leads up to it.
+struct Order {
+    name: &'static str,
+    arguments: &'static [&'static str],
+    prepare: fn(&World),
+}
+
+const ORDERS: [Order; 11] = [
+    Order { name: "new", arguments: &["new", "n", "--title", "New"], prepare: |_| {} },
+    Order { name: "next", arguments: &["next", "t"], prepare: |world| world.plan("t", 1) },
+    Order {
+        name: "override",
+        arguments: &["next", "t", "--override", "It is urgent.", "--to", "test"],
+        prepare: |world| world.plan("t", 1),
+    },
+    Order {
+        name: "confirm",
+        arguments: &["confirm", "t", "plan", "--reason", "It stands."],
+        prepare: |world| {
+            world.plan("t", 1);
+            world.orch(&["next", "t"]).succeeds();
+            world.plan_review("t", false, 1);
+            world.orch(&["next", "t"]).succeeds();
+        },
+    },
+    Order {
+        name: "rollback",
+        arguments: &["rollback", "t", "--to", "planning", "--reason", "Again."],
+        prepare: |world| world.walk_to("t", "codegen"),
+    },
+    Order { name: "approve", arguments: &["approve", "t"], prepare: |world| world.walk_to("t", "accept") },
+    Order {
+        name: "reopen",
+        arguments: &["reopen", "t", "--reason", "It came back."],
+        prepare: |world| world.walk_to("t", "done"),
+    },
+    Order { name: "rename", arguments: &["rename", "t", "u"], prepare: |_| {} },
+    Order { name: "archive", arguments: &["archive", "t"], prepare: |world| world.walk_to("t", "done") },
+    Order {
+        name: "recover",
+        arguments: &["recover", "t"],
+        prepare: |world| {
+            world.walk_to("t", "codegen");
+            world.remove("tasks/t/state.json");
+        },
+    },
+    Order {
+        name: "watch",
+        arguments: &["watch", "--once"],
+        prepare: |world| {
+            world.plan("t", 1);
+            world.orch(&["new", "s"]).succeeds();
+            world.plan("s", 2);
+        },
+    },
+];
+
+/// The system calls, and what may happen at each.
+const CALLS: [(&str, &[Effect]); 22] = [
+    ("openat", &[KILL, Effect::Error("EACCES"), Effect::Error("EMFILE"), Effect::Error("ENOSPC")]),
+    ("write", &[KILL, Effect::Error("ENOSPC"), Effect::Error("EIO"), Effect::Error("EINTR")]),
+    ("pwrite64", &[KILL, Effect::Error("ENOSPC"), Effect::Error("EIO"), Effect::Error("EINTR")]),
+    ("fsync", &[KILL, Effect::Error("EIO"), Effect::Error("ENOSPC")]),
+    ("fdatasync", &[KILL, Effect::Error("EIO"), Effect::Error("ENOSPC")]),
+    ("ftruncate", &[KILL, Effect::Error("EIO")]),
+    ("rename", CHANGES),
+    ("renameat", CHANGES),
+    ("renameat2", CHANGES),
+    ("link", CHANGES),
+    ("linkat", CHANGES),
+    ("unlink", CHANGES),
+    ("unlinkat", CHANGES),
+    ("mkdir", CHANGES),
+    ("mkdirat", CHANGES),
+    ("rmdir", CHANGES),
+    ("chmod", CHANGES),
+    ("fchmod", CHANGES),
+    ("flock", &[KILL, Effect::Error("EINTR"), Effect::Error("ENOLCK")]),
+    ("fcntl", &[KILL]),
+    ("getdents64", &[KILL, Effect::Error("EIO")]),
+    ("read", &[Effect::Error("EIO"), Effect::Error("EINTR")]),
+];
+
+const KILL: Effect = Effect::Kill;
+/// What may happen to a change of a directory.
+const CHANGES: &[Effect] = &[KILL, Effect::Error("EACCES"), Effect::Error("EDQUOT"), Effect::Error("EIO")];
+
+/// The time of all runs, so that equal steps have equal records.
+const NOW: &str = "1790100000";
+
+/// The paths that hold work of the user.
+const MINE: [&str; 3] = ["staged.txt", "edited.txt", "untracked.txt"];
+
+/// What the branch, the record and the work of the user are.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Situation {
+    /// The trees of the commits since the first one, the newest first.
+    trees: Vec<String>,
+    /// What git says of everything.
+    status: String,
+    /// The work of the user: the differences in the index and in the work tree, and a file that git does not know.
+    mine: String,
+}
+
+impl Situation {
+    fn of(world: &World) -> Self {
+        let differences = |cached: &[&str]| world.git(&[&["diff"][..], cached, &["--"], &MINE].concat());
+        let mine = differences(&["--cached"]) + &differences(&[]) + &world.read(MINE[2]);
+        let trees = world.git(&["log", "--first-parent", "--format=%T"]);
+        Self { trees: trees.lines().map(str::to_owned).collect(), status: world.dirty(), mine }
+    }
+}
+
+/// An order in a repository, with what it does if nothing disturbs it.
+struct Trial {
+    order: &'static Order,
+    template: World,
+    before: Situation,
+    after: Situation,
+    /// The calls that it makes: what may happen at each, and how many there are.
+    calls: Vec<(&'static str, &'static [Effect], usize)>,
+}
+
+impl Trial {
+    fn of(order: &'static Order) -> Self {
+        let template = World::ready();
+        template.write("staged.txt", "one\n");
+        template.write("edited.txt", "one\n");
+        template.commit("Files of the user");
+        template.orch(&["new", "t"]).succeeds();
+        (order.prepare)(&template);
+        template.write("staged.txt", "two\n");
+        template.git(&["add", "staged.txt"]);
+        template.write("staged.txt", "three\n");
+        template.write("edited.txt", "two\n");
+        template.write("untracked.txt", "mine\n");
+        let before = Situation::of(&template);
+        let world = copy(&template);
+        let (run, trace) = Self::run(&world, order, None);
+        assert_eq!((run.code, run.signal), (Some(0), None), "{}: {run:?}", order.name);
+        let after = Situation::of(&world);
+        assert_ne!(before.status, after.status.clone() + &after.trees.concat(), "{}", order.name);
+        assert_eq!(before.mine, after.mine, "{}", order.name);
+        let calls = CALLS.into_iter().map(|(call, effects)| (call, effects, count(&trace, call)));
+        let calls = calls.filter(|(_, _, count)| *count > 0).collect();
+        Self { order, template, before, after, calls }
+    }
+
+    fn run(world: &World, order: &Order, fault: Option<Fault>) -> (Run, String) {
+        traced(world, order.arguments, (&CALLS.map(|(call, _)| call), fault), |command| {
+            command.env("ORCH_NOW", NOW).env("GIT_AUTHOR_DATE", format!("@{NOW} +0000"));
+            command.env("GIT_COMMITTER_DATE", format!("@{NOW} +0000"));
+            command.stdin(world.keyboard());
+        })
+    }
+
+    /// Injects a fault; `None` if no call was left for it. Returns an error for what may not be.
+    fn try_fault(&self, fault: Fault) -> Option<Result<(), String>> {
+        let world = copy(&self.template);
+        let (run, trace) = Self::run(&world, self.order, Some(fault));
+        let hit = hit(&trace, fault)?;
+        let found = self.judge(&world, &run, hit, fault);
+        Some(found.map_err(|wrong| format!("{} {fault:?}: {wrong}\n{hit}\n{run:?}", self.order.name)))
+    }
+
+    fn judge(&self, world: &World, run: &Run, hit: &str, fault: Fault) -> Result<(), String> {
+        match (run.code, run.signal) {
+            (Some(0), _) => {}
+            (None, Some(9)) if fault.effect == Effect::Kill => {}
+            (Some(101), _) | (None, _) => return Err("it crashed".to_owned()),
+            // The program could not be loaded, or there was no place for words.
+            (Some(127), _) => {}
+            _ if hit.contains(" write(2,") => {}
+            // A watch reports on stdout, and goes on.
+            _ if run.stderr.contains("error") || run.stdout.contains("[watch-failed]") => {}
+            _ => return Err("it failed without a word".to_owned()),
+        }
+        let left = Situation::of(world);
+        if left.mine != self.before.mine {
+            return Err(format!("the work of the user changed:\n{}", left.mine));
+        }
+        let since = self.after.trees.len() - self.before.trees.len();
+        let is_known = (0..=since).any(|steps| left.trees == self.after.trees[steps..]);
+        if !is_known {
+            return Err(format!("a third state: {left:?}"));
+        }
+        if run.code == Some(0) && left != self.after {
+            return Err(format!("it reported success, and left {left:?}, not {:?}", self.after));
+        }
+        let fsck = world.git_ended(&["fsck", "--strict", "--no-dangling"]);
+        if fsck.code != 0 {
+            return Err(format!("{fsck:?}"));
+        }
+        self.heals(world)
+    }
+
+    /// Whether the next commands lead to where the undisturbed order did.
+    fn heals(&self, world: &World) -> Result<(), String> {
+        let looked = world.orch(&["status"]);
+        if looked.code != 0 {
+            return Err(format!("the next command: {looked:?}"));
+        }
+        let healed = Situation::of(world);
+        if healed != self.after {
+            let mut command = world.orch_command(self.order.arguments);
+            command.env("ORCH_NOW", NOW);
+            let again: Ended = world.end(command.output().expect("orch runs"));
+            if again.code != 0 {
+                return Err(format!("from {healed:?}, the same order again: {again:?}"));
+            }
+        }
+        let last = Situation::of(world);
+        if last != self.after {
+            return Err(format!("the same order again led to {last:?}, not {:?}", self.after));
+        }
+        let audit = world.orch(&["audit"]);
+        if audit.code != 0 {
+            return Err(format!("{audit:?}"));
+        }
+        Ok(())
+    }
+}
+
+/// The same repository at another place.
+fn copy(world: &World) -> World {
+    let other = World::without_git();
+    fs::remove_dir(other.root()).expect("removed");
+    let ended = other.command("cp").current_dir("/").arg("-a").args([world.root(), other.root()]).output();
+    assert!(ended.expect("cp runs").status.success());
+    other
+}
+
+#[test]
+fn a_fault_of_an_order_leaves_the_old_state_or_the_new_one() {
+    if !can_inject() {
+        return;
+    }
+    if is_whole() {
+        return every_fault();
+    }
+    let mut below = choices();
+    for order in &ORDERS {
+        let trial = Trial::of(order);
+        for _ in 0..4 {
+            let (call, effects, count) = trial.calls[below(trial.calls.len())];
+            let fault = Fault { call, effect: effects[below(effects.len())], nth: 1 + below(count) };
+            let found = trial.try_fault(fault);
+            found.unwrap_or(Ok(())).unwrap_or_else(|wrong| panic!("{wrong}"));
+        }
+    }
+}
+
+/// The n-th call of each kind has each effect, for each n, until an order is left undisturbed; prints a table.
+fn every_fault() {
+    let mut wrong = Vec::new();
+    told(&format!("{:<10} {:<11} {:>6} {:>6} {:>10}", "order", "call", "points", "runs", "violations"));
+    for order in &ORDERS {
+        let trial = Trial::of(order);
+        for (call, effects, _) in &trial.calls {
+            let (mut points, mut runs, before) = (0, 0, wrong.len());
+            for effect in *effects {
+                for nth in 1.. {
+                    let fault = Fault { call, effect: *effect, nth };
+                    let Some(found) = trial.try_fault(fault) else { break };
+                    runs += 1;
+                    points = points.max(nth);
+                    wrong.extend(found.err());
+                }
+            }
+            let found = wrong.len() - before;
+            told(&format!("{:<10} {call:<11} {points:>6} {runs:>6} {found:>10}", order.name));
+        }
+    }
+    assert!(wrong.is_empty(), "{} violations\n{}", wrong.len(), wrong.join("\n"));
+}
