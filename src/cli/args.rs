@@ -9,9 +9,9 @@ use super::commands::repl;
 #[cfg(feature = "api")]
 use super::commands::serve;
 use super::commands::{
-    answer, approve, archive, audit, check, completions, confirm, demo, explain, hook, init, log, man,
-    merge_driver, new, next, pause, prompt, recover, reject, rename, reopen, resolve, resume, rollback, run,
-    runs, schema, status, stop, suggest, trust, undo, watch, workflow,
+    answer, approve, archive, audit, check, completions, confirm, demo, doctor, explain, hook, init, log,
+    man, merge_driver, new, next, pause, prompt, recover, reject, rename, reopen, resolve, resume, rollback,
+    run, runs, schema, status, stop, suggest, trust, undo, watch, workflow,
 };
 use super::lock_args::LockArgs;
 use super::ui::Colour;
@@ -85,6 +85,7 @@ pub enum Command {
     #[cfg(feature = "api")]
     Serve(serve::ServeArgs),
     Trust(trust::TrustArgs),
+    Doctor(doctor::DoctorArgs),
     Check(check::CheckArgs),
     Approve(approve::ApproveArgs),
     Reject(reject::RejectArgs),

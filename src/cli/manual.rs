@@ -226,6 +226,13 @@ const GROUPS: [(&str, &[Examples]); 6] = [
                     ("orch trust", "trust it as it is now"),
                 ],
             ),
+            (
+                "doctor",
+                [
+                    ("orch doctor", "what is wrong around the tasks, and what to type"),
+                    ("orch doctor --fix", "repair what is safe to repair"),
+                ],
+            ),
             ("demo", [("orch demo", "a task's whole life"), ("orch demo sample", "in this directory")]),
             (
                 "completions",

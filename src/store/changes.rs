@@ -77,6 +77,11 @@ impl Store {
         Ok(listed.lines().filter_map(Digest::parse).collect())
     }
 
+    /// Whether the clone lacks the commits before some of its history. Returns an error as [`Self::boundary`] does.
+    pub fn is_shallow(&self) -> Result<bool, Error> {
+        Ok(!self.boundary()?.is_empty())
+    }
+
     /// The commits that a push adds: those reachable from `to` and not from `known`. Returns an error if git
     /// cannot read them.
     pub fn commits_new_to(&self, to: Digest, known: KnownRefs<'_>) -> Result<Vec<Visited>, Error> {

@@ -136,6 +136,12 @@ impl Store {
     /// Whether a merge driver with this name is registered.
     #[must_use]
     pub fn has_merge_driver(&self, driver: &str) -> bool {
-        self.repo.config().is_ok_and(|config| config.get_string(&format!("merge.{driver}.driver")).is_ok())
+        self.merge_driver(driver).is_some()
+    }
+
+    /// The command of a merge driver that is registered in this clone, or for its user; `None` if there is none.
+    #[must_use]
+    pub fn merge_driver(&self, driver: &str) -> Option<String> {
+        self.repo.config().ok()?.get_string(&format!("merge.{driver}.driver")).ok()
     }
 }

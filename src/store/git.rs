@@ -21,6 +21,13 @@ impl Store {
         finish_git(subcommand(arguments), process, &[])
     }
 
+    /// The version of the `git` command. Returns an error if it cannot be started.
+    pub fn git_version(&self) -> Result<String, Error> {
+        let told = self.git_without_settings(&["version"])?;
+        let told = String::from_utf8_lossy(&told);
+        Ok(told.trim().trim_start_matches("git version ").to_owned())
+    }
+
     /// Runs a `git` command that needs no repository, without the settings of the user and of the repository.
     pub(super) fn git_without_settings(&self, arguments: &[&str]) -> Result<Vec<u8>, GitFault> {
         let mut command = self.command(arguments);

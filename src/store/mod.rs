@@ -15,6 +15,7 @@ mod entries;
 mod environment;
 mod error;
 mod git;
+mod held;
 mod history;
 mod hooks;
 mod index;
@@ -131,6 +132,13 @@ struct StoreCosts {
     attributes: AtomicU64,
     trees: AtomicU64,
     tree_entries: AtomicU64,
+}
+
+/// The version of the library that reads and writes repositories.
+#[must_use]
+pub fn libgit2_version() -> String {
+    let (major, minor, patch) = git2::Version::get().libgit2_version();
+    format!("{major}.{minor}.{patch}")
 }
 
 /// How many bytes of recently read blobs, and of trees, a generation of the cache holds.

@@ -10,6 +10,7 @@ mod answer;
 mod audit;
 mod brief;
 mod code;
+mod doctor;
 mod error;
 mod event;
 mod everywhere;
@@ -50,6 +51,7 @@ pub use answer::{
 pub use audit::{AuditChange, AuditCommit, AuditReport};
 pub use brief::{Brief, BriefFile, Briefs};
 pub use code::CodeView;
+pub use doctor::{DoctorCheck, DoctorReport, Versions};
 pub use error::ErrorView;
 pub use event::{EventView, Happening};
 pub use everywhere::{Everywhere, PlaceView, TaskEverywhere, Whereabouts};

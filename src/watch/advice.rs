@@ -6,13 +6,15 @@ use std::time::Duration;
 /// The error number of "too many open files", which inotify returns at the limit of instances.
 const EMFILE: i32 = 24;
 
+/// The setting of the kernel that allows enough watches for any repository.
+pub(super) const MORE_WATCHES: &str = "fs.inotify.max_user_watches=1048576";
+
 /// A message for the user: what failed, that the watch continues by polling, and the remedy.
 pub(super) fn advice(error: &Error, poll_interval: Duration) -> String {
     let (what, remedy) = match &error.kind {
-        ErrorKind::MaxFilesWatch => (
-            "the limit of watched directories is exceeded".to_owned(),
-            Some("fs.inotify.max_user_watches=1048576"),
-        ),
+        ErrorKind::MaxFilesWatch => {
+            ("the limit of watched directories is exceeded".to_owned(), Some(MORE_WATCHES))
+        }
         ErrorKind::Io(source) if source.raw_os_error() == Some(EMFILE) => (
             "the limit of inotify instances is exceeded".to_owned(),
             Some("fs.inotify.max_user_instances=1024"),

@@ -5,12 +5,14 @@
 
 mod advice;
 mod debounce;
+mod limit;
 mod noise;
 mod watcher;
 
 #[cfg(test)]
 mod tests;
 
+pub use limit::WatchLimit;
 pub use watcher::{Stop, Watcher};
 
 use crate::base::RepoPath;

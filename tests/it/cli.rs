@@ -3,6 +3,7 @@
 mod adopt;
 mod agents;
 mod complete;
+mod doctor;
 mod everywhere;
 mod files;
 mod import;

@@ -256,10 +256,18 @@ codes! {
         "The git hook that orch installed was edited.",
         "Installing it again would lose the changes.",
         "Move your own lines to the `.before-orch` file, remove the hook, and install it again.";
+    HookOutdated = "hook-outdated", Finding,
+        "An installed hook is out of date.",
+        "Another version of orch installed it, `[hook]` in orch.toml has changed since, or the file is not executable.",
+        "`orch hook install`, or `orch doctor --fix`.";
     HookReplaced = "hook-replaced", No,
         "Another hook has replaced the one that orch installed.",
         "A tool overwrote the hook, while the earlier hook that orch set aside still exists.",
         "Keep one of the two files, and install again.";
+    HooksAbsent = "hooks-absent", Finding,
+        "No hook of orch is installed in this clone.",
+        "git does not copy hooks with a clone, and nobody ran `orch hook install` here.",
+        "`orch hook install`, if commits are to be checked before they are made.";
     HooksShared = "hooks-shared", NotNow,
         "The directory of the hooks is used by other repositories, too.",
         "`core.hooksPath` names a directory outside this repository.",
@@ -336,6 +344,11 @@ codes! {
         "A Markdown file has too many headings, check boxes, fields or placeholders.",
         "The number of each of them is limited to 10,000.",
         "Split the file; what comes after the limit is not listed. Check boxes are still counted.";
+    MergeDriver = "merge-driver", Finding,
+        "This clone does not have the merge driver that the repository asks for.",
+        "`.gitattributes` says that orch merges the states of tasks, and the program is registered in each clone, not in the \
+         repository. Without it, or if the program is gone, git merges states as text.",
+        "`orch init --merge-driver`, or `orch doctor --fix`.";
     MessageUnreadable = "message-unreadable", Usage,
         "The file with the commit message cannot be read.",
         "`orch check --staged --message FILE` names a file that does not exist or may not be read.",
@@ -769,6 +782,10 @@ codes! {
         "A file of a task's record cannot be read.",
         "It is not a regular file, or it is too large.",
         "Restore it from git, or run `orch recover TASK`.";
+    Unsigned = "unsigned", Finding,
+        "Orders must be signed here, and this clone does not sign.",
+        "`[people]` in orch.toml asks for signatures, and `commit.gpgSign` is off, or git does not trust the key.",
+        "`git config commit.gpgSign true` with a key that git trusts, as in docs/audit.md.";
     Unstable = "unstable", NotNow,
         "The state of a task changes faster than it can be read.",
         "Another process keeps writing it.",
@@ -805,6 +822,10 @@ codes! {
         "The files cannot be watched, or only with restrictions.",
         "The system limits the number of watches or open files, or the directory is gone.",
         "Raise the limit that the message names. `orch watch --once` works without watching.";
+    WatchLimit = "watch-limit", Finding,
+        "The system allows fewer watched directories than the tasks have.",
+        "inotify needs a watch for each directory, and all programs of a user share the limit.",
+        "`sudo sysctl fs.inotify.max_user_watches=1048576`. Otherwise `orch watch` polls.";
     WorkflowChanged = "workflow-changed", Finding,
         "The workflow has changed since the last transition.",
         "Its document was edited; the present one decides.",

@@ -5,7 +5,7 @@ mod script;
 mod slot;
 
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
-use crate::base::{Code, Error};
+use crate::base::{Code, Diagnostic, Error};
 use crate::store::{Hooks, HooksLocation};
 use crate::survey::Workspace;
 use crate::view::{HookLine, HooksAnswer};
@@ -222,6 +222,55 @@ fn status(context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
     let is_fine = any(|state| state == SlotState::Installed)
         && !any(|state| state == SlotState::Outdated || state.is_disturbed());
     Ok(if is_fine { ExitCode::Fine } else { ExitCode::No })
+}
+
+/// What is wrong with the hooks, for `orch doctor`, and what there is, in words.
+pub(super) fn examined(workspace: &Workspace) -> Result<(String, Vec<Diagnostic>), Failure> {
+    let hooks = hooks(workspace)?;
+    let slots = slots(workspace, &hooks, &Name::ALL, false)?;
+    let rows: Vec<Row> = slots.iter().map(|slot| Row::of(slot, None)).collect();
+    let mut found = Vec::new();
+    if hooks.location == HooksLocation::Outside {
+        let message = format!(
+            "git takes hooks from {}, outside of this repository, so those of orch may be bypassed",
+            hooks.directory.display()
+        );
+        let hint = "git config --local core.hooksPath .githooks; then: orch hook install";
+        found.push(Diagnostic::warning(Code::HooksShared, message).hint(hint));
+    }
+    for row in &rows {
+        let name = row.name.as_str();
+        let (code, hint) = match row.state {
+            SlotState::Outdated => (Code::HookOutdated, "orch doctor --fix"),
+            SlotState::Edited => (Code::HookEdited, "orch help hook-edited"),
+            SlotState::Replaced => (Code::HookReplaced, "orch help hook-replaced"),
+            SlotState::Absent | SlotState::Installed | SlotState::Other => continue,
+        };
+        let message = match row.state {
+            SlotState::Outdated => format!("the {name} hook is out of date, or not executable"),
+            _ => format!("the {name} hook: {}", row.words()),
+        };
+        found.push(Diagnostic::warning(code, message).hint(hint));
+    }
+    let ours = rows.iter().filter(|row| matches!(row.state, SlotState::Installed | SlotState::Outdated));
+    let ours: Vec<&str> = ours.map(|row| row.name.as_str()).collect();
+    if found.is_empty() && ours.is_empty() {
+        let message = "no hook of orch checks what is committed";
+        found.push(Diagnostic::note(Code::HooksAbsent, message).hint("orch hook install"));
+    }
+    Ok((if ours.is_empty() { "none of orch".to_owned() } else { ours.join(", ") }, found))
+}
+
+/// Updates the hooks that are out of date. Returns the names of those.
+pub(super) fn update(workspace: &Workspace) -> Result<Vec<&'static str>, Failure> {
+    let mut updated = Vec::new();
+    for slot in slots(workspace, &hooks(workspace)?, &Name::ALL, false)? {
+        if slot.state() == SlotState::Outdated {
+            slot.install()?;
+            updated.push(slot.name.as_str());
+        }
+    }
+    Ok(updated)
 }
 
 fn hooks(workspace: &Workspace) -> Result<Hooks, Failure> {

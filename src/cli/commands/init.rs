@@ -11,6 +11,7 @@ use super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use crate::apply::DRIVER;
 use crate::base::{Code, Diagnostic, WorkflowName, shell_word};
 use crate::config;
+use crate::store::Store;
 use crate::survey::Workspace;
 use crate::view::{Finding, InitAnswer};
 use crate::workflow::Workflow;
@@ -249,10 +250,15 @@ fn log_alias(workspace: &Workspace) -> Result<(), Failure> {
 fn merge_driver(args: &InitArgs, workspace: &Workspace) -> Result<bool, Failure> {
     let Some(store) = workspace.store() else { return Ok(true) };
     if args.merge_driver {
-        let orch = std::env::current_exe()?.to_string_lossy().replace('\'', r"'\''");
-        // Git passes the command to the shell, after replacing `%O` and the like with file names.
-        let command = format!("'{}' merge-driver %O %A %B %P", orch.replace('%', "%%"));
-        store.set_merge_driver(DRIVER, &command)?;
+        register_driver(store)?;
     }
     Ok(store.has_merge_driver(DRIVER))
+}
+
+/// Registers this program as the merge driver for task states in this clone.
+pub(super) fn register_driver(store: &Store) -> Result<(), Failure> {
+    let orch = std::env::current_exe()?.to_string_lossy().replace('\'', r"'\''");
+    // Git passes the command to the shell, after replacing `%O` and the like with file names.
+    let command = format!("'{}' merge-driver %O %A %B %P", orch.replace('%', "%%"));
+    Ok(store.set_merge_driver(DRIVER, &command)?)
 }

@@ -11,6 +11,7 @@ mod codes;
 pub mod completions;
 pub mod confirm;
 pub mod demo;
+pub mod doctor;
 pub mod explain;
 pub mod help;
 pub mod hook;
@@ -75,6 +76,7 @@ pub(super) fn run(command: Option<Command>, context: &Context, ui: &Ui) -> Resul
         #[cfg(feature = "api")]
         Some(Command::Serve(args)) => serve::run(&args, context, ui),
         Some(Command::Trust(args)) => trust::run(&args, context, ui),
+        Some(Command::Doctor(args)) => doctor::run(&args, context, ui),
         #[cfg(feature = "board")]
         Some(Command::Board(args)) => board::run(&args, context, ui),
         Some(Command::Check(args)) => check::run(&args, context, ui),

@@ -2,10 +2,10 @@
 
 use crate::view::findings::Findings;
 use crate::view::{
-    AuditReport, Briefs, CodeView, ControlReport, DemoAnswer, ErrorView, EventView, Everywhere, Explanations,
-    FormattedAnswer, HooksAnswer, InitAnswer, JsonDocument, Log, NewWorkflow, NothingDue, PromptAnswer,
-    RecoveryAnswer, Resolutions, RunReport, Runs, SCHEMA_VERSION, Status, Suggestions, TextAnswer,
-    Transitions, TrustAnswer, WorkflowList, indented,
+    AuditReport, Briefs, CodeView, ControlReport, DemoAnswer, DoctorReport, ErrorView, EventView, Everywhere,
+    Explanations, FormattedAnswer, HooksAnswer, InitAnswer, JsonDocument, Log, NewWorkflow, NothingDue,
+    PromptAnswer, RecoveryAnswer, Resolutions, RunReport, Runs, SCHEMA_VERSION, Status, Suggestions,
+    TextAnswer, Transitions, TrustAnswer, WorkflowList, indented,
 };
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
@@ -41,6 +41,7 @@ pub fn schemas() -> Vec<(&'static str, Value)> {
         schema::<Suggestions>("What to do next: output of orch suggest --json, and suggestion.json"),
         schema::<TextAnswer>("An answer that is a text: a manual, a document, a diagram, completions"),
         schema::<Transitions>("Transitions that were applied, or would be applied"),
+        schema::<DoctorReport>("The state of a repository and of its surroundings: output of orch doctor"),
         schema::<TrustAnswer>("What a run may start, and whether it is trusted"),
         schema::<NewWorkflow>("A new workflow"),
         schema::<WorkflowList>("The workflows"),

@@ -1,0 +1,66 @@
+//! `orch doctor`: what is wrong with a repository and around it, and what to type.
+
+mod checks;
+
+use super::prelude::{Args, Context, ExitCode, Failure, Ui};
+use super::report;
+use crate::base::Diagnostic;
+use crate::store::libgit2_version;
+use crate::view::{DoctorCheck, DoctorReport, Finding, Versions};
+use checks::{CHECKS, Examined, Patient};
+
+/// Examine the repository, its settings and what is around it, and say what to type.
+///
+/// Looks at the locks and who holds them, commits that a killed process left, the settings, the workflows, the tasks and
+/// their evidence, runs, git hooks, the merge driver, signatures, trust, and the limits of the system. Exits with 1 if
+/// something needs attention. A note needs none.
+///
+/// Without `--fix` it writes nothing, and leaves even an unfinished commit as it is.
+#[derive(Debug, Args)]
+pub struct DoctorArgs {
+    /// Repair what is safe: complete a commit that a killed process left, update the hooks of orch that are out of date,
+    /// register the merge driver in this clone if the repository asks for it.
+    #[arg(long)]
+    fix: bool,
+}
+
+pub fn run(args: &DoctorArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
+    context.interrupts.listen();
+    let workspace = context.bare_workspace()?;
+    context.show_looks(&workspace, None, ui);
+    let patient = Patient { workspace: &workspace, context };
+    let (mut rows, mut problems, mut fixed) = (Vec::new(), Vec::new(), Vec::new());
+    for check in &CHECKS {
+        let mut examined = (check.examine)(&patient).unwrap_or_else(unexamined);
+        if let Some(repair) = check.repair.filter(|_| args.fix) {
+            let repaired = repair(&patient, &examined)?;
+            if !repaired.is_empty() {
+                fixed.extend(repaired);
+                examined = (check.examine)(&patient).unwrap_or_else(unexamined);
+            }
+        }
+        let findings = examined.findings.iter().map(Finding::of).collect();
+        rows.push(DoctorCheck::new(check.name, examined.summary, findings));
+        problems.extend(examined.findings);
+    }
+    let versions = Versions {
+        orch: env!("CARGO_PKG_VERSION").to_owned(),
+        git: workspace.store().and_then(|store| store.git_version().ok()),
+        libgit2: libgit2_version(),
+    };
+    let report = DoctorReport { repository: workspace.repository()?, versions, checks: rows, fixed };
+    if context.global.json {
+        ui.document(&report)?;
+    } else {
+        context.page(ui, &report.text(ui.paint, |hint| ui.hint_here(hint)))?;
+        ui.status(&report.summary());
+    }
+    let is_well = report.checks.iter().all(|check| !["warning", "error"].contains(&check.result));
+    Ok(report::exit_after(&problems, if is_well { ExitCode::Fine } else { ExitCode::No }))
+}
+
+/// What cannot be examined is a finding itself, so that the other checks still tell something.
+fn unexamined(failure: Failure) -> Examined {
+    let finding = failure.into_error().map(Diagnostic::from);
+    Examined { summary: "cannot be examined".to_owned(), findings: finding.into_iter().collect() }
+}

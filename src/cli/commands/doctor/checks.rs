@@ -1,0 +1,268 @@
+//! What `orch doctor` examines, one function each. None of them writes; a repair does.
+
+use super::super::prelude::{Context, Failure};
+use super::super::{hook, init};
+use crate::apply::DRIVER;
+use crate::base::{Code, Diagnostic, RepoPath, Severity, TypedLine, command};
+use crate::decide::OrdersBy;
+use crate::drive;
+use crate::history::Checker;
+use crate::store::{Store, durable};
+use crate::survey::Workspace;
+use crate::view::layout::counted;
+use crate::watch::WatchLimit;
+use std::collections::BTreeSet;
+use std::path::Path;
+
+/// How many findings about tasks are listed; `orch check` lists all.
+const MOST: usize = 5;
+
+/// What is examined, and on whose behalf.
+pub(super) struct Patient<'a> {
+    pub workspace: &'a Workspace,
+    pub context: &'a Context,
+}
+
+/// What there is, in words, and what is wrong.
+pub(super) struct Examined {
+    pub summary: String,
+    pub findings: Vec<Diagnostic>,
+}
+
+type Examine = fn(&Patient<'_>) -> Result<Examined, Failure>;
+/// Repairs what the findings tell, as far as that is safe. Returns what was done.
+type Repair = fn(&Patient<'_>, &Examined) -> Result<Vec<String>, Failure>;
+
+/// One thing to examine.
+pub(super) struct Check {
+    pub name: &'static str,
+    pub examine: Examine,
+    pub repair: Option<Repair>,
+}
+
+/// Everything that is examined, in the order of the report.
+pub(super) const CHECKS: [Check; 11] = [
+    Check { name: "repository", examine: repository, repair: None },
+    Check { name: "locks", examine: locks, repair: Some(complete) },
+    Check { name: "settings", examine: settings, repair: None },
+    Check { name: "workflows", examine: workflows, repair: None },
+    Check { name: "tasks", examine: tasks, repair: None },
+    Check { name: "runs", examine: runs, repair: None },
+    Check { name: "trust", examine: trust, repair: None },
+    Check { name: "hooks", examine: hooks, repair: Some(update_hooks) },
+    Check { name: "merges", examine: merges, repair: Some(register) },
+    Check { name: "signatures", examine: signatures, repair: None },
+    Check { name: "watching", examine: watching, repair: None },
+];
+
+impl Examined {
+    fn new(summary: impl Into<String>, findings: Vec<Diagnostic>) -> Self {
+        Self { summary: summary.into(), findings }
+    }
+
+    /// What applies only inside git.
+    fn without_git() -> Self {
+        Self::new("not in git", Vec::new())
+    }
+
+    fn has(&self, code: Code) -> bool {
+        self.findings.iter().any(|finding| finding.code == code)
+    }
+}
+
+impl Patient<'_> {
+    fn store(&self) -> Option<&Store> {
+        self.workspace.store()
+    }
+}
+
+fn repository(patient: &Patient<'_>) -> Result<Examined, Failure> {
+    let Some(store) = patient.store() else {
+        let message =
+            "the tasks are not in a git repository, so nothing is recorded and nothing can be proven";
+        let finding = Diagnostic::warning(Code::NoRepository, message).hint("git init");
+        return Ok(Examined::new(patient.workspace.root().display().to_string(), vec![finding]));
+    };
+    let branch = patient.workspace.branch()?;
+    let branch = branch.map_or_else(|| "no branch".to_owned(), |branch| format!("branch {branch}"));
+    let mut findings = Vec::new();
+    if store.is_shallow()? {
+        let message = "this clone does not have the whole history, so steps before it cannot be proven";
+        findings.push(Diagnostic::note(Code::Unverifiable, message).hint("git fetch --unshallow"));
+    }
+    if store.git_version().is_err() {
+        let message = "the git command cannot be started; orch needs it for merges, hooks and signatures";
+        findings.push(Diagnostic::error(Code::NoGit, message).hint("install git"));
+    }
+    if let Some(operation) = store.operation()? {
+        let message = format!("{} is in progress; until it ends, orch records nothing", operation.what);
+        findings.push(Diagnostic::note(Code::OperationOpen, message).hint(operation.hint()));
+    }
+    Ok(Examined::new(branch, findings))
+}
+
+fn locks(patient: &Patient<'_>) -> Result<Examined, Failure> {
+    let Some(store) = patient.store() else { return Ok(Examined::without_git()) };
+    let findings = store.locks()?;
+    let summary = if findings.is_empty() { "nothing is locked" } else { "something is locked" };
+    Ok(Examined::new(summary, findings))
+}
+
+/// Completes what a killed process left.
+fn complete(patient: &Patient<'_>, locks: &Examined) -> Result<Vec<String>, Failure> {
+    match patient.store().filter(|_| locks.has(Code::Unfinished)) {
+        Some(store) => {
+            store.recover_leftovers()?;
+            Ok(vec!["completed or took back the commit of a killed process".to_owned()])
+        }
+        None => Ok(Vec::new()),
+    }
+}
+
+fn settings(patient: &Patient<'_>) -> Result<Examined, Failure> {
+    let roots = patient.workspace.config().roots.iter().count();
+    let findings = patient.workspace.findings().to_vec();
+    Ok(Examined::new(format!("tasks in {}", counted(roots, "root")), findings))
+}
+
+fn workflows(patient: &Patient<'_>) -> Result<Examined, Failure> {
+    let workspace = patient.workspace;
+    let names: BTreeSet<&str> = workspace.config().roots.iter().map(|root| root.workflow.as_str()).collect();
+    let mut findings = Vec::new();
+    for name in &names {
+        match workspace.workflow(name) {
+            Ok(loaded) => findings.extend(loaded.problems.iter().cloned()),
+            Err(error) => findings.push(error.into()),
+        }
+    }
+    let names: Vec<&str> = names.into_iter().collect();
+    Ok(Examined::new(names.join(", "), findings))
+}
+
+fn tasks(patient: &Patient<'_>) -> Result<Examined, Failure> {
+    let (tasks, misnamed) = patient.workspace.survey()?;
+    let mut findings = Checker::new(patient.workspace, &patient.context.caller).tasks(&tasks)?.findings;
+    findings.extend(misnamed);
+    findings.sort_by_key(|finding| !finding.is_error());
+    let left_out = findings.len().saturating_sub(MOST);
+    findings.truncate(MOST);
+    let mut summary = counted(tasks.len(), "task");
+    if left_out > 0 {
+        summary.push_str(&format!("; orch check lists {} more", counted(left_out, "finding")));
+    }
+    Ok(Examined::new(summary, findings))
+}
+
+fn runs(patient: &Patient<'_>) -> Result<Examined, Failure> {
+    let (runs, mut findings) = drive::runs(patient.workspace)?;
+    let interrupted = runs.iter().filter(|info| info.standing() == "interrupted");
+    findings.extend(interrupted.map(|info| {
+        let (task, place) = (info.task.id.as_str(), &info.work_tree);
+        let message = format!("the process that ran `{task}` in {place} is gone");
+        let hint = match place.as_str() {
+            "." => command(&["orch", "run", task]),
+            place => command(&["orch", "-C", place, "run", task]),
+        };
+        Diagnostic::warning(Code::RunInterrupted, message).hint(hint)
+    }));
+    let open = runs.iter().filter(|info| info.standing() == "running").count();
+    Ok(Examined::new(format!("{open} running"), findings))
+}
+
+fn trust(patient: &Patient<'_>) -> Result<Examined, Failure> {
+    let known = drive::trustees(&patient.context.writer(patient.workspace))?;
+    let untrusted = known.iter().filter(|one| !one.is_trusted).count();
+    let mut findings = Vec::new();
+    if untrusted > 0 {
+        let message =
+            format!("{} that runs may start: nobody has trusted this yet", counted(untrusted, "item"));
+        findings.push(Diagnostic::note(Code::Untrusted, message).hint("orch trust --show, then: orch trust"));
+    }
+    Ok(Examined::new(format!("{} that runs may start", counted(known.len(), "item")), findings))
+}
+
+fn hooks(patient: &Patient<'_>) -> Result<Examined, Failure> {
+    if patient.store().is_none() {
+        return Ok(Examined::without_git());
+    }
+    let (summary, findings) = hook::examined(patient.workspace)?;
+    Ok(Examined::new(summary, findings))
+}
+
+fn update_hooks(patient: &Patient<'_>, hooks: &Examined) -> Result<Vec<String>, Failure> {
+    if !hooks.has(Code::HookOutdated) {
+        return Ok(Vec::new());
+    }
+    let updated = hook::update(patient.workspace)?;
+    Ok(updated.into_iter().map(|name| format!("updated the {name} hook")).collect())
+}
+
+fn merges(patient: &Patient<'_>) -> Result<Examined, Failure> {
+    let Some(store) = patient.store() else { return Ok(Examined::without_git()) };
+    let workspace = patient.workspace;
+    let asks = |base: &RepoPath| {
+        let attributes = base.under(workspace.root()).join(".gitattributes");
+        let text = durable::read_regular(&attributes).unwrap_or_default();
+        String::from_utf8_lossy(&text).contains(&format!("merge={DRIVER}"))
+    };
+    if !workspace.config().roots.bases().any(asks) {
+        let message = "the states of tasks are merged as text";
+        let finding = Diagnostic::note(Code::MergeDriver, message).hint("orch init");
+        return Ok(Examined::new("no merge driver is asked for", vec![finding]));
+    }
+    let message = match store.merge_driver(DRIVER).map(|driver| TypedLine::of(&driver)) {
+        None => ".gitattributes asks for the merge driver of orch, which this clone does not have".to_owned(),
+        // git passes the command to the shell, after replacing `%O` and the like.
+        Some(driver) => match driver.words.first().map(|word| word.text.replace("%%", "%")) {
+            Some(program) if program.contains('/') && !Path::new(&program).exists() => {
+                format!("the merge driver of this clone is {program}, which does not exist")
+            }
+            _ => return Ok(Examined::new("by the merge driver of orch", Vec::new())),
+        },
+    };
+    let finding = Diagnostic::warning(Code::MergeDriver, message).hint("orch doctor --fix");
+    Ok(Examined::new("as text", vec![finding]))
+}
+
+fn register(patient: &Patient<'_>, merges: &Examined) -> Result<Vec<String>, Failure> {
+    let is_asked_for =
+        |finding: &&Diagnostic| finding.code == Code::MergeDriver && finding.severity == Severity::Warning;
+    match patient.store().filter(|_| merges.findings.iter().any(|finding| is_asked_for(&finding))) {
+        Some(store) => {
+            init::register_driver(store)?;
+            Ok(vec!["registered the merge driver in this clone".to_owned()])
+        }
+        None => Ok(Vec::new()),
+    }
+}
+
+fn signatures(patient: &Patient<'_>) -> Result<Examined, Failure> {
+    let workspace = patient.workspace;
+    if patient.store().is_none() {
+        return Ok(Examined::without_git());
+    }
+    if workspace.config().people.orders != OrdersBy::Signed {
+        return Ok(Examined::new("no order needs one", Vec::new()));
+    }
+    if workspace.signs_verifiably()? {
+        return Ok(Examined::new("your commits are signed, and git trusts the key", Vec::new()));
+    }
+    let message = "orders must be signed, and this clone does not sign with a key that git trusts";
+    let hint = "git config commit.gpgSign true; docs/audit.md says how git comes to trust a key";
+    Ok(Examined::new("missing", vec![Diagnostic::warning(Code::Unsigned, message).hint(hint)]))
+}
+
+fn watching(patient: &Patient<'_>) -> Result<Examined, Failure> {
+    let workspace = patient.workspace;
+    let bases = workspace.config().roots.bases().map(|base| base.under(workspace.root()));
+    let Some(limit) = WatchLimit::of(bases) else {
+        return Ok(Examined::new("the system tells no limit", Vec::new()));
+    };
+    let summary = format!("{} to watch, of {} at most", counted(limit.needed, "place"), limit.allowed);
+    let mut findings = Vec::new();
+    if limit.is_short() {
+        let message = format!("{summary}; all programs of a user share this limit of inotify");
+        findings.push(Diagnostic::warning(Code::WatchLimit, message).hint(limit.remedy()));
+    }
+    Ok(Examined::new(summary, findings))
+}

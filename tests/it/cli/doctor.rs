@@ -1,0 +1,130 @@
+//! `orch doctor`: each thing that may be wrong is found, nothing is written without `--fix`, and `--fix` repairs only
+//! what is safe.
+
+use crate::harness::{World, executable, started};
+use serde_json::Value;
+use std::fs::{self, File};
+
+/// The codes of what a check found, and its result.
+fn found(report: &Value, check: &str) -> (String, Vec<String>) {
+    let checks = report["checks"].as_array().expect("checks");
+    let check =
+        checks.iter().find(|one| one["check"] == check).unwrap_or_else(|| panic!("{check}: {report:#}"));
+    let codes = check["findings"].as_array().expect("findings").iter();
+    let codes = codes.map(|finding| finding["code"].as_str().expect("a code").to_owned());
+    (check["result"].as_str().expect("a result").to_owned(), codes.collect())
+}
+
+#[test]
+fn what_is_wrong_is_found_and_what_is_safe_is_repaired() {
+    type Wreck = fn(&World);
+    let wrecks: [(&str, &str, &str, Wreck, bool); 9] = [
+        ("hooks", "warning", "hook-outdated", |world| world.shell("chmod -x .git/hooks/pre-commit"), true),
+        ("hooks", "warning", "hook-edited", |world| world.shell("echo : >> .git/hooks/pre-commit"), false),
+        (
+            "hooks",
+            "warning",
+            "hooks-shared",
+            |world| world.shell("git config core.hooksPath ../hooks"),
+            false,
+        ),
+        (
+            "merges",
+            "warning",
+            "merge-driver",
+            |world| world.shell("git config --unset merge.orch.driver"),
+            true,
+        ),
+        (
+            "merges",
+            "warning",
+            "merge-driver",
+            |world| world.shell("git config merge.orch.driver \"'/gone/orch' merge-driver %O %A %B %P\""),
+            true,
+        ),
+        // The content says whose lock it is, and its process is gone.
+        (
+            "locks",
+            "warning",
+            "unfinished",
+            |world| world.shell("cp .git/orch/index.lock .git/index.lock"),
+            true,
+        ),
+        ("locks", "warning", "busy", |world| world.shell("touch .git/HEAD.lock"), false),
+        ("settings", "error", "config-syntax", |world| world.write("orch.toml", "[[root"), false),
+        ("tasks", "error", "json-syntax", |world| world.write("tasks/t/review/plan-review.json", "{"), false),
+    ];
+    for (check, result, code, wreck, is_repaired) in wrecks {
+        let world = started("plan_review");
+        world.orch(&["init", "--merge-driver"]).succeeds();
+        world.orch(&["hook", "install"]).succeeds();
+        assert_eq!(world.orch_json(&["doctor"])["fixed"], Value::Array(Vec::new()));
+        world.orch(&["doctor"]).succeeds().reports("nothing needs attention");
+        wreck(&world);
+        let before = listing(&world);
+        let report = world.orch_json(&["doctor"]);
+        assert_eq!(found(&report, check), (result.to_owned(), vec![code.to_owned()]), "{report:#}");
+        world.orch(&["doctor"]).ends(1).says(code).says("hint: ");
+        assert_eq!(listing(&world), before, "{code}: it wrote something");
+        let report = world.orch_json(&["doctor", "--fix"]);
+        let fixed = report["fixed"].as_array().expect("what was done");
+        assert_eq!(fixed.len(), usize::from(is_repaired), "{code}: {report:#}");
+        assert_eq!(found(&report, check).0 == "good", is_repaired, "{code}: {report:#}");
+    }
+}
+
+/// The files of the git directory and of the work tree, with their sizes and times of change.
+fn listing(world: &World) -> String {
+    // Looking creates nothing; caches of orch may be renewed.
+    let mut command = world.command("find");
+    command.args([".", "-path", "./.git/orch", "-prune", "-o", "-type", "f", "-printf", "%p %s %C@\n"]);
+    let mut lines: Vec<String> =
+        world.end(command.output().expect("find runs")).stdout.lines().map(str::to_owned).collect();
+    lines.sort();
+    lines.join("\n")
+}
+
+#[test]
+fn the_process_that_holds_the_lock_is_named() {
+    let world = started("plan_review");
+    let lock = File::open(world.path(".git/orch/lock")).expect("a lock");
+    lock.lock().expect("locked");
+    let report = world.orch_json(&["doctor"]);
+    assert_eq!(found(&report, "locks"), ("note".to_owned(), vec!["busy".to_owned()]));
+    let named = format!("the orch process {} is committing", std::process::id());
+    assert!(report.to_string().contains(&named), "{report:#}");
+}
+
+#[test]
+fn a_doctor_works_where_there_is_little_to_examine() {
+    let world = World::without_git();
+    world.write("orch.toml", "[[root]]\npath = \"tasks/*\"\nworkflow = \"global-state-machine\"\n");
+    let report = world.orch_json(&["doctor"]);
+    assert_eq!(found(&report, "repository"), ("warning".to_owned(), vec!["no-repository".to_owned()]));
+    assert_eq!(found(&report, "hooks"), ("good".to_owned(), Vec::new()));
+    let world = World::new();
+    world.orch(&["doctor"]).says("repository  branch main");
+}
+
+#[test]
+fn an_interrupted_run_and_missing_signatures_are_found() {
+    let world = World::ready();
+    world.write("agent", "#!/bin/sh\nkill -9 $PPID\n");
+    executable(&world.path("agent"));
+    world.orch(&["new", "t"]).succeeds();
+    world.orch(&["run", "t", "--", "./agent"]);
+    let report = world.orch_json(&["doctor"]);
+    assert_eq!(
+        found(&report, "runs"),
+        ("warning".to_owned(), vec!["run-interrupted".to_owned()]),
+        "{report:#}"
+    );
+    let settings = fs::read_to_string(world.path("orch.toml")).expect("settings");
+    world.write("orch.toml", format!("{settings}\n[people]\norders = \"signed\"\n"));
+    let report = world.orch_json(&["doctor"]);
+    assert_eq!(
+        found(&report, "signatures"),
+        ("warning".to_owned(), vec!["unsigned".to_owned()]),
+        "{report:#}"
+    );
+}
