@@ -39,6 +39,13 @@ const GROUPS: [(&str, &[Examples]); 6] = [
                 ],
             ),
             ("log", [("orch log t-1", "its timeline"), ("orch log --json", "all steps, for a program")]),
+            (
+                "diff",
+                [
+                    ("orch diff t-1 plan", "what is new since the plan was judged"),
+                    ("orch diff t-1 plan --json", "for a program"),
+                ],
+            ),
         ],
     ),
     (

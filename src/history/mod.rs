@@ -7,6 +7,7 @@ mod check;
 mod compared;
 mod gates;
 mod hidden;
+mod judged;
 mod logs;
 mod moved_code;
 mod new_steps;
@@ -26,5 +27,6 @@ mod trailers;
 
 pub use audit::{Audit, AuditScope, audit};
 pub use check::{Checked, Checker};
+pub use judged::{JudgedArtifact, JudgedFile, judged};
 pub use replay::Audited;
 pub use timeline::{Story, stories};

@@ -28,6 +28,7 @@ mod log_file;
 mod ls_files;
 mod message;
 mod objects;
+mod patch;
 mod path_commits;
 mod places;
 mod recent;

@@ -10,6 +10,7 @@ mod answer;
 mod audit;
 mod brief;
 mod code;
+mod diff;
 mod doctor;
 mod error;
 mod event;
@@ -51,6 +52,7 @@ pub use answer::{
 pub use audit::{AuditChange, AuditCommit, AuditReport};
 pub use brief::{Brief, BriefFile, Briefs};
 pub use code::CodeView;
+pub use diff::{ArtifactDiff, FileDiff};
 pub use doctor::{DoctorCheck, DoctorReport, Versions};
 pub use error::ErrorView;
 pub use event::{EventView, Happening};

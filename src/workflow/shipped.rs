@@ -56,6 +56,7 @@ static SHIPPED: &[(&str, &str)] = &[
     ("schemas/output/code.schema.json", include_str!("../../system/schemas/output/code.schema.json")),
     ("schemas/output/control.schema.json", include_str!("../../system/schemas/output/control.schema.json")),
     ("schemas/output/demo.schema.json", include_str!("../../system/schemas/output/demo.schema.json")),
+    ("schemas/output/diff.schema.json", include_str!("../../system/schemas/output/diff.schema.json")),
     ("schemas/output/doctor.schema.json", include_str!("../../system/schemas/output/doctor.schema.json")),
     ("schemas/output/error.schema.json", include_str!("../../system/schemas/output/error.schema.json")),
     ("schemas/output/event.schema.json", include_str!("../../system/schemas/output/event.schema.json")),

@@ -3,6 +3,7 @@
 mod adopt;
 mod agents;
 mod complete;
+mod diff;
 mod doctor;
 mod everywhere;
 mod files;

@@ -11,6 +11,7 @@ mod codes;
 pub mod completions;
 pub mod confirm;
 pub mod demo;
+pub mod diff;
 pub mod doctor;
 pub mod explain;
 pub mod help;
@@ -93,6 +94,7 @@ pub(super) fn run(command: Option<Command>, context: &Context, ui: &Ui) -> Resul
         Some(Command::Recover(args)) => recover::run(&args, context, ui),
         Some(Command::Resolve(args)) => resolve::run(&args, context, ui),
         Some(Command::MergeDriver(args)) => merge_driver::run(&args, context, ui),
+        Some(Command::Diff(args)) => diff::run(&args, context, ui),
         Some(Command::Log(args)) => log::run(&args, context, ui),
         Some(Command::Watch(args)) => watch::run(&args, context, ui),
         #[cfg(feature = "repl")]

@@ -2,10 +2,10 @@
 
 use crate::view::findings::Findings;
 use crate::view::{
-    AuditReport, Briefs, CodeView, ControlReport, DemoAnswer, DoctorReport, ErrorView, EventView, Everywhere,
-    Explanations, FormattedAnswer, HooksAnswer, InitAnswer, JsonDocument, Log, NewWorkflow, NothingDue,
-    PromptAnswer, RecoveryAnswer, Resolutions, RunReport, Runs, SCHEMA_VERSION, Status, Suggestions,
-    TextAnswer, Transitions, TrustAnswer, WorkflowList, indented,
+    ArtifactDiff, AuditReport, Briefs, CodeView, ControlReport, DemoAnswer, DoctorReport, ErrorView,
+    EventView, Everywhere, Explanations, FormattedAnswer, HooksAnswer, InitAnswer, JsonDocument, Log,
+    NewWorkflow, NothingDue, PromptAnswer, RecoveryAnswer, Resolutions, RunReport, Runs, SCHEMA_VERSION,
+    Status, Suggestions, TextAnswer, Transitions, TrustAnswer, WorkflowList, indented,
 };
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
@@ -20,6 +20,9 @@ pub fn schemas() -> Vec<(&'static str, Value)> {
         schema::<CodeView>("The explanation of a code: output of orch help CODE --json"),
         schema::<ControlReport>("The result of an order to a run"),
         schema::<DemoAnswer>("A demonstration that was played"),
+        schema::<ArtifactDiff>(
+            "What has changed in an artifact since it was judged: output of orch diff --json",
+        ),
         schema::<ErrorView>("A failed command"),
         schema::<EventView>("One event of a watch: a line of orch watch --json"),
         schema::<Everywhere>(

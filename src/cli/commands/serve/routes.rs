@@ -53,6 +53,12 @@ const OPTIONAL: Argument = Argument { name: "", about: "", form: ArgumentForm::W
 const TASK: Argument = Argument { name: "task", about: "The id of the task.", is_required: true, ..OPTIONAL };
 /// The task of a command whose words after `--` are a program or answers.
 const TASK_IN_USE: Argument = Argument { form: ArgumentForm::Text("--use"), ..TASK };
+const ARTIFACT: Argument = Argument {
+    name: "artifact",
+    about: "The name of the artifact in the workflow.",
+    is_required: true,
+    ..OPTIONAL
+};
 const WORKFLOW: Argument =
     Argument { name: "workflow", about: "The name of the workflow.", is_required: true, ..OPTIONAL };
 const AT: Argument = Argument {
@@ -205,6 +211,15 @@ pub(super) static ROUTES: &[Route] = &[
         ..GET
     },
     Route {
+        name: "diffArtifact",
+        path: "/api/v1/tasks/{task}/artifacts/{artifact}/diff",
+        about: "What has changed in an artifact since the last step that rests on it: a patch for each file.",
+        command: &["diff"],
+        in_path: &[TASK, ARTIFACT],
+        kinds: &["diff"],
+        ..GET
+    },
+    Route {
         name: "checkTask",
         path: "/api/v1/tasks/{task}/findings",
         about: "The findings in the files of a task.",
@@ -286,16 +301,7 @@ pub(super) static ROUTES: &[Route] = &[
         path: "/api/v1/tasks/{task}/confirm",
         about: "Confirm that an unchanged artifact is still correct.",
         command: &["confirm"],
-        arguments: &[
-            Argument {
-                name: "artifact",
-                about: "The name of the artifact in the workflow.",
-                is_required: true,
-                ..OPTIONAL
-            },
-            REASON,
-            WAIT,
-        ],
+        arguments: &[ARTIFACT, REASON, WAIT],
         ..ORDER
     },
     Route {

@@ -1,0 +1,83 @@
+//! What has changed in an artifact since it was judged: the files that the last step rests on, and those that are here.
+
+use super::stories;
+use crate::base::{Code, Digest, Error, nearest};
+use crate::decide::HistoryEntry;
+use crate::survey::{Sight, Workspace};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// An artifact, as it was judged and as it is.
+#[derive(Debug, Clone)]
+pub struct JudgedArtifact {
+    /// The last step that rests on it, with its commit; `None` if none does.
+    pub step: Option<(HistoryEntry, Option<Digest>)>,
+    /// Its files, then and now, by their paths.
+    pub files: Vec<JudgedFile>,
+}
+
+/// A file of an artifact, as it was judged and as it is.
+#[derive(Debug, Clone)]
+pub struct JudgedFile {
+    /// Its path in the task.
+    pub name: String,
+    /// What it was; `None` if there was none.
+    pub before: Option<Digest>,
+    /// What it is; `None` if there is none.
+    pub after: Option<Digest>,
+    /// How it differs, as `git diff` shows it; `None` if it is binary, or if this clone does not have what it was.
+    pub patch: Option<String>,
+}
+
+/// How an artifact of a task differs from what the last step that rests on it has judged.
+///
+/// # Errors
+///
+/// There is no such artifact, it is committed code, or git cannot read what it was.
+pub fn judged(workspace: &Workspace, judged: &Sight, artifact: &str) -> Result<JudgedArtifact, Error> {
+    let (workflow, matcher) = (judged.workflow(), &judged.compiled.matcher);
+    let index = workflow.artifacts.iter().position(|declared| declared.name.as_str() == artifact);
+    let index = index.ok_or_else(|| {
+        let known = || workflow.artifacts.iter().map(|declared| declared.name.as_str());
+        let hint = nearest(artifact, known()).map_or_else(
+            || format!("its artifacts are {}", known().collect::<Vec<_>>().join(", ")),
+            |near| format!("did you mean `{near}`?"),
+        );
+        Error::new(Code::UnknownArtifact, format!("there is no artifact `{artifact}`")).with_hint(hint)
+    })?;
+    if workflow.artifacts[index].paths.is_empty() {
+        let message = format!("`{artifact}` is committed code, and no file of the task");
+        return Err(Error::new(Code::UnknownArtifact, message)
+            .with_hint("compare the commits that `orch log` names: git diff COMMIT".to_owned()));
+    }
+    let is_its = |name: &str| matcher.artifacts_of(name).any(|(found, _)| found == index);
+    let mut stories = stories(workspace, std::slice::from_ref(&judged.task))?;
+    let mut story = stories.pop().unwrap_or_default();
+    story.retain(|(entry, _)| entry.evidence.iter().any(|(name, _)| is_its(name)));
+    let step = story.pop();
+    let evidence = step.iter().flat_map(|(entry, _)| &entry.evidence);
+    let before: BTreeMap<&str, Digest> = evidence
+        .filter(|(name, _)| is_its(name))
+        .filter_map(|(name, digest)| Some((name.as_str(), Digest::parse(digest)?)))
+        .collect();
+    let observed = judged.observed.files.iter().filter_map(|file| {
+        let name = judged.task.place.name(&file.path).filter(|name| is_its(name))?;
+        Some((name, file))
+    });
+    let after: BTreeMap<&str, _> = observed.collect();
+    let names: BTreeSet<&str> = before.keys().chain(after.keys()).copied().collect();
+    let store = workspace.repository_or_refuse()?;
+    let files = names.into_iter().map(|name| {
+        let (old, new) = (before.get(name).copied(), after.get(name));
+        let path = judged.task.place.path(name).map_err(|why| Error::new(Code::BadPath, why.to_string()))?;
+        let held = old.map(|old| store.blob(old)).transpose()?;
+        let now = new.map(|file| store.clean(&path, &file.bytes)).transpose()?;
+        let patch = match &held {
+            // This clone does not have it.
+            Some(None) => None,
+            held => store.patch(&path, held.as_ref().and_then(Option::as_deref), now.as_deref())?,
+        };
+        Ok(JudgedFile { name: name.to_owned(), before: old, after: new.map(|file| file.digest), patch })
+    });
+    let files = files.collect::<Result<_, Error>>()?;
+    Ok(JudgedArtifact { step, files })
+}
