@@ -2,7 +2,7 @@
 //! files.
 
 use crate::drive::StopFlag;
-use crate::run::wait_for_hang_up;
+use crate::run::{kill_all, wait_for_hang_up};
 use crate::store::IndexGate;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
@@ -122,6 +122,7 @@ fn ignores_hangup() -> bool {
 
 fn end(run: &StopFlag, gate: &IndexGate) {
     let _killed = run.kill();
+    let _others = kill_all();
     let _quiet = gate.close();
     #[expect(clippy::exit, reason = "the user asked for it, and killing the process here loses nothing")]
     std::process::exit(super::ExitCode::Interrupted as i32);

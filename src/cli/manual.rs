@@ -229,7 +229,7 @@ const GROUPS: [(&str, &[Examples]); 6] = [
             (
                 "trust",
                 [
-                    ("orch trust --show", "what runs may start, and whether it is trusted"),
+                    ("orch trust --show", "what orch may start, and whether it is trusted"),
                     ("orch trust", "trust it as it is now"),
                 ],
             ),

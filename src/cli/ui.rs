@@ -197,6 +197,13 @@ impl Ui {
         Ok((count > 0).then(|| line.trim_end_matches(['\n', '\r']).to_owned()))
     }
 
+    /// Rings the bell of the terminal on stderr, if there is one.
+    pub fn bell(&self) {
+        if self.live {
+            let _ = io::stderr().lock().write_all(b"\x07");
+        }
+    }
+
     /// Prints one line of status, unless `--quiet` is given.
     pub fn status(&self, text: &str) {
         if !self.quiet {

@@ -84,7 +84,8 @@ fn executor(reader: &mut SettingsReader<'_>, mut table: TomlTable<'_, '_>) -> Ex
     ExecutorConfig { command, times, grace }
 }
 
-fn command(reader: &mut SettingsReader<'_>, value: &TomlValue<'_>) -> Vec<String> {
+/// The words of a command; an invalid word is reported and left out.
+pub(super) fn command(reader: &mut SettingsReader<'_>, value: &TomlValue<'_>) -> Vec<String> {
     let word = |text: &str| {
         if text.contains('\0') { Err("the argument contains a NUL byte") } else { Ok(text.to_owned()) }
     };

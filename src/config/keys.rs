@@ -24,6 +24,7 @@ pub(super) const TOP: Section = Section {
         ("hook", "[hook]"),
         ("acknowledged", "[[acknowledged]]"),
         ("executor", "[executor.default]"),
+        ("notify", "[[notify]]"),
     ],
 };
 
@@ -96,8 +97,20 @@ pub(super) const EXECUTOR: Section = Section {
     ],
 };
 
+/// `[[notify]]`.
+pub(super) const NOTIFY: Section = Section {
+    title: "`[[notify]]`",
+    keys: &[
+        ("on", "on = [\"human\", \"failed\"]"),
+        ("command", "command = [\"notify-send\", \"orch\"]"),
+        ("time_limit", "time_limit = \"10s\""),
+        ("bell", "bell = true"),
+    ],
+};
+
 /// All tables.
-pub(super) const SECTIONS: [Section; 8] = [TOP, ROOT, GIT, WATCH, PEOPLE, HOOK, ACKNOWLEDGED, EXECUTOR];
+pub(super) const SECTIONS: [Section; 9] =
+    [TOP, ROOT, GIT, WATCH, PEOPLE, HOOK, ACKNOWLEDGED, EXECUTOR, NOTIFY];
 
 /// The title of the table that a key belongs to, and an example of the key.
 fn known(key: &str) -> Option<(&'static str, &'static str)> {

@@ -5,6 +5,7 @@
 
 mod executors;
 mod keys;
+mod notices;
 mod parse;
 mod reader;
 mod root_path;
@@ -14,6 +15,7 @@ mod task_branch;
 
 pub use crate::base::Patterns;
 pub use executors::{ExecutorConfig, Executors};
+pub use notices::NotifyConfig;
 pub use parse::{UnknownWorkflow, parse, unknown_workflows};
 pub use root_path::{InvalidRoot, RootPath};
 pub use roots::{Root, Roots};
@@ -75,6 +77,16 @@ pub struct Config {
     pub acknowledged: Vec<Acknowledged>,
     /// `[executor.NAME]`: the programs that perform actions and the work of agents.
     pub executors: Executors,
+    /// `[[notify]]`: what is started when a person is needed, or a task or run has ended.
+    pub notify: Vec<NotifyConfig>,
+}
+
+impl Config {
+    /// The entries of `[[notify]]` that start a program, each with its name: `notify.1` is the first of all entries.
+    pub fn notify_commands(&self) -> impl Iterator<Item = (String, &NotifyConfig)> {
+        let named = self.notify.iter().zip(1..).map(|(entry, number)| (format!("notify.{number}"), entry));
+        named.filter(|(_, entry)| !entry.command.is_empty())
+    }
 }
 
 /// An entry of `[[acknowledged]]`: a forged or unverifiable change of a record that people know of, for example one
@@ -220,6 +232,7 @@ impl Default for Config {
             acknowledged: Vec::new(),
             hook: Hook::default(),
             executors: Executors::default(),
+            notify: Vec::new(),
         }
     }
 }
@@ -316,14 +329,14 @@ mod tests {
             for (key, example) in section.keys {
                 let text = match section {
                     keys::TOP => (*example).to_owned(),
-                    keys::ACKNOWLEDGED => {
+                    keys::ACKNOWLEDGED | keys::NOTIFY => {
                         let all = section.keys.iter().map(|(_, example)| *example);
                         format!("{header}\n{}", all.collect::<Vec<_>>().join("\n"))
                     }
                     keys::ROOT if *key != "path" => format!("{header}\npath = 'a/*'\n{example}"),
                     _ => format!("{header}\n{example}"),
                 };
-                if text == "[[acknowledged]]" {
+                if text == "[[acknowledged]]" || text == "[[notify]]" {
                     continue;
                 }
                 let text = if text == "[[root]]" { "[[root]]\npath = 'a/*'".to_owned() } else { text };

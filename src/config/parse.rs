@@ -2,7 +2,8 @@
 
 use super::executors::executors;
 use super::keys::{ACKNOWLEDGED, GIT, HOOK, PEOPLE, ROOT, TOP, WATCH, example};
-use super::reader::{SettingsDialect, SettingsReader, invalid};
+use super::notices::notify;
+use super::reader::{SettingsDialect, SettingsReader, choice, invalid, unknown_choice};
 use super::{
     Acknowledged, Adopt, Apply, Commit, CommitSubject, Config, Git, Hook, OnMissing, Patterns, Root,
     RootPath, Roots, TaskBranch, Watch,
@@ -95,6 +96,7 @@ fn config(reader: &mut SettingsReader<'_>, document: &DeTable<'_>) -> Config {
         hook: reader.table(top, "hook", HOOK.title).map(|table| hook(reader, table)).unwrap_or_default(),
         acknowledged: top.take("acknowledged").map_or_else(Vec::new, |value| acknowledged(reader, value)),
         executors: top.take("executor").map(|value| executors(reader, value)).unwrap_or_default(),
+        notify: top.take("notify").map_or_else(Vec::new, |value| notify(reader, value)),
     };
     reader.finish(table);
     config
@@ -267,24 +269,12 @@ fn globs(reader: &mut SettingsReader<'_>, key: &str, value: &TomlValue<'_>) -> P
     Patterns::new(texts).unwrap_or_default()
 }
 
-/// Parses a word from a closed list; the error lists the choices.
-fn choice<T>(text: &str, named: fn(&str) -> Option<T>, choices: &[&str]) -> Result<T, String> {
-    named(text).ok_or_else(|| unknown_choice(text, choices))
-}
-
-fn unknown_choice(text: &str, choices: &[&str]) -> String {
-    let known = super::reader::list(choices).replace('`', "\"");
-    match nearest(text, choices.iter().copied()) {
-        Some(near) => format!("\"{text}\" is unknown; did you mean \"{near}\"? The choices are {known}"),
-        None => format!("\"{text}\" is unknown; the choices are {known}"),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::base::Code;
     use crate::base::TaskId;
+    use crate::decide::NoticeKind;
 
     #[test]
     fn every_setting_is_read() {
@@ -319,6 +309,13 @@ mod tests {
             idle_timeout = "2m"
             [executor.none]
             command = []
+            [[notify]]
+            on = ["human", "run-ended"]
+            command = ["notify-send", "orch"]
+            time_limit = "1m"
+            [[notify]]
+            on = ["done"]
+            bell = true
         "#;
         let (config, findings) = parse(text, "orch.toml");
         assert_eq!(findings, []);
@@ -336,6 +333,16 @@ mod tests {
         assert_eq!(reviewer.command, ["claude", "-p"]);
         assert_eq!(reviewer.times.hard.map(|hard| hard.to_string()).as_deref(), Some("10m"));
         assert_eq!(config.executors.find(["nobody"]), None);
+        let [first, second] = config.notify.as_slice() else { panic!("{:?}", config.notify) };
+        assert_eq!(
+            (first.on.as_slice(), first.bell),
+            (&[NoticeKind::Human, NoticeKind::RunEnded][..], false)
+        );
+        assert_eq!(
+            (first.command.join(" "), first.time_limit.to_string()),
+            ("notify-send orch".to_owned(), "1m".to_owned())
+        );
+        assert!(second.bell && second.command.is_empty());
         let found = |path: &str| config.roots.match_directory(&RepoPath::new(path).expect("valid"));
         assert_eq!(found("work/a"), Some((0, TaskId::new("a").expect("valid"))));
         assert_eq!(found("work/old"), None);
@@ -396,6 +403,19 @@ mod tests {
                 "[executor.a]\ncommand = 'claude -p'\ntimeout = '5'",
                 "2:11: config-value: expected a list of strings, found a string\n3:11: config-value: the value is not a duration",
             ),
+            (
+                "[[notify]]\nbel = true",
+                "1:1: config-value: the entry has no `on`\n1:1: config-value: the entry has neither `command` nor `bell`\n2:1: config-unknown-key: unknown key `bel`",
+            ),
+            (
+                "[[notify]]\non = ['humn']\ncommand = 'a'",
+                "2:7: config-value: \"humn\" is unknown; did you mean \"human\"? The choices are \"human\", \"failed\", \"stalled\", \"done\" and \"run-ended\"\n3:11: config-value: expected a list of strings, found a string",
+            ),
+            (
+                "[[notify]]\non = []\ncommand = []\ntime_limit = '1h'",
+                "2:6: config-value: the list of events is empty\n3:11: config-value: the command is empty\n4:14: config-value: the limit must be above 0s and at most 10m",
+            ),
+            ("notify = ['human']", "1:11: config-value: expected a table, found a string"),
             ("[executor.a]\ncommand = ['']", "2:11: config-value: the program name is empty"),
             (
                 "a = 1\nb = 2\n[git]\nc = 3",

@@ -116,3 +116,17 @@ pub(super) fn list(names: &[&str]) -> String {
         None => String::new(),
     }
 }
+
+/// Parses a word from a closed list; the error lists the choices.
+pub(super) fn choice<T>(text: &str, named: fn(&str) -> Option<T>, choices: &[&str]) -> Result<T, String> {
+    named(text).ok_or_else(|| unknown_choice(text, choices))
+}
+
+/// Why a word is not one of a closed list.
+pub(super) fn unknown_choice(text: &str, choices: &[&str]) -> String {
+    let known = list(choices).replace('`', "\"");
+    match nearest(text, choices.iter().copied()) {
+        Some(near) => format!("\"{text}\" is unknown; did you mean \"{near}\"? The choices are {known}"),
+        None => format!("\"{text}\" is unknown; the choices are {known}"),
+    }
+}

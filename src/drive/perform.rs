@@ -7,7 +7,9 @@ use crate::base::{Code, Diagnostic, Period};
 use crate::decide::{
     ActionResult, ExecutorExit, ExecutorTrace, Leftover, Returned, RunEffect, RunEvent, Work,
 };
-use crate::run::{ControlRequest, Ended, Executor, Live, Performed, Process, RESULT, end_leftovers};
+use crate::run::{
+    ControlRequest, Ended, Executor, LimitedProgram, Live, Performed, Process, RESULT, end_leftovers,
+};
 use crate::scan::io_error;
 use crate::survey::{Error, Sight};
 use crate::view;
@@ -38,7 +40,7 @@ impl Drive<'_> {
         let shown = log.strip_prefix(&self.writer.workspace.root).unwrap_or(&log).display().to_string();
         tracing::info!(work = work.name(), attempt = work.attempt, turn, turns, "turn started");
         tell(&Happened::Turn { work: &work, turn, turns, log: &shown });
-        let program = executor.argv.first().cloned();
+        let program = executor.program.argv.first().cloned();
         self.performing = program.clone().map(|program| (self.writer.now(), program));
         let mut trace = ExecutorTrace { executor: program, ..ExecutorTrace::default() };
         match self.listen(&name, &executor, &mut trace, tell) {
@@ -68,16 +70,15 @@ impl Drive<'_> {
         self.files.create()?;
         // The executor reads the state from its file.
         self.writer.renew_state(judged)?;
-        Ok(Executor {
+        let program = LimitedProgram {
             argv: config.command,
             directory: self.writer.workspace.root.clone(),
             environment: self.environment(judged, work, name)?,
-            prompt: self.prompt(judged, work),
+            input: self.prompt(judged, work),
             times,
             grace: config.grace,
-            log: self.files.log(name),
-            result: self.files.result(name),
-        })
+        };
+        Ok(Executor { program, log: self.files.log(name), result: self.files.result(name) })
     }
 
     /// Runs an executor. Its process group is recorded while it already works; if that fails, it works on,

@@ -1,6 +1,7 @@
 //! Lists runs.
 
 use super::RunEnd;
+use super::driver::own;
 use crate::apply::Writer;
 use crate::base::{Diagnostic, Timestamp};
 use crate::run::{RunFiles, RunState};
@@ -69,6 +70,25 @@ pub(super) fn overrule(writer: &Writer<'_>, end: &mut RunEnd) -> Result<bool, Er
     }
     end.judged = judged;
     Ok(true)
+}
+
+/// How a run ended that an error ended; `None` if another run has begun since, or it has not ended. Returns an error if
+/// the task or the record cannot be read.
+pub fn last_end(writer: &Writer<'_>, task: &TaskRef, run: &str) -> Result<Option<RunEnd>, Error> {
+    let files = RunFiles::of(&writer.workspace.root, task.directory());
+    let Some(last) = files.read()?.filter(|last| last.id == run) else { return Ok(None) };
+    let Some((ending, why)) = last.ended() else { return Ok(None) };
+    Ok(Some(RunEnd {
+        ending,
+        reason: why.to_owned(),
+        judged: own(writer.workspace.look(task)?),
+        run: last.id.clone(),
+        turns: (last.usage.turns, last.max_turns),
+        cost: last.usage.cost,
+        interrupted: false,
+        due: None,
+        foreseen: Vec::new(),
+    }))
 }
 
 impl RunInfo {

@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 /// The directory of trust files, below the directory for the state of programs.
 const PLACE: &str = "orch/trust";
 
-/// Something that a run may start or feed to a program, in the form in which it is trusted.
+/// Something that `orch` may start or feed to a program, in the form in which it is trusted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Trustee {
     /// The key in `orch.toml`, or the path of the instructions.
@@ -40,7 +40,7 @@ pub fn trustees(writer: &Writer<'_>) -> Result<Vec<Trustee>, Error> {
     Ok(found)
 }
 
-/// Trusts everything that a run may start now. Returns what needed it, and an error if the caller is an agent or the
+/// Trusts everything that `orch` may start now. Returns what needed it, and an error if the caller is an agent or the
 /// trust cannot be kept.
 pub fn trust(writer: &Writer<'_>) -> Result<Vec<Trustee>, Error> {
     writer.refuse_agent(&["orch", "trust"])?;
@@ -82,15 +82,29 @@ pub(super) fn refuse_untrusted(
     if is_own || (is_known && new.is_none()) {
         return Ok(());
     }
-    let what = match new {
+    Err(untrusted(&match new {
         Some(Trustee { name, command: None, .. }) => format!("the instructions in {name}"),
-        Some(Trustee { name, .. }) => format!("`{}` of [{name}] in orch.toml", command(argv)),
+        Some(Trustee { name, .. }) => configured(argv, &name),
         None => format!("`{}`", command(argv)),
-    };
+    }))
+}
+
+/// Returns an error unless a person has trusted a command of `orch.toml` as it is now. `name` is its key there.
+pub fn require_trust(writer: &Writer<'_>, name: &str, argv: &[String]) -> Result<(), Error> {
+    let is_trusted =
+        writer.caller.trusts_once || known(writer)?.contains(&command_digest(writer.workspace, argv)?);
+    if is_trusted { Ok(()) } else { Err(untrusted(&configured(argv, name))) }
+}
+
+fn configured(argv: &[String], name: &str) -> String {
+    format!("`{}` of [{name}] in orch.toml", command(argv))
+}
+
+fn untrusted(what: &str) -> Error {
     let hint = "look at what would be started: orch trust --show; then: orch trust; for one run: --trust-once, or \
                 ORCH_TRUST_ONCE=1 in CI";
     let message = format!("nobody has trusted {what} as it is now");
-    Err(Error::new(Code::Untrusted, message).with_hint(hint.to_owned()))
+    Error::new(Code::Untrusted, message).with_hint(hint.to_owned())
 }
 
 /// Remembers a command that a person gave on the command line, so that the run may continue with it. Failing to keep
@@ -110,6 +124,10 @@ fn subjects(writer: &Writer<'_>) -> Result<Vec<Trustee>, Error> {
         let digest = command_digest(writer.workspace, &executor.command)?;
         let (name, command) = (format!("executor.{name}"), Some(executor.command.clone()));
         found.push(Trustee { name, command, is_trusted: false, digest });
+    }
+    for (name, notify) in setting.config.notify_commands() {
+        let digest = command_digest(writer.workspace, &notify.command)?;
+        found.push(Trustee { name, command: Some(notify.command.clone()), is_trusted: false, digest });
     }
     let shipped = System::shipped();
     let texts = setting.system.iter().filter(|(path, _)| path.starts_with("agents/"));

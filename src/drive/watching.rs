@@ -2,10 +2,11 @@
 //!
 //! The watcher, timers and signals only send events, so a test can drive it event by event.
 
+use super::TaskNotice;
 use crate::apply::{AdvancePlan, Applied, Order, TaskOutcome, Wanted, Writer};
 use crate::base::{Class, Code, Diagnostic, Digest, RepoPath, TaskId};
 use crate::config;
-use crate::decide::{self, Transition};
+use crate::decide::{self, Runner, Transition};
 use crate::store::Head;
 use crate::survey::{Caller, Error, Sight, SightKey, TaskRef, Workspace};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -76,6 +77,16 @@ pub enum WatchEffect {
     Moved(Box<Applied>),
     /// The decision about a task has changed.
     Stands(Box<Sight>),
+    /// A task has come to an event that someone may want word of, or has left the last one. The process that runs a task
+    /// gives word of it itself.
+    CameTo {
+        /// The task as it is now.
+        sight: Box<Sight>,
+        /// The event; `None` if others than people go on with the task.
+        notice: Option<TaskNotice>,
+        /// Whether it was so when the watch started.
+        at_start: bool,
+    },
     /// The settings were read again, so the watched paths may have changed.
     Reloaded,
     /// A task no longer exists.
@@ -546,8 +557,14 @@ impl Watching {
         }
         let print = fingerprint(judged);
         let (task, key) = (judged.task.clone(), judged.key.clone());
-        let known = KnownTask { task, key, print, on_code: judged.rests_on_code() };
+        let last = self.known.get(task.directory()).and_then(|known| known.notice);
+        let notice = if judged.runner == Some(Runner::Running) { last } else { TaskNotice::of(judged) };
+        let known = KnownTask { task, key, print, on_code: judged.rests_on_code(), notice };
         let before = self.known.insert(judged.task.directory().clone(), known);
+        let came_to = (notice != last && !self.dry_run).then(|| {
+            let sight = Box::new(Sight::clone(judged));
+            WatchEffect::CameTo { sight, notice, at_start: !self.begun }
+        });
         let is_new = before.as_ref().is_none_or(|known| known.print != print);
         if let TaskOutcome::Applied(applied) = &outcome {
             // A commit of `orch` changes no code.
@@ -573,6 +590,7 @@ impl Watching {
             }
             TaskOutcome::Nothing(_) => {}
         }
+        effects.extend(came_to);
     }
 }
 
@@ -584,6 +602,8 @@ struct KnownTask {
     print: Digest,
     /// Whether committed code can change it.
     on_code: bool,
+    /// The event that it has come to.
+    notice: Option<TaskNotice>,
 }
 
 /// Whether someone must repair the task, so that it is reported even at the start.

@@ -1,39 +1,26 @@
-//! One try of an executor: starts it, passes the prompt, reads its output, and waits for or forces its end.
+//! One try of an executor: a limited program whose output is logged and searched for a result.
 
-use super::group::{Group, RunningExecutor};
+use super::group::{Escapes, Group, RESULT, RunningExecutor};
+use super::limited_program::{LimitedProgram, Supervised};
 use super::output::{Output, RESULT_CAP};
-use super::pipes::Pipes;
-use super::process_tree;
-use super::trial::{Ended, ExecutorTry, Live, millis};
-use crate::base::{Period, Reason};
+use super::trial::{Ended, Live};
+use crate::base::Reason;
 use crate::decide::Printed;
 use crate::scan::open_regular;
-use crate::workflow::Times;
 use serde_json::Value;
 use std::fs::File;
 use std::io::{self, Read};
-use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
+use std::process::Child;
 
-/// A program to start, and where its output and result go.
+/// A program that performs work, and where its output and result go.
 #[derive(Debug, Clone)]
 pub struct Executor {
-    /// The program and its arguments.
-    pub argv: Vec<String>,
-    /// The working directory of the process.
-    pub directory: PathBuf,
-    /// Variables added to the environment.
-    pub environment: Vec<(String, String)>,
-    /// The text on its standard input.
-    pub prompt: String,
-    /// Its soft, hard and idle time limits.
-    pub times: Times,
-    /// The time between SIGTERM and SIGKILL.
-    pub grace: Period,
+    /// The program, with the prompt as its input.
+    pub program: LimitedProgram,
     /// The path of the log of its output.
     pub log: PathBuf,
-    /// The path of its result file.
+    /// The path of its result file, which its environment names.
     pub result: PathBuf,
 }
 
@@ -66,19 +53,13 @@ impl Executor {
         wants_stop: &dyn Fn() -> bool,
         hear: &mut dyn FnMut(Live<'_>),
     ) -> io::Result<Performed> {
-        let output = Output::new(log);
-        let before = process_tree::children();
-        let started = running.start(|| {
-            let child = self.start()?;
-            let group = Group::of(&child, before);
-            Ok((child, group))
-        });
-        let (mut child, group) = match started {
-            Ok(started) => started,
-            Err(error) => {
-                tracing::warn!(log = %self.log.display(), %error, "cannot start the executor");
-                let program = self.argv.first().map_or("", String::as_str);
-                let ended = Ended::NotStarted(format!("cannot start `{program}`: {error}"));
+        let mark = format!("{RESULT}={}", self.result.display());
+        let group = |child: &Child, before| Group::of(child, mark.clone(), Escapes::Adopted { before });
+        let supervised = self.program.supervise(Output::new(Some(log)), &group, running, wants_stop, hear)?;
+        let Supervised { ended, output, left_processes } = match supervised {
+            Ok(supervised) => supervised,
+            Err(why) => {
+                let ended = Ended::NotStarted(why);
                 return Ok(Performed {
                     ended,
                     result: None,
@@ -89,52 +70,12 @@ impl Executor {
                 });
             }
         };
-        tracing::info!(log = %self.log.display(), group = group.number(), "executor started");
-        hear(Live::Started { group: group.number(), at: process_tree::started(group.number()) });
-        let pipes = match Pipes::of(&mut child, &self.prompt) {
-            Ok(pipes) => pipes,
-            Err(error) => {
-                group.kill();
-                running.clear();
-                child.wait()?;
-                return Err(error);
-            }
-        };
-        let mut trial = ExecutorTry::new((self.times, self.grace), group, pipes, output);
-        let waited = trial.wait(&mut child, wants_stop, hear);
-        let left_processes = trial.group.clear(millis(self.grace));
-        running.clear();
-        trial.finish(hear);
-        let (status, cut) = waited?;
-        let output = trial.output;
-        let ended = cut.unwrap_or_else(|| match (status.code(), status.signal()) {
-            (Some(0), _) => Ended::Well,
-            (Some(code), _) => Ended::Code(code),
-            (None, signal) => Ended::Signal(signal.unwrap_or_default()),
-        });
         let Printed { result, cost, failure } = Printed::read(&output.tail());
         let result = read_result(&self.result).or_else(|| result.map(Ok));
         let log_fault = output.fault.map(|fault| fault.to_string());
-        tracing::info!(?ended, has_result = result.is_some(), left_processes, log_fault, "executor ended");
+        let log = self.log.display();
+        tracing::info!(%log, ?ended, has_result = result.is_some(), left_processes, log_fault, "executor ended");
         Ok(Performed { ended, result, cost, failure, left_processes, log_fault })
-    }
-
-    fn start(&self) -> io::Result<Child> {
-        let (program, arguments) = self.argv.split_first().ok_or(io::ErrorKind::NotFound)?;
-        #[expect(
-            clippy::disallowed_methods,
-            reason = "the only place that starts executors, without a shell"
-        )]
-        let mut command = Command::new(program);
-        command
-            .args(arguments)
-            .current_dir(&self.directory)
-            .envs(self.environment.iter().map(|(key, value)| (key, value)))
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .process_group(0)
-            .spawn()
     }
 }
 

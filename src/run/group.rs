@@ -1,4 +1,4 @@
-//! Process groups: ends the group of an executor, and processes that have left it.
+//! Process groups: ends the group of a program, and processes that have left it.
 
 use super::process_tree;
 use rustix::io::Errno;
@@ -13,6 +13,24 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
+/// The groups of all programs that this process has started and waits for, in whatever thread.
+static LIVE: Mutex<Vec<Group>> = Mutex::new(Vec::new());
+
+fn live() -> MutexGuard<'static, Vec<Group>> {
+    LIVE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Kills all programs that this process waits for; for a process that is about to exit. While the result lives, none
+/// starts.
+pub fn kill_all() -> impl Drop {
+    let mut live = live();
+    let groups = std::mem::take(&mut *live);
+    for group in &groups {
+        group.remaining(&|| group.escaped(&groups)).kill();
+    }
+    live
+}
+
 /// The group of the running executor, so that another thread can kill it.
 #[derive(Debug, Clone, Default)]
 pub struct RunningExecutor(Arc<Mutex<Option<Group>>>);
@@ -24,7 +42,8 @@ impl RunningExecutor {
     pub fn kill(&self) -> impl Drop {
         let mut running = self.lock();
         if let Some(group) = running.take() {
-            Remaining { group: Some(group.leader), others: &|| group.escaped() }.kill();
+            group.remaining(&|| group.escaped(&live())).kill();
+            group.forget();
         }
         running
     }
@@ -35,14 +54,19 @@ impl RunningExecutor {
         spawn: impl FnOnce() -> io::Result<(Child, Group)>,
     ) -> io::Result<(Child, Group)> {
         let mut running = self.lock();
+        // Another thread that looks for escaped processes finds a child only once its group is known.
+        let mut live = live();
         let (child, group) = spawn()?;
+        live.push(group.clone());
         *running = Some(group.clone());
         Ok((child, group))
     }
 
     /// The executor has ended.
     pub(super) fn clear(&self) {
-        *self.lock() = None;
+        if let Some(group) = self.lock().take() {
+            group.forget();
+        }
     }
 
     fn lock(&self) -> MutexGuard<'_, Option<Group>> {
@@ -53,19 +77,32 @@ impl RunningExecutor {
 /// How long to wait after SIGKILL.
 const DEATH: Duration = Duration::from_secs(2);
 
-/// The process group of an executor.
+/// The process group of a program.
 #[derive(Debug, Clone)]
 pub(super) struct Group {
     leader: Pid,
-    /// The children that existed before the executor, such as a signing agent started while a step was
-    /// recorded. They are left alone.
-    before: Vec<i32>,
+    /// An entry of the environment that the program passes on, and no other program has.
+    mark: String,
+    escapes: Escapes,
+}
+
+/// How processes are found that have left the group.
+#[derive(Debug, Clone)]
+pub(super) enum Escapes {
+    /// Orphans that this process adopts. Those children that existed earlier are left alone, such as a signing agent
+    /// started while a step was recorded.
+    Adopted {
+        /// The earlier children.
+        before: Vec<i32>,
+    },
+    /// Those with the mark in their environment: other threads may start children that this process adopts.
+    Marked,
 }
 
 impl Group {
-    /// The group led by `child`. `before` are the children of this process that existed earlier.
-    pub(super) fn of(child: &Child, before: Vec<i32>) -> Self {
-        Self { leader: Pid::from_child(child), before }
+    /// The group led by `child`.
+    pub(super) fn of(child: &Child, mark: String, escapes: Escapes) -> Self {
+        Self { leader: Pid::from_child(child), mark, escapes }
     }
 
     /// The id of the group.
@@ -86,14 +123,37 @@ impl Group {
     /// Ends what remains after the leader has exited: SIGTERM, then SIGKILL after `grace`. Returns whether
     /// anything remained.
     pub(super) fn clear(&self, grace: Duration) -> bool {
-        let left = Remaining { group: Some(self.leader), others: &|| self.escaped() };
-        left.end(grace)
+        self.remaining(&|| self.escaped(&live())).end(grace)
     }
 
-    /// Descendants that have left the group and lost their parent, which makes them our children.
-    fn escaped(&self) -> Vec<Pid> {
-        let adopts = child_subreaper().is_ok_and(|adopts| adopts.is_some());
-        if adopts { process_tree::adopted(&self.before) } else { Vec::new() }
+    fn remaining<'a>(&self, others: &'a dyn Fn() -> Vec<Pid>) -> Remaining<'a> {
+        Remaining { group: Some(self.leader), others }
+    }
+
+    /// Nothing of it is waited for any more.
+    fn forget(&self) {
+        live().retain(|group| group.leader != self.leader);
+    }
+
+    /// Descendants that have left the group. Of those that this process has adopted, each belongs to this group unless
+    /// it belongs to another one.
+    fn escaped(&self, live: &[Self]) -> Vec<Pid> {
+        match &self.escapes {
+            Escapes::Marked => process_tree::marked(&self.mark).into_iter().map(|(pid, _)| pid).collect(),
+            Escapes::Adopted { before } if child_subreaper().is_ok_and(|adopts| adopts.is_some()) => {
+                let others: Vec<&Self> = live.iter().filter(|other| other.leader != self.leader).collect();
+                process_tree::adopted(&|pid| {
+                    before.contains(&pid) || others.iter().any(|other| other.owns(pid))
+                })
+            }
+            Escapes::Adopted { .. } => Vec::new(),
+        }
+    }
+
+    /// Whether a process is in the group, or was started by one that is.
+    fn owns(&self, pid: i32) -> bool {
+        process_tree::look(pid).is_some_and(|seen| seen.group == self.number())
+            || process_tree::has_entry(pid, &self.mark)
     }
 }
 

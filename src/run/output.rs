@@ -10,7 +10,7 @@ pub(super) const RESULT_CAP: usize = 1 << 20;
 
 /// The log of one try, and the end of its standard output.
 pub(super) struct Output {
-    log: File,
+    log: Option<File>,
     written: u64,
     tail: Vec<u8>,
     /// The first error of writing the log.
@@ -18,7 +18,8 @@ pub(super) struct Output {
 }
 
 impl Output {
-    pub(super) fn new(log: File) -> Self {
+    /// Output that is written to a log, if there is one.
+    pub(super) fn new(log: Option<File>) -> Self {
         Self { log, written: 0, tail: Vec::new(), fault: None }
     }
 
@@ -30,16 +31,17 @@ impl Output {
                 self.tail.drain(..self.tail.len() - RESULT_CAP);
             }
         }
+        let Some(log) = &mut self.log else { return };
         let room = usize::try_from(LOG_CAP.saturating_sub(self.written)).unwrap_or(usize::MAX);
         if room == 0 || self.fault.is_some() {
             return;
         }
         let kept = &bytes[..bytes.len().min(room)];
         self.written += kept.len() as u64;
-        let mut written = self.log.write_all(kept);
+        let mut written = log.write_all(kept);
         if kept.len() < bytes.len() || self.written == LOG_CAP {
             let note = format!("\n[orch: output beyond {LOG_CAP} bytes is not logged]\n");
-            written = written.and_then(|()| self.log.write_all(note.as_bytes()));
+            written = written.and_then(|()| log.write_all(note.as_bytes()));
             self.written = LOG_CAP;
         }
         self.fault = written.err();

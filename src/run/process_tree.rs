@@ -56,9 +56,12 @@ pub(super) fn children() -> Vec<i32> {
     pids.into_iter().filter(|pid| look(*pid).is_some_and(|seen| seen.parent == own)).collect()
 }
 
-/// The living children that are not in `before`. Reaps dead ones.
-pub(super) fn adopted(before: &[i32]) -> Vec<Pid> {
-    let fresh = children().into_iter().filter(|pid| !before.contains(pid));
+/// The living children that this process has adopted, except those that `is_other` knows. Reaps dead ones. What this
+/// process starts without a group of its own, such as git, is in the group of this process.
+pub(super) fn adopted(is_other: &dyn Fn(i32) -> bool) -> Vec<Pid> {
+    let own = rustix::process::getpgrp().as_raw_nonzero().get();
+    let is_started = |pid: &i32| look(*pid).is_none_or(|seen| seen.group == own);
+    let fresh = children().into_iter().filter(|pid| !is_started(pid) && !is_other(*pid));
     let lives = |pid: &Pid| !matches!(waitpid(Some(*pid), WaitOptions::NOHANG), Ok(Some(_)));
     fresh.filter_map(Pid::from_raw).filter(lives).collect()
 }
@@ -71,15 +74,17 @@ pub(super) fn lives_in(group: i32) -> bool {
 
 /// The living processes, except this one, with this entry in their environment, and their groups.
 pub(super) fn marked(variable: &str) -> Vec<(Pid, i32)> {
-    let has = |pid: &i32| {
-        let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
-        environment.split(|byte| *byte == 0).any(|entry| entry == variable.as_bytes())
-    };
     let own = rustix::process::getpid().as_raw_nonzero().get();
-    let found = all().into_iter().filter(|pid| *pid != own).filter(has);
+    let found = all().into_iter().filter(|pid| *pid != own && has_entry(*pid, variable));
     found
         .filter_map(|pid| Some((Pid::from_raw(pid)?, look(pid).filter(|seen| !seen.is_dead)?.group)))
         .collect()
+}
+
+/// Whether a process has this entry in its environment.
+pub(super) fn has_entry(pid: i32, variable: &str) -> bool {
+    let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+    environment.split(|byte| *byte == 0).any(|entry| entry == variable.as_bytes())
 }
 
 /// The ids of all processes.

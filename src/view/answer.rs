@@ -54,7 +54,7 @@ pub struct DemoAnswer {
     pub directory: String,
 }
 
-/// What a run may start, and whether it is trusted.
+/// What `orch` may start, and whether it is trusted.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct TrustAnswer {

@@ -68,6 +68,7 @@ static SHIPPED: &[(&str, &str)] = &[
     ("schemas/output/init.schema.json", include_str!("../../system/schemas/output/init.schema.json")),
     ("schemas/output/log.schema.json", include_str!("../../system/schemas/output/log.schema.json")),
     ("schemas/output/nothing.schema.json", include_str!("../../system/schemas/output/nothing.schema.json")),
+    ("schemas/output/notice.schema.json", include_str!("../../system/schemas/output/notice.schema.json")),
     ("schemas/output/prompt.schema.json", include_str!("../../system/schemas/output/prompt.schema.json")),
     ("schemas/output/recovery.schema.json", include_str!("../../system/schemas/output/recovery.schema.json")),
     ("schemas/output/resolution.schema.json", include_str!("../../system/schemas/output/resolution.schema.json")),

@@ -22,6 +22,7 @@ mod loops;
 mod mcp;
 mod merge;
 mod model;
+mod notify;
 mod observed;
 mod odd;
 mod outputs;

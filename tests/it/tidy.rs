@@ -9,9 +9,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The rooms, lowest first: each may import only those before it.
-const ROOMS: [&str; 16] = [
+const ROOMS: [&str; 17] = [
     "base", "workflow", "scaffold", "decide", "record", "config", "view", "scan", "store", "watch", "run",
-    "survey", "history", "apply", "drive", "cli",
+    "survey", "history", "apply", "drive", "notices", "cli",
 ];
 
 /// Rooms that lie side by side: neither imports the other.

@@ -473,6 +473,10 @@ codes! {
         "There is no order that can be taken back.",
         "Nobody has ordered anything, or work was recorded or branches were joined since the last order.",
         "Look at `orch log TASK`. `orch rollback` goes back and keeps the work; `git revert` undoes a commit.";
+    NotifyFailed = "notify-failed", Finding,
+        "Someone could not be given word of an event.",
+        "A program of `[[notify]]` in orch.toml could not be started, failed or took too long, or too many were waiting.",
+        "Correct `command` or `time_limit` of the entry that the message names. The task is not affected.";
     NulByte = "nul-byte", Finding,
         "A file contains a NUL byte.",
         "It is binary, or a crash truncated it.",
@@ -799,7 +803,7 @@ codes! {
         "The task has files, but `orch new` was never run for it here, or its state is only in the work directory.",
         "`orch new TASK` records it.";
     Untrusted = "untrusted", Person,
-        "A run would start something that nobody has trusted.",
+        "A program of `orch.toml` would be started that nobody has trusted.",
         "A command in `orch.toml`, a file that it names, or the instructions of an agent are new or have changed.",
         "Look at it with `orch trust --show`, then `orch trust`. For one run: `--trust-once`, or `ORCH_TRUST_ONCE=1`.";
     UntrustedOwner = "untrusted-owner", Usage,

@@ -6,14 +6,17 @@ mod screen;
 
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use super::report;
-use crate::apply::Applied;
-use crate::base::Error;
-use crate::base::Reason;
+use crate::apply::{Applied, Writer};
+use crate::base::{Diagnostic, Error, Reason};
 use crate::decide::{Ending, Mode};
-use crate::drive::{Asked, Attendant, Happened, RunEnd, RunOptions, StopFlag, run_attended};
+use crate::drive::{
+    Asked, Attendant, Happened, RunEnd, RunOptions, StopFlag, TaskNotice, last_end, run_attended,
+};
+use crate::notices::{FaultSink, Notifier};
 use crate::survey::{Sight, TaskRef, Workspace};
 use crate::view::{AppliedView, RunReport, TaskView, TransitionLine};
 use live::RunDisplay;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Run a task's agents and actions until the task is done, someone else must act, or a limit is reached.
 ///
@@ -97,14 +100,49 @@ pub(super) fn go(
     context: &Context,
     ui: &Ui,
 ) -> Result<ExitCode, Failure> {
-    let mut terminal = RunTerminal { live: RunDisplay::new(ui, context.global.json), context, ui };
-    let end = run_attended(&context.writer(workspace), task, options, &mut terminal)?;
-    finish(workspace, context, ui, &end, terminal.live.transitions, false)
+    let writer = context.writer(workspace);
+    let problems: Arc<Mutex<Vec<Diagnostic>>> = Arc::default();
+    let notifier = Notifier::new(options.trust, collecting(&problems));
+    let live = RunDisplay::new(ui, context.global.json);
+    let mut terminal = RunTerminal { live, notifier, begun: None, writer: &writer, context, ui };
+    let ended = run_attended(&writer, task, options, &mut terminal);
+    let RunTerminal { live, mut notifier, begun, .. } = terminal;
+    let rings = match (&ended, begun) {
+        (Ok(end), _) => notifier.run_ended(&writer, end),
+        // A run that an error ended has ended too.
+        (Err(_), Some(run)) => match last_end(&writer, task, &run) {
+            Ok(Some(end)) => notifier.run_ended(&writer, &end),
+            _ => false,
+        },
+        (Err(_), None) => false,
+    };
+    if rings {
+        ui.bell();
+    }
+    let finished = ended.map_err(Failure::from);
+    let finished = finished.and_then(|end| finish(workspace, context, ui, &end, live.transitions, false));
+    // Waits for the programs, which a signal ends at once.
+    drop(notifier);
+    for problem in problems.lock().unwrap_or_else(PoisonError::into_inner).drain(..) {
+        ui.problem(&format!("{problem}"));
+        problem.hint.iter().for_each(|hint| ui.hint(hint));
+    }
+    finished
+}
+
+/// Keeps what is wrong with notifications until the run has ended, because the terminal may take nothing now.
+fn collecting(problems: &Arc<Mutex<Vec<Diagnostic>>>) -> FaultSink {
+    let problems = Arc::clone(problems);
+    Arc::new(move |problem| problems.lock().unwrap_or_else(PoisonError::into_inner).push(problem))
 }
 
 /// Who attends a run at a terminal, if there is one.
 struct RunTerminal<'a> {
     live: RunDisplay<'a>,
+    notifier: Notifier,
+    /// The run that was begun last.
+    begun: Option<String>,
+    writer: &'a Writer<'a>,
     context: &'a Context,
     ui: &'a Ui,
 }
@@ -120,6 +158,9 @@ impl Attendant for RunTerminal<'_> {
     }
 
     fn hears(&mut self, happened: &Happened<'_>) {
+        if let Happened::Begun { run, .. } = happened {
+            self.begun = Some((*run).to_owned());
+        }
         self.live.hear(happened);
     }
 
@@ -135,6 +176,10 @@ impl Attendant for RunTerminal<'_> {
         fits: &dyn Fn(&[Asked]) -> Result<(), Reason>,
     ) -> Option<Vec<Asked>> {
         let is_here = self.ui.interactive && !self.context.global.json;
+        let notice = TaskNotice::of(judged).filter(|_| is_here);
+        if notice.is_some() && self.notifier.came_to(self.writer, judged, notice, false) {
+            self.ui.bell();
+        }
         if is_here { ask::ask(judged, fits, self.ui) } else { None }
     }
 

@@ -1,4 +1,4 @@
-//! `orch trust`: what runs may start.
+//! `orch trust`: what runs and notifications may start.
 
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use crate::base::command;
@@ -7,15 +7,15 @@ use crate::view::{TrustAnswer, TrustLine};
 
 /// Trust the programs that orch.toml names, as they are now.
 ///
-/// `orch run` starts nothing that a clone or a pull request brought before a person has trusted it: the commands in
-/// [executor.*], the files of the repository that they name, and instructions of agents that differ from those that
-/// ship with orch. After each change of these, trust is needed again. Trust is kept in $XDG_STATE_HOME/orch/trust,
+/// orch starts nothing that a clone or a pull request brought before a person has trusted it: the commands in
+/// [executor.*] and [[notify]], the files of the repository that they name, and instructions of agents that differ from
+/// those that ship with orch. After each change of these, trust is needed again. Trust is kept in $XDG_STATE_HOME/orch/trust,
 /// outside the repository. A command given after `--` on the command line needs none.
 ///
 /// Without an option, prints what was not trusted yet, and trusts it.
 #[derive(Debug, Args)]
 pub struct TrustArgs {
-    /// Only print what runs may start, and whether it is trusted. Exits with 1 if something is not.
+    /// Only print what orch may start, and whether it is trusted. Exits with 1 if something is not.
     #[arg(long, conflicts_with = "revoke")]
     show: bool,
     /// Take back all trust in this repository.
@@ -39,7 +39,7 @@ pub fn run(args: &TrustArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fai
     }
     let new = drive::trust(&writer)?;
     if new.is_empty() {
-        ui.status("everything that runs may start is trusted already");
+        ui.status("everything that orch may start is trusted already");
     }
     tell(new, false, context, ui)
 }

@@ -2,16 +2,20 @@
 
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use super::report;
-use crate::base::{Code, Diagnostic};
+use crate::base::{Code, Diagnostic, Timestamp};
 use crate::drive::{WatchEffect, WatchEvent, WatchLoop, Watching};
+use crate::notices::{FaultSink, Notifier};
 use crate::survey::{Sight, Workspace};
 use crate::view::{self, Finding, Happening, Suggestion};
+use std::sync::Arc;
 
 /// Watch the tasks and commit every transition that the rules decide.
 ///
 /// Evaluates all tasks once at the start, then each task whenever its files have been quiet for a moment.
 /// Writes `suggestion.json` in each task and commits each transition with its evidence. If a transition
 /// cannot be committed now, the watch says why and tries again. Press Ctrl-C to end it.
+///
+/// Starts the programs of [[notify]] in orch.toml when a person is needed or a task is finished.
 ///
 /// Keeps a diagnostic log in `.git/orch/orch.log`.
 ///
@@ -40,10 +44,14 @@ pub fn run(args: &WatchArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fai
     if args.once {
         return once(workspace, args, context, ui);
     }
+    let mut notifier = notifier(args, context, ui);
     let watch = WatchLoop::new(workspace, context.caller.clone(), args.dry_run, args.poll)?;
     let handle = watch.handle();
     context.interrupts.instead(move || handle.stop());
-    watch.run(&mut |workspace, effect| tell(workspace, effect, context, ui))?;
+    watch.run(&mut |workspace, effect| {
+        give_word(&mut notifier, workspace, &effect, context, ui);
+        tell(workspace, effect, context, ui)
+    })?;
     show(Happening::Stopped { reason: "interrupted".to_owned() }, context, ui)?;
     Ok(ExitCode::Fine)
 }
@@ -51,6 +59,7 @@ pub fn run(args: &WatchArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fai
 /// Evaluates all tasks once and applies what is due.
 fn once(workspace: Workspace, args: &WatchArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
     context.show_looks(&workspace, None, ui);
+    let mut notifier = notifier(args, context, ui);
     let mut watching = Watching::new(workspace, context.caller.clone(), args.dry_run);
     let mut code = ExitCode::Fine;
     let mut part = Some(watching.begin(vec![WatchEvent::Start]));
@@ -61,6 +70,7 @@ fn once(workspace: Workspace, args: &WatchArgs, context: &Context, ui: &Ui) -> R
                 (WatchEffect::Held { .. }, _) => ExitCode::NotNow,
                 (_, code) => code,
             };
+            give_word(&mut notifier, watching.workspace(), &effect, context, ui);
             tell(watching.workspace(), effect, context, ui)?;
         }
         part = watching.go_on();
@@ -68,19 +78,47 @@ fn once(workspace: Workspace, args: &WatchArgs, context: &Context, ui: &Ui) -> R
     Ok(code)
 }
 
+/// What starts the programs of `[[notify]]`, unless nothing happens for sure.
+fn notifier(args: &WatchArgs, context: &Context, ui: &Ui) -> Option<Notifier> {
+    let (ui, json, clock) = (ui.clone(), context.global.json, context.caller.clock);
+    let report: FaultSink = Arc::new(move |finding| {
+        let happening = Happening::Finding { finding: Box::new(Finding::of(&finding)) };
+        // Without stdout, the watch itself is about to end.
+        let _ = ui.answer(&written(happening, json, clock.now(), &ui));
+    });
+    (!args.dry_run).then(|| Notifier::new(false, report))
+}
+
+/// Starts what is configured for an effect of the watch.
+fn give_word(
+    notifier: &mut Option<Notifier>,
+    workspace: &Workspace,
+    effect: &WatchEffect,
+    context: &Context,
+    ui: &Ui,
+) {
+    let Some(notifier) = notifier else { return };
+    let writer = context.writer(workspace);
+    if notifier.hear(&writer, effect) {
+        ui.bell();
+    }
+}
+
 /// Prints an effect of the watch.
 fn tell(workspace: &Workspace, effect: WatchEffect, context: &Context, ui: &Ui) -> Result<(), Failure> {
     happenings(workspace, effect).into_iter().try_for_each(|happening| show(happening, context, ui))
 }
 
-fn show(mut happening: Happening, context: &Context, ui: &Ui) -> Result<(), Failure> {
-    let text = if context.global.json {
-        view::line(&view::EventView::new(context.caller.clock.now(), happening))
-    } else {
-        happening.change_hint(|hint| ui.hint_here(hint));
-        happening.text(ui.paint, ui.width)
-    };
-    Ok(ui.answer(&text)?)
+fn show(happening: Happening, context: &Context, ui: &Ui) -> Result<(), Failure> {
+    Ok(ui.answer(&written(happening, context.global.json, context.caller.clock.now(), ui))?)
+}
+
+fn written(mut happening: Happening, json: bool, now: Timestamp, ui: &Ui) -> String {
+    if json {
+        return view::line(&view::EventView::new(now, happening));
+    }
+    happening.change_hint(|hint| ui.hint_here(hint));
+    happening.text(ui.paint, ui.width)
 }
 
 /// Converts an effect of the watch to the events that are printed.
@@ -97,7 +135,7 @@ pub(super) fn happenings(workspace: &Workspace, effect: WatchEffect) -> Vec<Happ
                 .collect()
         }
         WatchEffect::Stands(judged) => vec![stands(workspace, &judged)],
-        WatchEffect::Reloaded => Vec::new(),
+        WatchEffect::Reloaded | WatchEffect::CameTo { .. } => Vec::new(),
         WatchEffect::Gone(task) => vec![Happening::Gone { task: task.to_string() }],
         WatchEffect::Held { tasks, message, hint } => {
             let task = match tasks.as_slice() {

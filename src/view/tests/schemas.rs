@@ -4,8 +4,8 @@ use crate::view::findings::Findings;
 use crate::view::{
     ArtifactDiff, AuditReport, Briefs, CodeView, ControlReport, DemoAnswer, DoctorReport, ErrorView,
     EventView, Everywhere, Explanations, FormattedAnswer, HooksAnswer, InitAnswer, JsonDocument, Log,
-    NewWorkflow, NothingDue, PromptAnswer, RecoveryAnswer, Resolutions, RunReport, Runs, SCHEMA_VERSION,
-    Status, Suggestions, TextAnswer, Transitions, TrustAnswer, WorkflowList, indented,
+    NewWorkflow, NothingDue, Notice, PromptAnswer, RecoveryAnswer, Resolutions, RunReport, Runs,
+    SCHEMA_VERSION, Status, Suggestions, TextAnswer, Transitions, TrustAnswer, WorkflowList, indented,
 };
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
@@ -35,6 +35,7 @@ pub fn schemas() -> Vec<(&'static str, Value)> {
         schema::<InitAnswer>("The files that were created, changed and removed"),
         schema::<Log>("The history of tasks: output of orch log --json"),
         schema::<NothingDue>("There was nothing to apply"),
+        schema::<Notice>("An event that someone wants word of: the input of a program of [[notify]]"),
         schema::<PromptAnswer>("The complete instructions for a task"),
         schema::<RecoveryAnswer>("A record that was rebuilt"),
         schema::<Resolutions>("The results of joining conflicted records: output of orch resolve --json"),
@@ -45,7 +46,7 @@ pub fn schemas() -> Vec<(&'static str, Value)> {
         schema::<TextAnswer>("An answer that is a text: a manual, a document, a diagram, completions"),
         schema::<Transitions>("Transitions that were applied, or would be applied"),
         schema::<DoctorReport>("The state of a repository and of its surroundings: output of orch doctor"),
-        schema::<TrustAnswer>("What a run may start, and whether it is trusted"),
+        schema::<TrustAnswer>("What orch.toml names that orch starts, and whether it is trusted"),
         schema::<NewWorkflow>("A new workflow"),
         schema::<WorkflowList>("The workflows"),
     ]

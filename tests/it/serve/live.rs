@@ -136,3 +136,48 @@ fn the_end_of_the_server_interrupts_its_runs_and_ends_its_streams() {
     assert!([200, 202].contains(&resumed.status), "{resumed:?}");
     eventually("the run has ended", || server.get("runs").json()["runs"][0]["state"] != "running");
 }
+
+/// Each run ends what has left the group of its executor, and only that: not what works for a run that began later.
+#[test]
+fn the_end_of_a_run_leaves_what_works_for_other_runs_alone() {
+    let world = started("planning");
+    world.write(
+        "work.sh",
+        "await() { while [ ! -e $1 ]; do sleep 0.02; done; }\n\
+         case $ORCH_TASK$1 in\n\
+         u) await began ;;\n\
+         t) (setsid sh work.sh daemon &) ; await worked; echo ended ;;\n\
+         tdaemon) touch began; await may-end; touch worked ;;\n\
+         esac\n",
+    );
+    let script = "sh work.sh";
+    let executor = format!("[executor.default]\ncommand = [\"sh\", \"-c\", \"{script}\"]\n");
+    world.write("orch.toml", format!("{}\n{executor}", world.read("orch.toml")));
+    world.write(".git/info/exclude", "began\nmay-end\nworked\n");
+    world.commit("an executor");
+    world.orch(&["new", "u"]).succeeds();
+    let server = Server::start(&world, &[]);
+    let once = json!({"auto": true, "maxTurns": 1});
+    assert_eq!(server.post("tasks/u/run", &once).status, 202);
+    let works = |task: &str| {
+        let logs = world.path(&format!("tasks/{task}/.orch/logs")).read_dir();
+        let mut names = logs.into_iter().flatten().flatten().map(|log| log.file_name());
+        names.any(|name| name.to_string_lossy().ends_with(".process.json"))
+    };
+    eventually("the first executor works", || works("u"));
+    assert_eq!(server.post("tasks/t/run", &once).status, 202);
+    let state = |task: &str| {
+        let runs = server.get("runs").json()["runs"].clone();
+        runs.as_array()
+            .expect("a list")
+            .iter()
+            .find(|run| run["task"] == task)
+            .map(|run| run["state"].clone())
+    };
+    eventually("the first run has ended", || state("u").is_some_and(|state| state != "running"));
+    assert_eq!(state("t"), Some("running".into()));
+    world.write("may-end", "");
+    eventually("what works for the other run has gone on", || world.path("worked").exists());
+    assert_eq!(read(server.listen("tasks/t/output", None)).0, "ended\n");
+    assert_eq!(server.stop(), Some(0));
+}

@@ -3,11 +3,15 @@
 use super::super::runs::line;
 use super::super::watch::happenings;
 use super::events::Events;
+use crate::apply::Writer;
 use crate::cli::Context;
 use crate::drive::{self, WatchEffect, WatchHandle, WatchLoop};
+use crate::notices::{FaultSink, Notifier};
+use crate::run::kill_all;
 use crate::survey::{Caller, Error, Workspace};
-use crate::view::{EventView, Happening, RunLine};
+use crate::view::{EventView, Finding, Happening, RunLine};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread;
 use std::time::Duration;
@@ -36,9 +40,17 @@ impl LiveWatch {
         let (events, clock) = (events.clone(), context.caller.clock);
         let tell = move |happening| events.publish(&EventView::new(clock.now(), happening));
         let (goes_on, ended) = channel();
+        let caller = context.caller.clone();
         thread::spawn(move || {
             let _goes_on: Sender<()> = goes_on;
+            let told = tell.clone();
+            let report: FaultSink = Arc::new(move |finding| {
+                told(Happening::Finding { finding: Box::new(Finding::of(&finding)) })
+            });
+            let mut notifier = Notifier::new(false, report);
             let mut hear = |workspace: &Workspace, effect: WatchEffect| -> Result<(), Error> {
+                // A server has no terminal whose bell someone hears.
+                notifier.hear(&Writer::new(workspace, &caller), &effect);
                 let effect = if only_looks { as_it_is(workspace, effect)? } else { effect };
                 happenings(workspace, effect).into_iter().for_each(&tell);
                 Ok(())
@@ -57,6 +69,8 @@ impl LiveWatch {
         self.handle.stop();
         if self.ended.recv_timeout(patience) == Err(RecvTimeoutError::Timeout) {
             tracing::warn!("the watch of the server has not ended in time");
+            // No program outlives the server.
+            drop(kill_all());
         }
     }
 }

@@ -1,0 +1,76 @@
+//! `[[notify]]`: which programs are started at which events.
+
+use super::executors::command;
+use super::keys::NOTIFY;
+use super::reader::{SettingsReader, choice, invalid};
+use crate::base::{Period, Spanned, TomlTable, TomlValue};
+use crate::decide::NoticeKind;
+
+/// The time limit of a program that does not name one.
+const DEFAULT_LIMIT: Period = Period::from_seconds(10);
+/// The highest time limit. At its end `orch run` waits for such programs.
+const LONGEST: Period = Period::from_seconds(600);
+
+/// The table `[[notify]]`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NotifyConfig {
+    /// The events; not empty.
+    pub on: Vec<NoticeKind>,
+    /// The program and its arguments; empty if none is started.
+    pub command: Vec<String>,
+    /// How long the program may take.
+    pub time_limit: Period,
+    /// Whether to ring the bell of the terminal.
+    pub bell: bool,
+}
+
+/// An entry that cannot be read does nothing.
+pub(super) fn notify(reader: &mut SettingsReader<'_>, value: &TomlValue<'_>) -> Vec<NotifyConfig> {
+    let tables = reader.listed_tables("notify", value, NOTIFY.title);
+    tables.into_iter().filter_map(|table| entry(reader, table)).collect()
+}
+
+fn entry(reader: &mut SettingsReader<'_>, table: Spanned<TomlTable<'_, '_>>) -> Option<NotifyConfig> {
+    let Spanned { value: mut table, span } = table;
+    let does = table.has("command") || table.has("bell");
+    let on = table.take("on").map(|value| {
+        let known = NoticeKind::ALL.map(NoticeKind::as_str);
+        let on = reader.items("on", value, |text| choice(text, NoticeKind::named, &known));
+        if value.get_ref().as_array().is_some_and(|events| events.is_empty()) {
+            reader.report(value.span(), invalid("the list of events is empty", hint("on")));
+        }
+        on
+    });
+    if on.is_none() {
+        reader.report(span.clone(), invalid("the entry has no `on`", hint("on")));
+    }
+    let command = table.take("command").map(|value| {
+        let command = command(reader, value);
+        if value.get_ref().as_array().is_some_and(|words| words.is_empty()) {
+            reader.report(value.span(), invalid("the command is empty", hint("command")));
+        }
+        command
+    });
+    let limit = reader.parsed_at(&mut table, "time_limit", |text| {
+        let limit = Period::parse(text).ok_or_else(|| "the value is not a duration".to_owned())?;
+        let is_possible = (1..=LONGEST.milliseconds()).contains(&limit.milliseconds());
+        if is_possible { Ok(limit) } else { Err(format!("the limit must be above 0s and at most {LONGEST}")) }
+    });
+    let bell = reader.boolean(&mut table, "bell", false);
+    reader.finish(table);
+    if !does {
+        reader.report(span, invalid("the entry has neither `command` nor `bell`", hint("command")));
+    }
+    let entry = NotifyConfig {
+        on: on.unwrap_or_default(),
+        command: command.unwrap_or_default(),
+        time_limit: limit.unwrap_or(DEFAULT_LIMIT),
+        bell,
+    };
+    (!entry.on.is_empty() && (entry.bell || !entry.command.is_empty())).then_some(entry)
+}
+
+fn hint(key: &str) -> String {
+    let example = NOTIFY.keys.iter().find(|(name, _)| *name == key).map_or("", |(_, example)| *example);
+    format!("for example `{example}`")
+}

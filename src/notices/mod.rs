@@ -1,0 +1,233 @@
+//! Word of events: the programs of `[[notify]]`, started once per event and task.
+//!
+//! Whoever hears of an event asks the [`Notifier`], which decides what is started and returns at once. The programs run
+//! in a few threads of their own, within their time limits. None starts that a person has not trusted.
+
+mod claims;
+mod queue;
+
+use crate::apply::Writer;
+use crate::base::{Code, Diagnostic, Error, Period, command};
+use crate::decide::{Ending, NoticeKind, Runner, run_notices};
+use crate::drive::{RunEnd, TaskNotice, WatchEffect, require_trust};
+use crate::run::{Ended, LimitedProgram};
+use crate::survey::{Sight, Workspace};
+use crate::view::{EndedRun, Notice, Suggestion, line};
+use crate::workflow::Times;
+use claims::NoticeClaims;
+use queue::NoticeQueue;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+/// The variable that tells the processes of one program from all others.
+const MARK: &str = "ORCH_NOTICE";
+/// The time between SIGTERM and SIGKILL.
+const GRACE: Period = Period::from_seconds(1);
+/// How many characters of the last line that a failed program printed are reported.
+const MOST_SAID: usize = 200;
+
+/// Receives what is wrong with a program, in any thread.
+pub type FaultSink = Arc<dyn Fn(Diagnostic) + Send + Sync>;
+
+/// Gives word of events. When it is dropped, it waits for the programs that were started.
+pub struct Notifier {
+    /// Absent until something is configured.
+    claims: Option<NoticeClaims>,
+    queue: NoticeQueue,
+    report: FaultSink,
+    /// Whether to start what nobody has trusted.
+    trusts: bool,
+    /// Whether no watch of this work tree gave word of events before.
+    is_first_watch: bool,
+    /// The entries that were refused since they were trusted last.
+    refused: BTreeSet<String>,
+    /// How many programs were started.
+    count: u64,
+}
+
+impl Notifier {
+    /// A notifier of this process. `trusts` starts what nobody has trusted.
+    #[must_use]
+    pub fn new(trusts: bool, report: FaultSink) -> Self {
+        let queue = NoticeQueue::new(Arc::clone(&report));
+        Self {
+            claims: None,
+            queue,
+            report,
+            trusts,
+            is_first_watch: false,
+            refused: BTreeSet::new(),
+            count: 0,
+        }
+    }
+
+    /// Hears of an effect of a watch. Returns whether to ring the bell.
+    pub fn hear(&mut self, writer: &Writer<'_>, effect: &WatchEffect) -> bool {
+        match effect {
+            WatchEffect::Watching { .. } => self.begin_watch(writer.workspace),
+            WatchEffect::CameTo { sight, notice, at_start } => {
+                return self.came_to(writer, sight, *notice, *at_start);
+            }
+            _ => {}
+        }
+        false
+    }
+
+    /// A watch begins to look at the tasks.
+    fn begin_watch(&mut self, workspace: &Workspace) {
+        self.is_first_watch =
+            !workspace.config().notify.is_empty() && self.claims(workspace).claim_first_watch();
+    }
+
+    /// A task has come to an event, or has left its last one. What is so when the first watch of the repository starts is
+    /// no event. Returns whether to ring the bell.
+    pub fn came_to(
+        &mut self,
+        writer: &Writer<'_>,
+        sight: &Sight,
+        notice: Option<TaskNotice>,
+        at_start: bool,
+    ) -> bool {
+        if writer.workspace.config().notify.is_empty() {
+            return false;
+        }
+        let is_known = at_start && self.is_first_watch;
+        let claims = self.claims(writer.workspace);
+        match notice {
+            None => claims.forget(&sight.task.id),
+            Some(notice) if claims.claim(&sight.task.id, notice) && !is_known => {
+                return self.tell(writer, notice.kind, sight, None);
+            }
+            Some(_) => {}
+        }
+        false
+    }
+
+    /// A run has ended. Returns whether to ring the bell.
+    pub fn run_ended(&mut self, writer: &Writer<'_>, end: &RunEnd) -> bool {
+        if writer.workspace.config().notify.is_empty() {
+            return false;
+        }
+        let of_task = TaskNotice::of(&end.judged);
+        let run = EndedRun {
+            id: end.run.clone(),
+            ending: end.ending,
+            reason: end.reason.clone(),
+            turns: end.turns.0,
+            max_turns: end.turns.1,
+            cost: end.cost,
+        };
+        let mut sight = end.judged.clone();
+        if end.ending == Ending::Stalled {
+            sight.runner = Some(Runner::Stalled(end.reason.clone()));
+        }
+        // A watch that looks at the task from now on knows of this.
+        let claims = self.claims(writer.workspace);
+        let is_new = TaskNotice::of(&sight).is_none_or(|notice| claims.claim(&sight.task.id, notice));
+        let mut rings = false;
+        for kind in run_notices(end.ending, of_task.map(|notice| notice.kind)) {
+            let is_of_task = of_task.is_some_and(|notice| notice.kind == kind);
+            if is_new || !is_of_task {
+                rings |= self.tell(writer, kind, &sight, Some(&run));
+            }
+        }
+        rings
+    }
+
+    fn claims(&mut self, workspace: &Workspace) -> &NoticeClaims {
+        self.claims.get_or_insert_with(|| NoticeClaims::of(workspace))
+    }
+
+    /// Starts what is configured for an event. Returns whether to ring the bell.
+    fn tell(&mut self, writer: &Writer<'_>, kind: NoticeKind, sight: &Sight, run: Option<&EndedRun>) -> bool {
+        let workspace = writer.workspace;
+        let config = workspace.config();
+        tracing::info!(task = %sight.task.id, event = kind.as_str(), "notice");
+        let mut text = None;
+        for (name, entry) in config.notify_commands().filter(|(_, entry)| entry.on.contains(&kind)) {
+            if !self.admits(writer, &name, &entry.command) {
+                continue;
+            }
+            let input = match text.take().map_or_else(|| word(writer, kind, sight, run), Ok) {
+                Ok(input) => input,
+                Err(error) => {
+                    (self.report)(warning(error));
+                    break;
+                }
+            };
+            text = Some(input.clone());
+            let program = LimitedProgram {
+                argv: entry.command.clone(),
+                directory: workspace.root().to_owned(),
+                environment: Vec::new(),
+                input,
+                times: Times { hard: Some(entry.time_limit), ..Times::default() },
+                grace: GRACE,
+            };
+            self.count += 1;
+            let mark = (MARK.to_owned(), format!("{}-{}", std::process::id(), self.count));
+            let report = Arc::clone(&self.report);
+            let job = Box::new(move || perform(&program, &mark, &name, &report));
+            self.queue.push(job);
+        }
+        config.notify.iter().any(|entry| entry.bell && entry.on.contains(&kind))
+    }
+
+    /// Whether an entry may be started. Reports once that it may not, until it is trusted.
+    fn admits(&mut self, writer: &Writer<'_>, name: &str, argv: &[String]) -> bool {
+        let entry = format!("{name} {}", command(argv));
+        // The trust is read each time, since it may be given or taken back at any time.
+        let trusted = if self.trusts { Ok(()) } else { require_trust(writer, name, argv) };
+        let Err(error) = trusted else {
+            self.refused.remove(&entry);
+            return true;
+        };
+        if self.refused.insert(entry) {
+            (self.report)(warning(error));
+        }
+        false
+    }
+}
+
+/// The document that the programs read.
+fn word(
+    writer: &Writer<'_>,
+    kind: NoticeKind,
+    sight: &Sight,
+    run: Option<&EndedRun>,
+) -> Result<String, Error> {
+    let workspace = writer.workspace;
+    let suggestion = Suggestion::of(&workspace.subject(sight, sight.commit));
+    Ok(line(&Notice::new(writer.now(), kind, workspace.repository()?, suggestion, run.cloned())))
+}
+
+/// Runs a program to its end, and reports what went wrong.
+fn perform(program: &LimitedProgram, mark: &(String, String), name: &str, report: &FaultSink) {
+    let (ended, last) = match program.run(mark) {
+        Ok((Ended::Well, _)) => return,
+        Ok(ended) => ended,
+        Err(error) => (Ended::NotStarted(error.to_string()), None),
+    };
+    let how = match ended {
+        Ended::Well | Ended::Stopped => "it was stopped".to_owned(),
+        Ended::Code(code) => format!("it exited with code {code}"),
+        Ended::Signal(signal) => format!("it was killed by signal {signal}"),
+        Ended::TooLong(limit) | Ended::Silent(limit) => format!("it took longer than {limit}"),
+        Ended::NotStarted(why) => why,
+    };
+    let last = last.map(|last| format!(": {}", last.chars().take(MOST_SAID).collect::<String>()));
+    let message = format!(
+        "`{}` of [{name}] in orch.toml failed: {how}{}",
+        command(&program.argv),
+        last.unwrap_or_default()
+    );
+    report(Diagnostic::warning(Code::NotifyFailed, message));
+}
+
+/// An error that does not end what it is about.
+fn warning(error: Error) -> Diagnostic {
+    let hint = error.hint();
+    let mut warning = Diagnostic::warning(error.code(), error.message());
+    warning.hint = hint;
+    warning
+}
