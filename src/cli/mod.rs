@@ -16,6 +16,8 @@ mod remote;
 mod ui;
 
 pub use args::{Cli, Command, Global};
+#[cfg(all(feature = "api", feature = "mcp", feature = "repl"))]
+pub use commands::faces;
 #[cfg(feature = "api")]
 pub use commands::serve::openapi;
 pub use commands::{codes, reference};

@@ -441,6 +441,12 @@ fn the_openapi_document_is_what_the_program_says() {
     generated("docs/openapi.json", &orch::cli::openapi());
 }
 
+#[cfg(all(feature = "api", feature = "mcp", feature = "repl"))]
+#[test]
+fn the_page_of_faces_is_what_the_program_says() {
+    generated("docs/faces.md", &orch::cli::faces());
+}
+
 /// Words in the place of a code: `error[…]` and `"code": "…"` in outputs, `` (`…`) `` is checked by hand.
 fn codes_in(text: &str) -> BTreeSet<String> {
     let is_word = |word: &str| {

@@ -18,6 +18,11 @@ use agent::Agent;
 use server::OrchServer;
 use std::time::Duration;
 
+/// The names of the tools, which are those of their commands.
+pub(super) fn tools() -> impl Iterator<Item = &'static str> {
+    tools::TOOLS.iter().map(|tool| tool.name)
+}
+
 /// How long the command in progress may take at the end.
 const END: Duration = Duration::from_secs(60);
 

@@ -14,6 +14,8 @@ pub mod demo;
 pub mod diff;
 pub mod doctor;
 pub mod explain;
+#[cfg(all(feature = "api", feature = "mcp", feature = "repl"))]
+mod faces;
 pub mod help;
 pub mod hook;
 pub mod init;
@@ -52,6 +54,8 @@ pub mod watch;
 pub mod workflow;
 
 pub use codes::codes;
+#[cfg(all(feature = "api", feature = "mcp", feature = "repl"))]
+pub use faces::faces;
 pub use reference_text::reference;
 
 use super::{Command, Context, ExitCode, Failure, Ui};

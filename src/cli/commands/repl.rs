@@ -13,6 +13,8 @@ mod session;
 
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use crate::base::TypedLine;
+pub(super) use own::PROMPT;
+
 use own::is_skipped;
 use session::Session;
 use std::io;

@@ -43,6 +43,45 @@ use std::time::Duration;
 use tokens::Tokens;
 use tokio::sync::watch;
 
+/// A route, as a face of its command.
+pub(super) struct RouteFace {
+    /// The command, as it is typed.
+    pub command: String,
+    /// Whether the board has a button for it where it is offered.
+    pub is_button: bool,
+    method: &'static str,
+    path: &'static str,
+}
+
+impl RouteFace {
+    /// The method and the path, as Markdown.
+    pub(super) fn text(&self) -> String {
+        format!("`{} {}`", self.method, self.path)
+    }
+}
+
+/// The routes, each with its command.
+pub(super) fn faces() -> impl Iterator<Item = RouteFace> {
+    routes::ROUTES.iter().map(move |route| RouteFace {
+        // What follows the command are options.
+        command: route
+            .command
+            .iter()
+            .take_while(|word| !word.starts_with("--"))
+            .copied()
+            .collect::<Vec<_>>()
+            .join(" "),
+        is_button: orders::BUTTONS.contains(&route.name),
+        method: if route.writes { "POST" } else { "GET" },
+        path: route.path,
+    })
+}
+
+/// The paths that no command answers.
+pub(super) fn paths_without_command() -> [&'static str; 4] {
+    [gate::HEALTH, openapi::PATH, openapi::EVENTS, openapi::OUTPUT]
+}
+
 /// How long the runs, the order in progress and the watch may take to end, each after the one before.
 const END: Duration = Duration::from_secs(20);
 

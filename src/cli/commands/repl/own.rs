@@ -6,7 +6,7 @@ use crate::cli::{Failure, usage_message};
 use clap::{Command, CommandFactory, Parser, Subcommand};
 
 /// The command that shows the prompt.
-const PROMPT: &str = "repl";
+pub(in crate::cli::commands) const PROMPT: &str = "repl";
 
 /// The commands that only the prompt has.
 #[derive(Debug, PartialEq, Eq, Subcommand)]

@@ -248,6 +248,18 @@ fn lead(schema: &mut Value, to: &str) {
 mod tests {
     use super::*;
 
+    #[test]
+    fn every_path_is_a_route_or_is_named_as_none() {
+        let document = document();
+        let none = super::super::paths_without_command();
+        let paths: Vec<&str> =
+            document["paths"].as_object().into_iter().flatten().map(|(path, _)| path.as_str()).collect();
+        for path in &paths {
+            assert_ne!(ROUTES.iter().any(|route| route.path == *path), none.contains(path), "{path}");
+        }
+        assert!(none.iter().all(|path| paths.contains(path)), "{none:?}");
+    }
+
     /// What a client sends and gets besides the bodies.
     #[test]
     fn headers_are_described() {

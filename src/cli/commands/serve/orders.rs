@@ -11,6 +11,12 @@ use serde_json::{Map, json};
 const REASON: &str = "WHY";
 const VALUE: &str = "VALUE";
 
+/// The routes that have a button where their command is offered, or where a run hears it.
+pub(super) const BUTTONS: [&str; 14] = [
+    "next", "override", "approve", "reject", "rollback", "reopen", "confirm", "answer", "newTask", "recover",
+    "run", "pause", "resume", "stop",
+];
+
 /// The orders that may be given about a task now: the commands that its suggestion offers, and those that its run
 /// hears.
 pub(super) fn orders_of(suggestion: &Suggestion, run: Option<&RunLine>) -> Vec<OrderForm> {
@@ -40,7 +46,7 @@ pub(super) fn orders_of(suggestion: &Suggestion, run: Option<&RunLine>) -> Vec<O
 /// The request that does what a command line does; `None` if no route does.
 fn order_of(argv: &[String], effect: &str, fields: &[FieldView]) -> Option<OrderForm> {
     let (program, words) = argv.split_first()?;
-    let mut routes = ROUTES.iter().filter(|route| route.writes && program == "orch");
+    let mut routes = ROUTES.iter().filter(|route| BUTTONS.contains(&route.name) && program == "orch");
     let order = routes.find_map(|route| form(route, words, fields))?;
     Some(OrderForm { argv: argv.to_vec(), effect: effect.to_owned(), ..order })
 }
@@ -170,11 +176,22 @@ mod tests {
             ("orch reopen t --reason WHY", "/api/v1/tasks/t/reopen {} reason"),
             ("orch answer t action=lint", "/api/v1/tasks/t/answer {\"answers\":{\"action\":\"lint\"}} "),
             ("orch answer t a=VALUE b=VALUE", "/api/v1/tasks/t/answer {} answers/a answers/b"),
+            ("orch run t", "/api/v1/tasks/t/run {} "),
+            ("orch recover t", "/api/v1/tasks/t/recover {} "),
+            ("orch new t", "/api/v1/tasks {\"id\":\"t\"} "),
+            ("orch archive t", "none"),
             ("orch prompt t", "none"),
             ("git restore -s abc -- tasks/t/plan.json", "none"),
             ("orch next t --no-such WHY", "none"),
         ] {
             assert_eq!(told(line), expected, "{line}");
+        }
+    }
+
+    #[test]
+    fn every_button_is_an_order() {
+        for name in BUTTONS {
+            assert!(ROUTES.iter().any(|route| route.name == name && route.writes), "{name}");
         }
     }
 

@@ -1,0 +1,125 @@
+//! What every face of `orch` can do: the generated page `docs/faces.md`.
+//!
+//! The command line is the whole; the table says which part of it the other faces have. It is made of what they are made
+//! of: the definition of the commands, the table of routes, the buttons of the board and the list of tools.
+
+use super::{mcp, repl, serve};
+use crate::cli::manual::command_line;
+use clap::Command;
+
+/// The commands that the HTTP API does not have, and why. A name stands for its subcommands, too.
+const NOT_IN_API: [(&str, &str); 14] = [
+    ("board", "`orch serve` is the live board"),
+    ("completions", "it is about a shell"),
+    ("demo", "it makes a repository of its own"),
+    ("doctor", "it is about the machine and the repository, and for those who may repair them"),
+    ("hook", "it changes the configuration of git"),
+    ("init", "it sets up the repository, before there is anything to serve"),
+    ("man", "its pages are about the command line"),
+    ("mcp", "it is another server, on stdin and stdout"),
+    ("repl", "it needs a terminal"),
+    ("resolve", "it ends a merge that is in progress in the work tree"),
+    ("serve", "it is the server"),
+    ("trust", "programs are trusted by a person at a terminal, never by a request"),
+    ("watch", "the server watches meanwhile, and `/api/v1/events` tells what it does"),
+    ("workflow", "`fmt` and `new` write documents that belong into an editor"),
+];
+
+/// The commands whose answers the pages of the board show.
+const ON_PAGES: [&str; 4] = ["explain", "log", "runs", "status"];
+
+/// The text of `docs/faces.md`. A test compares it with the file.
+#[must_use]
+pub fn faces() -> String {
+    let mut page = String::from(
+        "# What every face can do\n\n\
+         The command line can do everything. At the [prompt](cli.md#orch-repl), `/COMMAND` is the command with the task\n\
+         in use. A route of the [HTTP API](serve.md) and a tool of [MCP](mcp.md) is a command that is executed for the\n\
+         caller, with its checks and rights. The [board](board.md) shows what commands answer, and has a button for\n\
+         each order that is offered for a task. This page is generated from the program; a test keeps it complete.\n\n\
+         | command | prompt | HTTP API | board | MCP |\n| --- | --- | --- | --- | --- |\n",
+    );
+    for command in commands() {
+        let routes: Vec<String> = routes_of(&command).map(|route| route.text()).collect();
+        let prompt = if command == repl::PROMPT { String::new() } else { format!("`/{command}`") };
+        let is_button = routes_of(&command).any(|route| route.is_button);
+        let board = match (is_button, ON_PAGES.contains(&command.as_str())) {
+            (true, _) => "button",
+            (_, true) => "shown",
+            _ => "",
+        };
+        let tool =
+            if mcp::tools().any(|tool| tool == command) { format!("`{command}`") } else { String::new() };
+        let cells = [&format!("`orch {command}`"), &prompt, &routes.join("<br>"), board, &tool];
+        page.push_str(&row(&cells));
+    }
+    page.push_str("\n## Not in the HTTP API\n\n| command | why |\n| --- | --- |\n");
+    for (command, why) in NOT_IN_API {
+        page.push_str(&row(&[&format!("`orch {command}`"), why]));
+    }
+    page.push_str("\n## Not commands\n\nThe API has these besides, and the routes of `/api/loops/v2`:\n\n");
+    for path in serve::paths_without_command() {
+        page.push_str(&format!("- `GET {path}`\n"));
+    }
+    page
+}
+
+/// A line of a table. An empty cell shows that there is nothing.
+fn row(cells: &[&str]) -> String {
+    let cells: Vec<&str> = cells.iter().map(|cell| if cell.is_empty() { "–" } else { cell }).collect();
+    format!("| {} |\n", cells.join(" | "))
+}
+
+/// The commands that are no groups, as they are typed.
+fn commands() -> Vec<String> {
+    let mut found = Vec::new();
+    collect(&command_line(), "", &mut found);
+    found
+}
+
+fn collect(command: &Command, before: &str, found: &mut Vec<String>) {
+    for sub in command.get_subcommands().filter(|sub| !sub.is_hide_set()) {
+        let name = [before, sub.get_name()].join(" ").trim_start().to_owned();
+        if sub.has_subcommands() {
+            collect(sub, &name, found);
+        } else {
+            found.push(name);
+        }
+    }
+}
+
+fn routes_of(command: &str) -> impl Iterator<Item = serve::RouteFace> {
+    serve::faces().filter(move |route| route.command == command)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A new command gets a route, or a reason why it has none.
+    #[test]
+    fn every_command_has_a_route_or_a_reason_and_nothing_else_is_named() {
+        let commands = commands();
+        let is_of = |command: &str, name: &str| {
+            command == name || command.strip_prefix(name).is_some_and(|rest| rest.starts_with(' '))
+        };
+        for command in &commands {
+            let has_route = routes_of(command).next().is_some();
+            let has_reason = NOT_IN_API.iter().any(|(name, _)| is_of(command, name));
+            // Some subcommands of a group with a reason have a route.
+            let is_told =
+                if command.contains(' ') { has_route || has_reason } else { has_route != has_reason };
+            assert!(is_told, "{command}: {has_route} {has_reason}");
+        }
+        for (name, _) in NOT_IN_API {
+            assert!(commands.iter().any(|command| is_of(command, name)), "{name}");
+            let without = commands.iter().filter(|command| is_of(command, name));
+            assert!(without.into_iter().any(|command| routes_of(command).next().is_none()), "{name}");
+        }
+        let named = serve::faces().map(|route| route.command);
+        let shown = ON_PAGES.into_iter().map(str::to_owned);
+        for name in named.chain(mcp::tools().map(str::to_owned)).chain(shown) {
+            assert!(commands.contains(&name), "{name}");
+        }
+    }
+}
