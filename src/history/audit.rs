@@ -2,6 +2,7 @@
 
 use super::acknowledged::Acknowledgements;
 use super::archive::{Archive, ReadOnce};
+use super::other_rules::StepPlace;
 use super::parallel::{ReplayWork, replay_all};
 use super::passing_rules::PassingRules;
 use super::range_rules::RangeRules;
@@ -87,9 +88,11 @@ pub fn audit(workspace: &Workspace, scope: AuditScope<'_>) -> Result<Audit, Erro
     }
     if let Some(from) = range.from {
         let rules = RangeRules::between(store, &archive, [from, range.to])?;
-        for Audited { commit, proof, is_doubted, .. } in &mut changes {
-            let parent = commit.parents.first().map(|parent| archive.setting(&store.tree_source(*parent)));
-            *is_doubted = rules.doubt(parent.transpose()?.as_deref(), proof);
+        for Audited { commit, task, proof, is_doubted, .. } in &mut changes {
+            let parent = commit.parents.first().copied();
+            let before = parent.map(|parent| archive.setting(&store.tree_source(parent))).transpose()?;
+            *is_doubted =
+                rules.doubt(StepPlace { task, commit: commit.id, parent }, before.as_deref(), proof)?;
         }
     }
     let acknowledged = Acknowledgements::of(store, &archive, range.to)?;

@@ -5,6 +5,7 @@ use super::archive::{Archive, ReadOnce};
 use super::compared::Compared;
 use super::gates::{ChangeOwner, gate};
 use super::hidden::{HiddenChange, hidden_changes};
+use super::other_rules::StepPlace;
 use super::range_rules::RangeRules;
 use super::side::{Side, SideCache};
 use super::trailers::ToldSteps;
@@ -59,7 +60,7 @@ struct Basis<'a> {
     /// The forged changes that people acknowledged.
     known: Acknowledgements<'a>,
     /// The rules at the ends of the range; `None` for commits that are no range.
-    rules: Option<RangeRules>,
+    rules: Option<RangeRules<'a>>,
 }
 
 /// Checks tasks in the work directory, in the index and in commits.
@@ -291,7 +292,13 @@ impl<'w> Checker<'w> {
             let proof = if is_recorded { compared.prove(task, sides.archive)? } else { None };
             if let Some(mut proof) = proof {
                 let before = compared.befores.first().map(|before| &*before.setting);
-                let is_doubted = rules.is_some_and(|rules| rules.doubt(before, &mut proof));
+                let is_doubted = match rules.zip(commit) {
+                    Some((rules, commit)) => {
+                        let parent = compared.befores.first().and_then(|before| before.source.commit());
+                        rules.doubt(StepPlace { task, commit, parent }, before, &mut proof)?
+                    }
+                    None => false,
+                };
                 let counts = match (proof.standing, commit) {
                     // A staged step can still be corrected.
                     (Standing::Unverifiable, None) => !proof.steps.is_empty() || compared.befores.len() > 1,

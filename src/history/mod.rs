@@ -11,6 +11,7 @@ mod judged;
 mod logs;
 mod moved_code;
 mod new_steps;
+mod other_rules;
 mod parallel;
 mod passing_rules;
 mod proof;

@@ -5,15 +5,13 @@
 //! back yield it too.
 
 use super::archive::Archive;
-use super::record::TaskRecord;
+use super::other_rules::{StepPlace, decided_by, permits, rules_in, yields};
 use super::replay::Audited;
 use crate::base::{Digest, WorkflowName};
-use crate::decide::{Approval, Kind, People, ProvenStep, Recorded, Transition, WorkflowRef, evaluate};
-use crate::scan::ValidationCache;
+use crate::decide::{People, ProvenStep, WorkflowRef};
 use crate::store::{Store, Visited};
 use crate::survey::setting::Setting;
-use crate::survey::snapshot::Snapshot;
-use crate::survey::{CodeAt, Error, TaskRef};
+use crate::survey::{Error, TaskRef};
 use std::cell::{OnceCell, RefCell};
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -108,16 +106,9 @@ impl<'a> PassingRules<'a> {
         });
         let Some(parent) = commit.parents.first().filter(|_| !people.is_empty()) else { return Ok(None) };
         let own = self.archive.setting(&self.store.tree_source(*parent))?.config.people.clone();
-        // The settings that decided asked for a person exactly if there is an approval.
-        let (kind, by_human) = (step.entry.kind, step.approval.is_some());
-        let is_signed = matches!(step.approval, Some(Approval::Verified { .. }));
-        let permits = |people: &People| {
-            people.refuses_record(kind, by_human, step.entry.actor.kind).is_none()
-                && (is_signed || !people.asks_for_signature(kind, by_human))
-        };
         let mut since = None;
         for (left, back) in self.around(number, &own, people) {
-            if permits(&left.before.config.people) {
+            if permits(&left.before.config.people, step) {
                 continue;
             }
             since = Some((left.commit.short(), back.commit.short()));
@@ -137,11 +128,7 @@ impl<'a> PassingRules<'a> {
         task: &TaskRef,
         step: &ProvenStep,
     ) -> Result<Option<String>, Error> {
-        let (Kind::Advance | Kind::Regress, Some(WorkflowRef { name, digest })) =
-            (step.entry.kind, step.workflow.as_ref())
-        else {
-            return Ok(None);
-        };
+        let Some(WorkflowRef { name, digest }) = decided_by(step) else { return Ok(None) };
         let rules = self.rules_of(name);
         let sides = self
             .changes
@@ -151,8 +138,9 @@ impl<'a> PassingRules<'a> {
         let mut own = sides.filter(|(setting, _)| digest_in(setting, name.as_str()) == Some(*digest));
         let Some((_, Some(own))) = own.next() else { return Ok(None) };
         let mut since = None;
+        let place = StepPlace { task, commit: commit.id, parent: commit.parents.first().copied() };
         for (left, back) in self.around(number, own, &rules) {
-            if self.yields(&left.before, (commit, task), step, name.as_str())? {
+            if yields(self.store, self.archive, &left.before, place, step)? {
                 continue;
             }
             since = Some((left.commit.short(), back.commit.short()));
@@ -233,34 +221,6 @@ impl<'a> PassingRules<'a> {
         });
         Rc::clone(found)
     }
-
-    /// Whether other rules make the move of a step, on the files of its commit. A rule that only a person takes
-    /// makes only the move of a person.
-    fn yields(
-        &self,
-        rules: &Rc<Setting>,
-        (commit, task): (&Visited, &TaskRef),
-        step: &ProvenStep,
-        name: &str,
-    ) -> Result<bool, Error> {
-        let (pool, source) = (self.archive.logs(), self.store.tree_source(commit.id));
-        // Reading the log makes its events known to the pool.
-        TaskRecord::of(task, &source)?.read(pool, None);
-        let Some(event) = step.event.and_then(|id| Some(pool.event(&id)?.clone())) else { return Ok(false) };
-        let Ok(loaded) = rules.workflow(name) else { return Ok(false) };
-        let Some(before) = pool.fold(loaded.workflow(), &event.after).ok().flatten() else {
-            return Ok(false);
-        };
-        let before = Recorded::Known(Box::new(before));
-        let validations = ValidationCache::default();
-        let code = CodeAt::Commit(self.store, commit.parents.first().copied());
-        let snapshot =
-            Snapshot { setting: rules, source: &source, validations: &validations, code, costs: None };
-        let (workflow, observed, _) = snapshot.observe_step(false, task, &loaded, &before, &[])?;
-        let decision = evaluate(workflow, &before, &observed.facts);
-        let is_due = |due: &Transition| due.to == step.entry.to && (!due.by_human || step.approval.is_some());
-        Ok(decision.transition().is_some_and(is_due))
-    }
 }
 
 /// These changes; none if nothing that one of them replaced ever came back.
@@ -274,14 +234,4 @@ fn if_any_came_back<R: PartialEq>(changes: Vec<ChangedSetting<R>>) -> Vec<Change
 
 fn digest_in(setting: &Setting, name: &str) -> Option<Digest> {
     Some(setting.workflow(name).ok()?.workflow()?.digest)
-}
-
-/// What of a workflow decides, as text: its machine and the digests of its schemas.
-fn rules_in(setting: &Setting, name: &str) -> Option<String> {
-    let loaded = setting.workflow(name).ok()?;
-    let mut rules = loaded.document.machine();
-    for schema in loaded.workflow()?.artifacts.iter().filter_map(|artifact| artifact.schema.as_ref()) {
-        rules.push_str(&schema.digest.to_string());
-    }
-    Some(rules)
 }

@@ -1,41 +1,55 @@
 //! The rules at the ends of a range. The difference between the ends, which people review, does not show rules
-//! that stand at neither end.
+//! that stand at neither end; and a range that changes the rules is judged by those that it begins with.
 
 use super::archive::Archive;
+use super::other_rules::{StepPlace, decided_by, permits, rules_in, yields};
 use crate::base::Digest;
 use crate::decide::{Proof, ProvenStep, WorkflowRef};
 use crate::store::Store;
 use crate::survey::Error;
 use crate::survey::setting::Setting;
-use std::convert::Infallible;
 use std::rc::Rc;
 
 /// The settings at both ends of a range.
-pub(super) struct RangeRules([Rc<Setting>; 2]);
+pub(super) struct RangeRules<'a> {
+    store: &'a Store,
+    archive: &'a Archive<'a>,
+    from: Rc<Setting>,
+    to: Rc<Setting>,
+}
 
-impl RangeRules {
+impl<'a> RangeRules<'a> {
     /// Reads the settings at both ends. Returns an error if git cannot read them.
     pub(super) fn between(
-        store: &Store,
-        archive: &Archive<'_>,
+        store: &'a Store,
+        archive: &'a Archive<'a>,
         [from, to]: [Digest; 2],
     ) -> Result<Self, Error> {
         let setting = |end| archive.setting(&store.tree_source(end));
-        Ok(Self([setting(from)?, setting(to)?]))
+        Ok(Self { store, archive, from: setting(from)?, to: setting(to)? })
     }
 
-    /// Makes the steps unverifiable that only hold by rules that stand at neither end. `before` are the settings
-    /// in the parent commit. Returns whether there are such steps.
-    pub(super) fn doubt(&self, before: Option<&Setting>, proof: &mut Proof) -> bool {
+    /// Makes the steps of a commit unverifiable that only hold by rules that stand at neither end, or that the range
+    /// itself changed. `before` are the settings in the parent commit. Returns whether there are such steps, and an
+    /// error if git cannot be read.
+    pub(super) fn doubt(
+        &self,
+        place: StepPlace<'_>,
+        before: Option<&Setting>,
+        proof: &mut Proof,
+    ) -> Result<bool, Error> {
         let people = self.foreign_people(before, proof);
-        let why = |step: &ProvenStep| Ok(people.clone().or_else(|| self.foreign_workflow(step)));
-        proof.doubt::<Infallible>(why).unwrap_or_else(|never| match never {})
+        proof.doubt(|step| {
+            let known = people.clone().or_else(|| self.foreign_workflow(step));
+            let known = known.or_else(|| self.loosened_people(before?, step));
+            known.map_or_else(|| self.loosened_workflow(place, before, step), |why| Ok(Some(why)))
+        })
     }
 
     /// Why the settings about people that permitted the steps are those of neither end, if a step needs a
     /// person.
     fn foreign_people(&self, before: Option<&Setting>, proof: &Proof) -> Option<String> {
-        let people = self.0.each_ref().map(|setting| &setting.config.people);
+        let people = [&self.from.config.people, &self.to.config.people];
         let needs_a_person = |step: &ProvenStep| {
             step.approval.is_some() || people.iter().any(|people| people.asks(step.entry.kind, false))
         };
@@ -48,12 +62,46 @@ impl RangeRules {
     /// Why the workflow that decided is that of neither end.
     fn foreign_workflow(&self, step: &ProvenStep) -> Option<String> {
         let WorkflowRef { name, digest } = step.workflow.as_ref()?;
-        let stands = |setting: &Rc<Setting>| {
+        let stands = |setting: &&Rc<Setting>| {
             let loaded = setting.workflow(name.as_str()).ok();
             loaded.is_some_and(|loaded| loaded.workflow().is_some_and(|one| one.digest == *digest))
         };
         let digest = digest.short();
-        (!self.0.iter().any(stands))
+        (![&self.from, &self.to].iter().any(stands))
             .then(|| format!("the workflow {name}@{digest} that decided stands at neither end of the range"))
+    }
+
+    /// Why the settings about people that permitted a step are looser than those at the beginning.
+    fn loosened_people(&self, before: &Setting, step: &ProvenStep) -> Option<String> {
+        let people = &self.from.config.people;
+        (before.config.people != *people && !permits(people, step)).then(|| {
+            "the range changes [people] in orch.toml, and the settings that it begins with do not permit it"
+                .to_owned()
+        })
+    }
+
+    /// Why the rules that decided a step are looser than those at the beginning. A workflow that the range brings has
+    /// none there.
+    fn loosened_workflow(
+        &self,
+        place: StepPlace<'_>,
+        before: Option<&Setting>,
+        step: &ProvenStep,
+    ) -> Result<Option<String>, Error> {
+        let (Some(before), Some(WorkflowRef { name, .. })) = (before, decided_by(step)) else {
+            return Ok(None);
+        };
+        if std::ptr::eq(before, Rc::as_ptr(&self.from)) {
+            return Ok(None);
+        }
+        let Some(rules) = rules_in(&self.from, name.as_str()) else { return Ok(None) };
+        if rules_in(before, name.as_str()).is_some_and(|own| own == rules)
+            || yields(self.store, self.archive, &self.from, place, step)?
+        {
+            return Ok(None);
+        }
+        Ok(Some(format!(
+            "the range changes the rules of `{name}` or their schemas, and those that it begins with do not yield it"
+        )))
     }
 }

@@ -4,6 +4,7 @@ mod code;
 mod evasions;
 mod hidden;
 mod loops;
+mod loosened;
 mod odd;
 mod random;
 pub mod records;

@@ -1,0 +1,72 @@
+//! Whether rules that did not decide a step would have made or permitted it.
+
+use super::archive::Archive;
+use super::record::TaskRecord;
+use crate::base::Digest;
+use crate::decide::{Approval, Kind, People, ProvenStep, Recorded, Transition, WorkflowRef, evaluate};
+use crate::scan::ValidationCache;
+use crate::store::Store;
+use crate::survey::setting::Setting;
+use crate::survey::snapshot::Snapshot;
+use crate::survey::{CodeAt, Error, TaskRef};
+use std::rc::Rc;
+
+/// Where a step is: its task, its commit, and the first parent of that.
+#[derive(Clone, Copy)]
+pub(super) struct StepPlace<'a> {
+    pub task: &'a TaskRef,
+    pub commit: Digest,
+    pub parent: Option<Digest>,
+}
+
+/// Whether these settings about people permit a step.
+pub(super) fn permits(people: &People, step: &ProvenStep) -> bool {
+    // The settings that decided asked for a person exactly if there is an approval.
+    let (kind, by_human) = (step.entry.kind, step.approval.is_some());
+    let is_signed = matches!(step.approval, Some(Approval::Verified { .. }));
+    people.refuses_record(kind, by_human, step.entry.actor.kind).is_none()
+        && (is_signed || !people.asks_for_signature(kind, by_human))
+}
+
+/// The workflow that decided a step, if rules decided it and not an order.
+pub(super) fn decided_by(step: &ProvenStep) -> Option<&WorkflowRef> {
+    step.workflow.as_ref().filter(|_| matches!(step.entry.kind, Kind::Advance | Kind::Regress))
+}
+
+/// Whether the workflow of these settings makes the move of a step, on the files of its commit. A rule that only a
+/// person takes makes only the move of a person. Returns an error if git cannot be read.
+pub(super) fn yields(
+    store: &Store,
+    archive: &Archive<'_>,
+    rules: &Rc<Setting>,
+    StepPlace { task, commit, parent }: StepPlace<'_>,
+    step: &ProvenStep,
+) -> Result<bool, Error> {
+    let (pool, source) = (archive.logs(), store.tree_source(commit));
+    // Reading the log makes its events known to the pool.
+    TaskRecord::of(task, &source)?.read(pool, None);
+    let Some(event) = step.event.and_then(|id| Some(pool.event(&id)?.clone())) else { return Ok(false) };
+    let Some(WorkflowRef { name, .. }) = step.workflow.as_ref() else { return Ok(false) };
+    let Ok(loaded) = rules.workflow(name.as_str()) else { return Ok(false) };
+    let Some(before) = pool.fold(loaded.workflow(), &event.after).ok().flatten() else {
+        return Ok(false);
+    };
+    let before = Recorded::Known(Box::new(before));
+    let validations = ValidationCache::default();
+    let code = CodeAt::Commit(store, parent);
+    let snapshot = Snapshot { setting: rules, source: &source, validations: &validations, code, costs: None };
+    let (workflow, observed, _) = snapshot.observe_step(false, task, &loaded, &before, &[])?;
+    let decision = evaluate(workflow, &before, &observed.facts);
+    let is_due = |due: &Transition| due.to == step.entry.to && (!due.by_human || step.approval.is_some());
+    Ok(decision.transition().is_some_and(is_due))
+}
+
+/// What of a workflow decides, as text: its machine and the digests of its schemas. `None` if it cannot be used.
+pub(super) fn rules_in(setting: &Setting, name: &str) -> Option<String> {
+    let loaded = setting.workflow(name).ok()?;
+    let mut rules = loaded.document.machine();
+    for schema in loaded.workflow()?.artifacts.iter().filter_map(|artifact| artifact.schema.as_ref()) {
+        rules.push_str(&schema.digest.to_string());
+    }
+    Some(rules)
+}

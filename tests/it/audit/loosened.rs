@@ -1,0 +1,97 @@
+//! A range that changes the rules is judged by those that it begins with.
+
+use crate::harness::{World, started};
+
+const WORKFLOW: &str = "system/workflows/global-state-machine.md";
+const SCHEMA: &str = "system/schemas/plan-review.schema.json";
+
+/// Replaces a part of a file, and commits it.
+fn change(world: &World, path: &str, from: &str, to: &str) {
+    let text = world.read(path);
+    assert!(text.contains(from), "{path}: {text}");
+    world.write(path, text.replace(from, to));
+    world.commit("Change the rules");
+}
+
+#[test]
+fn a_step_by_rules_that_the_range_loosened_is_found() {
+    type Step = fn(&World);
+    let guard = "plan_review.ready && plan_review.ok && ";
+    let refused: Step = |world| {
+        world.plan_review("t", false, 1);
+        world.orch_by_program(&["next", "t"]).succeeds();
+    };
+    let cases: [(&str, &str, &str, &str, Step, bool); 5] = [
+        ("looser rules, by which a refusal counts", WORKFLOW, guard, "plan_review.ready || ", refused, false),
+        (
+            "looser rules, which decide the same",
+            WORKFLOW,
+            guard,
+            "plan_review.ready && ",
+            |world| {
+                world.plan_review("t", true, 1);
+                world.orch(&["next", "t"]).succeeds();
+            },
+            true,
+        ),
+        (
+            "other words for the same rules",
+            WORKFLOW,
+            "# ",
+            "# The ",
+            |world| {
+                world.plan_review("t", true, 1);
+                world.orch(&["next", "t"]).succeeds();
+            },
+            true,
+        ),
+        (
+            "a looser schema",
+            SCHEMA,
+            "\"reasons\": {\n      \"type\": \"array\",",
+            "\"reasons\": {",
+            |world| {
+                world.write("tasks/t/review/plan-review.json", r#"{"ok": true, "reasons": "It is good."}"#);
+                world.orch_by_program(&["next", "t"]).succeeds();
+            },
+            false,
+        ),
+        (
+            "looser settings about people",
+            "orch.toml",
+            "[people]\n",
+            "[people]\norders = \"anyone\"\n",
+            |world| {
+                world.orch_by_agent(&["next", "t", "--override", "I may."]).succeeds();
+            },
+            false,
+        ),
+    ];
+    for (what, path, from, to, step, is_fine) in cases {
+        let world = started("plan_review");
+        world.git(&["switch", "-q", "-c", "work"]);
+        change(&world, path, from, to);
+        step(&world);
+        for command in [&["audit", "main..work"][..], &["check", "--range", "main..work"]] {
+            let ended = world.orch(command);
+            assert_eq!(ended.code, i32::from(!is_fine), "{what}: {command:?}: {ended:?}");
+            assert_eq!(ended.stdout.contains("that it begins with"), !is_fine, "{what}: {ended:?}");
+        }
+        // The whole history shows that the rules changed before the step.
+        world.orch(&["audit"]).succeeds();
+        // Once the target has the rules, they judge.
+        world.git(&["branch", "-q", "--force", "main", "work~1"]);
+        world.orch(&["check", "--range", "main..work"]).succeeds();
+    }
+}
+
+#[test]
+fn a_workflow_that_the_range_brings_loosens_nothing() {
+    let world = World::ready();
+    world.git(&["switch", "-q", "-c", "work"]);
+    crate::workflow_new::make(&world, "made", "issue-triage", "priority").succeeds();
+    world.commit("A workflow");
+    world.orch(&["new", "t", "--workflow", "made"]).succeeds();
+    world.orch(&["check", "--range", "main..work"]).succeeds();
+    world.orch(&["audit", "--strict", "main..work"]).succeeds();
+}
