@@ -4,6 +4,7 @@ mod agents;
 mod clash;
 mod files;
 mod programs;
+mod seal;
 mod section;
 mod splice;
 
@@ -17,6 +18,7 @@ use crate::view::{Finding, InitAnswer};
 use crate::workflow::Workflow;
 use files::SetupFiles;
 use programs::AgentProgram;
+pub use programs::guarded_files;
 use section::{CommentStyle, TextSection};
 
 /// Set up a repository for orch.
@@ -28,8 +30,9 @@ use section::{CommentStyle, TextSection};
 /// the `git add` and `git commit` to run.
 ///
 /// With `--agent`, also writes what an agent's program reads in a project: the instructions, a command `/next`,
-/// the registration of `orch mcp` and, for Claude Code, hooks and a status line. In a repository that has an `orch.toml`, it writes only that. Files that exist
-/// keep their other contents, layout and comments. A part that cannot be written safely, or was changed since, is left
+/// the registration of `orch mcp` and, for Claude Code, hooks and a status line. In a repository that has an
+/// `orch.toml`, it writes only that, unless `--workflow` is given. Files that exist keep their other contents, layout and
+/// comments. A part that cannot be written safely, or was changed since, is left
 /// alone and reported with what to do by hand; the command then exits with 1.
 #[derive(Debug, Default, Args)]
 pub struct InitArgs {
@@ -68,12 +71,17 @@ pub fn run(args: &InitArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fail
     let workspace = context.workspace(ui)?;
     let mut files = SetupFiles::new(workspace.root());
     let programs = agents::chosen(&args.agents, workspace.root())?;
-    let is_whole = programs.is_empty() || (!args.remove && !files.has(config::FILE));
-    let setup = if is_whole { Some(set_up(args, workspace, &mut files, context, ui)?) } else { None };
+    let is_set_up = files.has(config::FILE) && args.workflow.is_none();
+    let setup = if programs.is_empty() || !(args.remove || is_set_up) {
+        Some(set_up(args, workspace, &mut files, context, ui)?)
+    } else {
+        configure_clone(args, &workspace)?;
+        None
+    };
     for program in programs {
         if args.remove { agents::remove(program, &mut files)? } else { agents::install(program, &mut files)? }
     }
-    report(&files, setup.as_ref(), context, ui)?;
+    report(&files, args.remove, setup.as_ref(), context, ui)?;
     let is_refused = files.findings.iter().any(Diagnostic::is_error);
     Ok(if is_refused { ExitCode::No } else { ExitCode::Fine })
 }
@@ -115,18 +123,30 @@ fn set_up(
     if !args.no_agents_md {
         agents::instruct("AGENTS.md", "init", made)?;
     }
-    let has_driver = merge_driver(args, &workspace)?;
-    if args.log_alias {
-        log_alias(&workspace)?;
-    }
+    let has_driver = configure_clone(args, &workspace)?;
     // The name of a file can need a title.
     let has_title =
         args.workflow.is_some() && workspace.config().roots.iter().any(|root| root.path.has_title());
     Ok(SetupHints { title: if has_title { " --title 'My first task'" } else { "" }, has_driver })
 }
 
+/// Changes the git configuration of this clone as far as asked to. Returns whether it has the merge driver now.
+fn configure_clone(args: &InitArgs, workspace: &Workspace) -> Result<bool, Failure> {
+    let has_driver = merge_driver(args, workspace)?;
+    if args.log_alias {
+        log_alias(workspace)?;
+    }
+    Ok(has_driver)
+}
+
 /// Prints what was done, what was left alone, and what to type next.
-fn report(files: &SetupFiles, setup: Option<&SetupHints>, context: &Context, ui: &Ui) -> Result<(), Failure> {
+fn report(
+    files: &SetupFiles,
+    removes: bool,
+    setup: Option<&SetupHints>,
+    context: &Context,
+    ui: &Ui,
+) -> Result<(), Failure> {
     if context.global.json {
         let findings = files.findings.iter().map(Finding::of).collect();
         ui.document(&InitAnswer { made: files.made.clone(), removed: files.removed.clone(), findings })?;
@@ -138,7 +158,9 @@ fn report(files: &SetupFiles, setup: Option<&SetupHints>, context: &Context, ui:
             ui.answer(&format!("removed {path}\n"))?;
         }
         if files.is_unchanged() {
-            ui.answer("Everything is already set up.\n")?;
+            let nothing =
+                if removes { "There is nothing to remove." } else { "Everything is already set up." };
+            ui.answer(&format!("{nothing}\n"))?;
         }
         for finding in &files.findings {
             ui.problem(&finding.to_string());

@@ -77,6 +77,8 @@ fn each_program_gets_the_files_of_the_table_and_loses_them_again() {
         assert_eq!(again.stdout, "Everything is already set up.\n");
         world.orch(&["init", "--agent", &program, "--remove"]).succeeds();
         assert_eq!(tree(&world), before, "{program}");
+        let nothing = world.orch(&["init", "--agent", &program, "--remove"]).succeeds();
+        assert_eq!(nothing.stdout, "There is nothing to remove.\n");
     }
 }
 
@@ -138,7 +140,7 @@ fn a_changed_part_and_a_foreign_file_are_reported_and_left_alone() {
     for path in changed {
         assert!(ended.stderr.contains(&format!("{path}: error[agent-file]: left alone")), "{ended:?}");
     }
-    let ended = ended.reports("add by hand: mcpServers.orch: {\"command\":\"orch\",\"args\":[\"mcp\"]}");
+    let ended = ended.reports("or write by hand: {\"command\":\"orch\",\"args\":[\"mcp\"]}");
     assert!(ended.stdout.is_empty(), "{ended:?}");
     world.orch(&["init", "--agent", "claude", "--remove"]).ends(1).reports("remove the part by hand");
     assert_eq!(changed.map(|path| world.read(path)), before);
@@ -226,4 +228,74 @@ fn no_link_is_followed_and_a_file_may_stand_for_another() {
     assert_eq!(fs::read_dir(world.path("../elsewhere")).expect("a directory").count(), 1);
     world.orch(&["init", "--agent", "claude", "--agent", "gemini", "--remove"]).succeeds();
     assert_eq!(tree(&world), before);
+}
+
+#[test]
+fn what_a_person_wrote_stays_even_if_it_is_the_same() {
+    let world = bare();
+    world.orch(&["init", "--agent", "claude", "--agent", "opencode"]).succeeds();
+    let own = [".mcp.json", ".claude/settings.json", "opencode.json"];
+    // The same without what says that orch wrote it.
+    for path in own {
+        let text = world.read(path);
+        let mut value: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+        for server in ["/mcpServers/orch/env", "/mcp/orch/environment"] {
+            let (parent, key) = server.rsplit_once('/').expect("a key");
+            let seal = value
+                .pointer_mut(parent)
+                .and_then(|entry| entry.as_object_mut())
+                .and_then(|entry| entry.remove(key));
+            assert!(seal.is_none_or(|seal| seal["ORCH_INIT"].is_string()));
+        }
+        let text = format!("{value:#}\n");
+        let lines = text.lines().map(|line| match line.split_once(" # orch:init ") {
+            Some((before, after)) => {
+                format!("{before}{}", after.trim_start_matches(|c: char| c.is_ascii_hexdigit()))
+            }
+            None => line.to_owned(),
+        });
+        let text = lines.collect::<Vec<_>>().join("\n");
+        assert!(!text.contains("orch:init") && !text.contains("ORCH_INIT"), "{text}");
+        world.write(path, text);
+    }
+    let before = own.map(|path| world.read(path));
+    world.orch(&["init", "--agent", "claude", "--agent", "opencode"]).succeeds().says("already set up");
+    world.orch(&["init", "--agent", "claude", "--agent", "opencode", "--remove"]).succeeds();
+    assert_eq!(own.map(|path| world.read(path)), before);
+}
+
+#[test]
+fn what_else_is_asked_for_is_done_in_a_repository_that_is_set_up() {
+    let world = bare();
+    world.orch(&["init", "--agent", "codex", "--merge-driver", "--log-alias"]).succeeds();
+    assert!(world.git(&["config", "merge.orch.driver"]).contains("merge-driver"));
+    assert!(world.git(&["config", "alias.log-code"]).contains("--invert-grep"));
+    assert!(!world.path("tasks").exists());
+    // The settings that are there have no root for this workflow.
+    world
+        .orch(&["init", "--agent", "codex", "--workflow", "openspec"])
+        .ends(2)
+        .reports("no root for the workflow");
+}
+
+#[test]
+fn the_files_to_commit_are_named_and_no_work_of_others() {
+    let world = bare();
+    world.write(".github/workflows/ci.yml", "on: push\n");
+    world.write("tasks/mine/notes.md", "unfinished\n");
+    let hint = |arguments: &[&str]| {
+        let ended = world.orch(arguments).succeeds();
+        let line = ended.stderr.lines().find(|line| line.starts_with("next: ")).map(str::to_owned);
+        line.unwrap_or_else(|| panic!("{ended:?}"))
+    };
+    let agents = hint(&["init", "--agent", "copilot"]);
+    assert_eq!(
+        agents,
+        "next: git add .github/copilot-instructions.md .github/prompts .vscode && git commit -m 'Set up agents'"
+    );
+    let whole = hint(&["init"]);
+    assert_eq!(
+        whole,
+        "next: git add tasks/.gitignore tasks/.gitattributes system AGENTS.md && git commit -m 'Set up orch'"
+    );
 }

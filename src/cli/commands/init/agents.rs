@@ -208,6 +208,11 @@ impl ProgramPart {
     fn by_hand(&self, clash: &Clash) -> String {
         match (&self.form, clash) {
             (PartForm::Whole { .. }, _) => "move the file away, and run the command again".to_owned(),
+            (PartForm::Json(spot), Clash::Edited) => format!(
+                "delete `{}`, and run the command again; or write by hand: {}",
+                spot.keys.join("."),
+                spot.value
+            ),
             (_, Clash::Edited | Clash::Markers) | (PartForm::Block, _) => EDITED.to_owned(),
             (PartForm::Json(spot), _) => format!("add by hand: {}: {}", spot.keys.join("."), spot.value),
             (PartForm::Toml { text, .. }, _) => format!("add by hand: {}", text.trim().replace('\n', "; ")),

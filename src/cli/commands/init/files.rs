@@ -18,12 +18,15 @@ pub struct SetupFiles {
     pub removed: Vec<String>,
     /// What was left alone.
     pub findings: Vec<Diagnostic>,
+    /// The directories that were not there before, without those below them.
+    new_directories: Vec<String>,
 }
 
 impl SetupFiles {
     /// Nothing was done yet.
     pub fn new(root: &Path) -> Self {
-        Self { root: root.to_owned(), made: Vec::new(), removed: Vec::new(), findings: Vec::new() }
+        let (made, removed, findings) = (Vec::new(), Vec::new(), Vec::new());
+        Self { root: root.to_owned(), made, removed, findings, new_directories: Vec::new() }
     }
 
     /// Whether something has this path.
@@ -36,15 +39,14 @@ impl SetupFiles {
         self.made.is_empty() && self.removed.is_empty() && !self.findings.iter().any(Diagnostic::is_error)
     }
 
-    /// The paths to commit: the files at the root and in hidden directories, which hold files of others, too, and the
-    /// directories at the root that contain the rest.
+    /// The paths to commit: the files, or a directory that holds nothing but new ones of orch. Other directories may hold
+    /// unfinished work of others.
     pub fn to_add(&self) -> Vec<String> {
         let mut paths: Vec<String> = Vec::new();
         for path in self.made.iter().chain(&self.removed) {
-            let top = path.split_once('/').map_or(path.as_str(), |(top, _)| top);
-            let shown = if top.starts_with('.') { path.as_str() } else { top };
-            if !paths.iter().any(|known| known == shown) {
-                paths.push(shown.to_owned());
+            let shown = self.new_directories.iter().find(|new| is_below(path, new)).unwrap_or(path);
+            if !paths.contains(shown) {
+                paths.push(shown.clone());
             }
         }
         paths
@@ -109,8 +111,12 @@ impl SetupFiles {
         Ok(())
     }
 
-    fn replace(&self, path: &str, text: &str) -> Result<(), Failure> {
+    fn replace(&mut self, path: &str, text: &str) -> Result<(), Failure> {
         let target = self.root.join(path);
+        // From the root down, the first directory that is missing.
+        let missing = Path::new(path).ancestors().skip(1).filter_map(Path::to_str);
+        let missing = missing.filter(|above| !above.is_empty() && !self.has(above)).last();
+        self.new_directories.extend(missing.map(str::to_owned));
         Directory::make(&self.root, parent(&target))
             .map_err(|error| cannot_write(path, &error.to_string()))?;
         write_atomic(&self.root, &target, text.as_bytes())
@@ -137,6 +143,11 @@ impl SetupFiles {
         self.removed.push(path.to_owned());
         Ok(())
     }
+}
+
+/// Whether a path is below a directory.
+fn is_below(path: &str, directory: &str) -> bool {
+    path.strip_prefix(directory).is_some_and(|rest| rest.starts_with('/'))
 }
 
 fn cannot_write(path: &str, error: &str) -> Failure {

@@ -1,5 +1,6 @@
 //! The table of agents' programs: which files each of them reads in a project, and orch's part of each.
 
+use super::seal::SealPlace;
 use super::section::CommentStyle;
 use super::splice::JsonSpot;
 use serde_json::{Value, json};
@@ -122,6 +123,16 @@ impl AgentProgram {
     }
 }
 
+/// Claude Code's settings of one user in the project, which can turn off all hooks.
+const CLAUDE_LOCAL_SETTINGS: &str = ".claude/settings.local.json";
+
+/// The files that say which hooks a program has, so that no agent may write them.
+pub fn guarded_files() -> impl Iterator<Item = &'static str> {
+    let parts = AgentProgram::ALL.into_iter().flat_map(AgentProgram::parts);
+    let hooks = parts.filter(|part| part.purpose == PartPurpose::Hook);
+    hooks.flat_map(|part| part.paths.iter().copied()).chain([CLAUDE_LOCAL_SETTINGS])
+}
+
 fn claude() -> Vec<ProgramPart> {
     let status_line = json!({"type": "command", "command": "orch hook agent statusline"});
     vec![
@@ -134,14 +145,19 @@ fn claude() -> Vec<ProgramPart> {
         ProgramPart {
             purpose: PartPurpose::StatusLine,
             paths: CLAUDE_SETTINGS,
-            form: PartForm::Json(JsonSpot { keys: vec!["statusLine"], value: status_line, mark: None }),
+            form: PartForm::Json(JsonSpot {
+                keys: vec!["statusLine"],
+                value: status_line,
+                seal: SealPlace::Comment,
+                mark: None,
+            }),
         },
     ]
 }
 
 const CLAUDE_SETTINGS: &[&str] = &[".claude/settings.json"];
 
-/// What marks a hook of Claude Code as that of orch.
+/// How the command of a hook begins that orch writes, or a person wrote for the same purpose.
 const HOOK: &str = "orch hook agent ";
 
 /// A hook of Claude Code, for the tools that match, if it is about tools.
@@ -151,7 +167,7 @@ fn hook(event: &'static str, tools: Option<&str>, arguments: &str) -> ProgramPar
         Some(tools) => json!({"matcher": tools, "hooks": run}),
         None => json!({"hooks": run}),
     };
-    let spot = JsonSpot { keys: vec!["hooks", event], value, mark: Some(HOOK) };
+    let spot = JsonSpot { keys: vec!["hooks", event], value, seal: SealPlace::Comment, mark: Some(HOOK) };
     ProgramPart { purpose: PartPurpose::Hook, paths: CLAUDE_SETTINGS, form: PartForm::Json(spot) }
 }
 
@@ -215,7 +231,7 @@ fn opencode() -> Vec<ProgramPart> {
     vec![
         instructions(&["AGENTS.md"]),
         command(&[".opencode/command/next.md"], "", ": $ARGUMENTS"),
-        server(&["opencode.json", "opencode.jsonc"], "mcp", value),
+        sealed_server(&["opencode.json", "opencode.jsonc"], "mcp", value, "environment"),
     ]
 }
 
@@ -242,6 +258,16 @@ fn command(paths: &'static [&'static str], more: &str, task: &str) -> ProgramPar
 }
 
 fn server(paths: &'static [&'static str], key: &'static str, value: Value) -> ProgramPart {
-    let spot = JsonSpot { keys: vec![key, "orch"], value, mark: None };
+    sealed_server(paths, key, value, "env")
+}
+
+/// The registration of a server, whose environment the program reads from the member `variables`.
+fn sealed_server(
+    paths: &'static [&'static str],
+    key: &'static str,
+    value: Value,
+    variables: &'static str,
+) -> ProgramPart {
+    let spot = JsonSpot { keys: vec![key, "orch"], value, seal: SealPlace::Variable(variables), mark: None };
     ProgramPart { purpose: PartPurpose::Server, paths, form: PartForm::Json(spot) }
 }

@@ -6,6 +6,7 @@
 //! without any.
 
 use super::clash::Clash;
+use super::seal::{SealPlace, open, seal};
 use jsonc_parser::ast::{Object, Value as Node};
 use jsonc_parser::common::{Range, Ranged as _};
 use jsonc_parser::tokens::Token;
@@ -19,17 +20,20 @@ use serde_json::{Map, Value, json};
 pub struct JsonSpot {
     /// The keys from the root.
     pub keys: Vec<&'static str>,
-    /// The value.
+    /// The value, without the seal.
     pub value: Value,
-    /// If it is an element of an array: a text by which an element is known as that of orch, even if it was changed.
+    /// Where its seal is.
+    pub seal: SealPlace,
+    /// If it is an element of an array: a text that an element for the same purpose contains, whoever wrote it.
     pub mark: Option<&'static str>,
 }
 
 /// A text that orch creates, without its members.
 const SKELETON: &str = "{\n}\n";
 
-/// The text with the value; `None` as the text is a file that does not exist. Returns an error if the text is not
-/// valid, or something else is in the place of the value.
+/// The text with the value, sealed; `None` as the text is a file that does not exist. A value of an earlier version is
+/// replaced, and the same value without a seal is left as it is. Returns an error if the text is not valid, something
+/// else is in the place of the value, or it was changed.
 pub fn added(text: Option<&str>, spot: &JsonSpot) -> Result<String, Clash> {
     let layout = Layout::of(text.unwrap_or(SKELETON))?;
     let mut at = &layout.root;
@@ -42,22 +46,29 @@ pub fn added(text: Option<&str>, spot: &JsonSpot) -> Result<String, Clash> {
             }
         }
     }
-    let Some(mark) = spot.mark else {
-        let is_same = value_of(at) == spot.value;
-        return if is_same { Ok(layout.text.to_owned()) } else { Err(Clash::Taken(spot.path(usize::MAX))) };
+    let candidates = match spot.mark {
+        None => vec![at],
+        Some(mark) => {
+            let elements = spot.elements(at)?;
+            elements.iter().filter(|element| mentions(&value_of(element), mark)).collect()
+        }
     };
-    let elements = spot.elements(at)?;
-    if elements.contains(&spot.value) {
-        return Ok(layout.text.to_owned());
+    let mut older = None;
+    for node in candidates {
+        let entry = open(&value_of(node));
+        match entry.is_own {
+            None | Some(true) if entry.value == spot.value => return Ok(layout.text.to_owned()),
+            None => return Err(Clash::Taken(spot.path(usize::MAX))),
+            Some(false) => return Err(Clash::Edited),
+            Some(true) => older = Some(node),
+        }
     }
-    if elements.iter().any(|element| mentions(element, mark)) {
-        return Err(Clash::Edited);
-    }
-    Ok(layout.with(at, None, &spot.value, false))
+    let sealed = seal(&spot.value, spot.seal);
+    Ok(older.map_or_else(|| layout.with(at, None, &sealed, false), |node| layout.replaced(node, &sealed)))
 }
 
-/// The text without the value; `None` if nothing is left of a file that orch created. Returns an error if the text is
-/// not valid, or the value was changed.
+/// The text without the value that orch wrote; `None` if nothing is left of a file that orch created. Returns an error if
+/// the text is not valid, or the value was changed.
 pub fn removed(text: &str, spot: &JsonSpot) -> Result<Option<String>, Clash> {
     let layout = Layout::of(text)?;
     // Each container on the way, with the item of it that leads on.
@@ -71,13 +82,18 @@ pub fn removed(text: &str, spot: &JsonSpot) -> Result<Option<String>, Clash> {
         at = node;
     }
     match spot.mark {
-        None if value_of(at) == spot.value => {}
-        None => return Err(Clash::Taken(spot.path(usize::MAX))),
+        None => match open(&value_of(at)).is_own {
+            Some(true) => {}
+            Some(false) => return Err(Clash::Edited),
+            None => return Ok(Some(text.to_owned())),
+        },
         Some(mark) => {
-            let elements = spot.elements(at)?;
-            match elements.iter().position(|element| *element == spot.value) {
+            let elements = spot.elements(at)?.iter().map(value_of);
+            let own: Vec<Option<bool>> =
+                elements.map(|element| open(&element).is_own.filter(|_| mentions(&element, mark))).collect();
+            match own.iter().position(|own| *own == Some(true)) {
                 Some(index) => way.push((at, index)),
-                None if elements.iter().any(|element| mentions(element, mark)) => return Err(Clash::Edited),
+                None if own.contains(&Some(false)) => return Err(Clash::Edited),
                 None => return Ok(Some(text.to_owned())),
             }
         }
@@ -101,14 +117,15 @@ impl JsonSpot {
 
     /// The member to add below the first `depth` keys: its key, and the value in the objects that are missing.
     fn nested(&self, depth: usize) -> (&'static str, Value) {
-        let innermost = if self.mark.is_some() { json!([self.value]) } else { self.value.clone() };
+        let sealed = seal(&self.value, self.seal);
+        let innermost = if self.mark.is_some() { json!([sealed]) } else { sealed };
         let wrap = |value, key: &&'static str| Value::Object(Map::from_iter([((*key).to_owned(), value)]));
         (self.keys[depth], self.keys[depth + 1..].iter().rev().fold(innermost, wrap))
     }
 
-    fn elements(&self, node: &Node<'_>) -> Result<Vec<Value>, Clash> {
+    fn elements<'n, 't>(&self, node: &'n Node<'t>) -> Result<&'n [Node<'t>], Clash> {
         let array = node.as_array().ok_or_else(|| Clash::Shape(self.path(usize::MAX)))?;
-        Ok(array.elements.iter().map(value_of).collect())
+        Ok(&array.elements)
     }
 }
 
@@ -219,6 +236,19 @@ impl<'t> Layout<'t> {
         }
     }
 
+    /// The text with another value in the place of one, over several lines if that one is.
+    fn replaced(&self, node: &Node<'_>, value: &Value) -> String {
+        let (range, items) = items(node);
+        let newline = if self.text.contains("\r\n") { "\r\n" } else { "\n" };
+        let outer = self.line_indent(range.start);
+        let indent = items.iter().find_map(|item| self.indent(item.start));
+        let new = match indent.map(|indent| indent.strip_prefix(outer).filter(|unit| !unit.is_empty())) {
+            Some(unit) => pretty(None, value, outer, unit.unwrap_or("  "), newline),
+            None => compact(None, value),
+        };
+        format!("{}{new}{}", &self.text[..range.start], &self.text[range.end..])
+    }
+
     /// The end of the comment that follows on the same line, or else the offset.
     fn after_comment(&self, offset: usize) -> usize {
         let line = self.text[offset..].lines().next().unwrap_or_default();
@@ -325,12 +355,19 @@ mod tests {
 
     fn server() -> JsonSpot {
         let value = json!({"command": "orch", "args": ["mcp"]});
-        JsonSpot { keys: vec!["mcpServers", "orch"], value, mark: None }
+        JsonSpot { keys: vec!["mcpServers", "orch"], value, seal: SealPlace::Comment, mark: None }
+    }
+
+    /// A text in which the value of that spot is sealed.
+    fn sealed(text: &str) -> String {
+        let value = seal(&server().value, server().seal);
+        text.replace("\"orch\",", &format!("{},", value["command"]))
     }
 
     fn hook() -> JsonSpot {
         let value = json!({"hooks": [{"type": "command", "command": "orch hook agent stop"}]});
-        JsonSpot { keys: vec!["hooks", "Stop"], value, mark: Some("orch hook agent ") }
+        let (keys, mark) = (vec!["hooks", "Stop"], Some("orch hook agent "));
+        JsonSpot { keys, value, seal: SealPlace::Comment, mark }
     }
 
     /// Adds the value, checks that it is there and a second time changes nothing, and takes it out again.
@@ -343,9 +380,9 @@ mod tests {
             at = &at[*key];
         }
         let holds = if spot.mark.is_some() {
-            at.as_array().is_some_and(|elements| elements.contains(&spot.value))
+            at.as_array().is_some_and(|elements| elements.contains(&seal(&spot.value, spot.seal)))
         } else {
-            *at == spot.value
+            *at == seal(&spot.value, spot.seal)
         };
         assert!(holds, "{with}");
         assert_eq!(added(Some(&with), spot).as_deref(), Ok(with.as_str()), "a second time changes nothing");
@@ -377,7 +414,7 @@ mod tests {
                  \"orch\",\r\n      \"args\": [\r\n        \"mcp\"\r\n      ]\r\n    },\r\n  },\r\n}\r\n",
             ),
         ] {
-            assert_eq!(there_and_back(text, &server()), with);
+            assert_eq!(there_and_back(text, &server()), sealed(with));
         }
         for text in [
             "{\"hooks\": {\"Stop\": []}}",
@@ -410,8 +447,8 @@ mod tests {
     #[test]
     fn what_was_changed_or_is_not_there_is_left_alone() {
         let with = added(None, &server()).expect("added").replace("mcp\"", "mcp2\"");
-        assert_eq!(added(Some(&with), &server()), Err(Clash::Taken("mcpServers.orch".to_owned())));
-        assert_eq!(removed(&with, &server()), Err(Clash::Taken("mcpServers.orch".to_owned())));
+        assert_eq!(added(Some(&with), &server()), Err(Clash::Edited));
+        assert_eq!(removed(&with, &server()), Err(Clash::Edited));
         let with = added(None, &hook()).expect("added").replace("agent stop", "agent stop --times 9");
         assert_eq!(added(Some(&with), &hook()), Err(Clash::Edited));
         assert_eq!(removed(&with, &hook()), Err(Clash::Edited));
@@ -426,6 +463,43 @@ mod tests {
         }
         for text in ["", "{", "{'a': 1}", "{a: 1}", "{\"a\" 1}", "{} {}"] {
             assert!(matches!(added(Some(text), &server()), Err(Clash::Syntax { .. })), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_a_person_wrote_is_kept_even_if_it_is_the_same() {
+        for (text, spot) in [
+            ("{\"mcpServers\": {\"orch\": {\"args\": [\"mcp\"], \"command\": \"orch\"}}}", server()),
+            (
+                "{\"hooks\": {\"Stop\": [{\"hooks\": [{\"type\": \"command\", \"command\": \"orch hook agent stop\"}]}]}}",
+                hook(),
+            ),
+        ] {
+            assert_eq!(added(Some(text), &spot).as_deref(), Ok(text), "there is nothing to add");
+            assert_eq!(removed(text, &spot).as_ref().map(Option::as_deref), Ok(Some(text)));
+            let other = text.replace("orch\"}", "orch -v\"}").replace("agent stop", "agent stop --times 9");
+            assert!(matches!(added(Some(&other), &spot), Err(Clash::Taken(_))), "{other}");
+            assert_eq!(removed(&other, &spot).as_ref().map(Option::as_deref), Ok(Some(other.as_str())));
+        }
+    }
+
+    #[test]
+    fn what_an_earlier_version_wrote_is_replaced_and_removed() {
+        for (text, mut spot) in [
+            ("{\n  \"a\": 1\n}\n", server()),
+            ("{\"hooks\": {\"Stop\": [{}]}}", hook()),
+            ("{\n\t\"hooks\": {\n\t\t\"Stop\": [\n\t\t\t{}\n\t\t]\n\t}\n}", hook()),
+        ] {
+            let earlier = added(Some(text), &spot).expect("added");
+            spot.value["timeout"] = 9.into();
+            assert_eq!(removed(&earlier, &spot).expect("removed").as_deref(), Some(text));
+            let now = added(Some(&earlier), &spot).expect("replaced");
+            assert_eq!(
+                now,
+                added(Some(text), &spot).expect("added"),
+                "as if the earlier version had never been"
+            );
+            assert_eq!(removed(&now, &spot).expect("removed").as_deref(), Some(text));
         }
     }
 
