@@ -68,7 +68,21 @@ fn a_session_begins_with_where_the_task_stands_and_the_environment_of_an_agent()
         let text = output["additionalContext"].as_str().expect("a text");
         assert!(text.contains("t (codegen): agent: write") && text.contains("$ orch prompt t"), "{text}");
     }
-    assert_eq!(world.read("env"), "export A=1\nexport ORCH_ACTOR='agent:claude'\n", "once");
+    let env = world.read("env");
+    assert!(env.starts_with("export A=1\n"), "{env}");
+    assert_eq!(env.matches("ORCH_ACTOR=").count(), 1, "once");
+    // The agent of a run keeps the name that the run gave it, and nobody else becomes a person.
+    for (before, expected) in [
+        (None, "agent:claude"),
+        (Some(""), "agent:claude"),
+        (Some("agent:code-reviewer"), "agent:code-reviewer"),
+        (Some("human:Ann"), "agent:claude"),
+    ] {
+        let mut shell = world.command("sh");
+        shell.args(["-euc", ". ./env; printf %s \"$ORCH_ACTOR\""]);
+        shell.envs(before.map(|actor| ("ORCH_ACTOR", actor)));
+        assert_eq!(world.end(shell.output().expect("sh runs")).succeeds().stdout, expected, "{before:?}");
+    }
     let answer = hook(&world, "user-prompt-submit", &recorded(&world, "user-prompt-submit"));
     assert_eq!(answer["hookSpecificOutput"]["hookEventName"], "UserPromptSubmit");
     // The variable with the name of the file may be unset.
@@ -91,6 +105,8 @@ fn records_and_rules_are_not_written_by_an_agent_and_its_own_files_are() {
         (".git/orch/lock", "keeps its own files"),
         ("orch.toml", "a person changes the rules"),
         ("system/workflows/mine.md", "a person changes the rules"),
+        (".claude/settings.json", "registers the hooks"),
+        (".claude/settings.local.json", "registers the hooks"),
         ("tasks/t/accept/decision.json", "in which a person decides"),
     ] {
         for path in [path.to_owned(), root.join(path).to_string_lossy().into_owned()] {
@@ -103,6 +119,7 @@ fn records_and_rules_are_not_written_by_an_agent_and_its_own_files_are() {
         "tasks/t/notes/state.json",
         "src/state.json",
         "README.md",
+        ".claude/commands/mine.md",
         "/tmp/orch.toml",
     ] {
         assert_eq!(refused(&world, path), None, "{path}");
@@ -168,9 +185,9 @@ fn the_status_line_says_where_the_task_stands() {
             .succeeds()
             .stdout
     };
-    assert_eq!(line(&recorded(&world, "statusline")), "t  plan_review  attempt 1  agent\n");
     assert_eq!(line(&json!({"workspace": 1})), "", "it has no place for a problem");
-    // Another task: neither the branch nor the directory says which is meant.
+    // Neither the branch nor the directory says which task is meant, even if there is only one.
+    assert_eq!(line(&recorded(&world, "statusline")), "");
     world.orch(&["new", "u"]).succeeds();
     assert_eq!(line(&recorded(&world, "statusline")), "");
     let answer = hook(&world, "session-start", &recorded(&world, "session-start"));
@@ -226,7 +243,7 @@ fn the_registered_hooks_do_what_they_say() {
         let mut command = world.command("sh");
         let path = format!("{}:/usr/bin:/bin", orch.display());
         command.args(["-c", entry["command"].as_str().expect("a command")]).env("PATH", path);
-        command.env("CLAUDE_ENV_FILE", world.path("env"));
+        command.env("CLAUDE_ENV_FILE", world.path("env")).env("ORCH_TASK", "t");
         let ended = fed(&world, command, &recorded(&world, name).to_string()).succeeds();
         assert!(ended.stdout.contains("codegen") || ended.stdout.contains("deny"), "{event}: {ended:?}");
         seen.push(event);

@@ -5,10 +5,10 @@
 //! that cannot be read, is told to the person as a message, and the agent goes on: what orch records is protected
 //! without these hooks, too.
 
+mod agent_task;
 mod guard;
 mod input;
 mod stops;
-mod task_in_use;
 
 use super::super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use crate::base::{Code, Error};
@@ -17,6 +17,7 @@ use crate::store::durable::parent;
 use crate::survey::{Sight, Workspace};
 use crate::view::{self, Briefs, Suggestion, Suggestions};
 use crate::workflow::Owner;
+use agent_task::AgentTask;
 use clap::Subcommand;
 use guard::refusal;
 use input::{SessionStartInput, StatuslineInput, StopInput, ToolInput, UserPromptInput, parsed};
@@ -24,7 +25,6 @@ use serde_json::json;
 use std::io::{self, Read as _, Write as _};
 use std::path::Path;
 use stops::may_block;
-use task_in_use::TaskInUse;
 
 /// The hooks, by the names of the events.
 #[derive(Debug, Clone, Subcommand)]
@@ -60,8 +60,9 @@ pub struct StopHookArgs {
 /// How much input is read: a tool may write a large file.
 const LONGEST: u64 = 64 << 20;
 
-/// Makes the orders of the agent's commands those of an agent.
-const ENVIRONMENT: &str = "export ORCH_ACTOR='agent:claude'\n";
+/// Makes the orders of the agent's commands those of an agent: of the one that a run names, or else of the program.
+const ENVIRONMENT: &str =
+    "case \"${ORCH_ACTOR-}\" in agent:*) ;; *) export ORCH_ACTOR='agent:claude' ;; esac\n";
 
 /// What the program is told.
 enum HookReply {
@@ -143,9 +144,11 @@ fn reply(hook: &AgentHook, text: &str, context: &Context) -> Result<HookReply, E
         AgentHook::Statusline => {
             let input: StatuslineInput = parsed(text)?;
             let workspace = opened(input.directory(), context)?;
-            let TaskInUse::One(sight) = TaskInUse::find(&workspace, input.directory(), context)? else {
+            // It is drawn again and again, so it looks at no task but one that is named.
+            let Some(task) = AgentTask::named(&workspace, input.directory(), context)? else {
                 return Ok(HookReply::Nothing);
             };
+            let sight = workspace.look(&task)?;
             let suggestion = Suggestion::of(&workspace.subject(&sight, None));
             Ok(HookReply::Line(view::standing(&suggestion, view::Paint { colour: false })))
         }
@@ -161,13 +164,13 @@ fn opened(cwd: Option<&Path>, context: &Context) -> Result<Workspace, Error> {
 /// Where the task in use stands.
 fn told(event: &'static str, cwd: Option<&Path>, context: &Context) -> Result<HookReply, Error> {
     let workspace = opened(cwd, context)?;
-    let text = match TaskInUse::find(&workspace, cwd, context)? {
-        TaskInUse::One(sight) => brief(&workspace, &sight),
-        TaskInUse::Several(ids) => {
+    let text = match AgentTask::find(&workspace, cwd, context)? {
+        AgentTask::One(sight) => brief(&workspace, &sight),
+        AgentTask::Several(ids) => {
             let ids = ids.join(", ");
             format!("Several tasks of orch wait for an agent: {ids}. `orch prompt TASK` says what to do.\n")
         }
-        TaskInUse::Unknown => return Ok(HookReply::Nothing),
+        AgentTask::Unknown => return Ok(HookReply::Nothing),
     };
     Ok(HookReply::Context(event, text))
 }
@@ -204,7 +207,7 @@ fn set_environment(file: &Path) -> Result<(), Error> {
 fn stop(input: &StopInput, times: u32, context: &Context) -> Result<HookReply, Error> {
     let cwd = input.session.cwd.as_deref();
     let workspace = opened(cwd, context)?;
-    let TaskInUse::One(sight) = TaskInUse::find(&workspace, cwd, context)? else {
+    let AgentTask::One(sight) = AgentTask::find(&workspace, cwd, context)? else {
         return Ok(HookReply::Nothing);
     };
     let waits = workspace.subject(&sight, None).duty().owner == Owner::Agent && !sight.untracked;

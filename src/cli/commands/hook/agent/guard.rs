@@ -1,19 +1,20 @@
 //! Which files an agent may not write.
 
-use super::task_in_use::TaskInUse;
-use crate::base::{Error, Patterns, RepoPath};
+use super::agent_task::AgentTask;
+use crate::base::{Error, RepoPath};
 use crate::cli::Context;
+use crate::cli::commands::init::guarded_files;
 use crate::config;
 use crate::decide::Runner;
+use crate::record::{STATE_FILE, SUGGESTION_FILE, TRANSCRIPT_FILE};
+use crate::scan::OWN_DIRECTORY;
 use crate::survey::{Sight, TaskRef, Workspace};
 use crate::workflow::{Owner, Phase};
 use std::ffi::OsStr;
 use std::path::{Component, Path, PathBuf};
 
-/// The directory of a task's run.
-const CONTROL: &str = ".orch";
 /// The files of a record, and its derived copy.
-const RECORD: [&str; 3] = ["state.json", "transcript.jsonl", "suggestion.json"];
+const RECORD: [&str; 3] = [STATE_FILE, TRANSCRIPT_FILE, SUGGESTION_FILE];
 
 /// Why a file may not be written by an agent; `None` if it may. Returns an error if its repository or a task there
 /// cannot be read.
@@ -55,6 +56,9 @@ fn refused(
     if path.as_str() == config::FILE || path.below(system).is_some() {
         return Ok(Some(format!("{path} says what the rules are, and a person changes the rules")));
     }
+    if guarded_files().any(|guarded| path.as_str() == guarded) {
+        return Ok(Some(format!("{path} registers the hooks that keep the rules, and a person changes it")));
+    }
     let task = workspace.task_of_path(&path)?;
     if let Some(reason) = of_record(workspace, &path, task.as_ref()) {
         return Ok(Some(reason));
@@ -62,7 +66,7 @@ fn refused(
     if let Some(task) = task {
         return Ok(of_person(&workspace.look(&task)?, &path));
     }
-    let Some(task) = TaskInUse::named(workspace, cwd, context)? else { return Ok(None) };
+    let Some(task) = AgentTask::named(workspace, cwd, context)? else { return Ok(None) };
     Ok(out_of_phase(&workspace.look(&task)?, &path))
 }
 
@@ -74,7 +78,7 @@ fn of_record(workspace: &Workspace, path: &RepoPath, task: Option<&TaskRef>) -> 
         && task.map_or_else(|| roots.match_directory(&above).is_some(), |task| *task.directory() == above);
     let ancestors: Vec<RepoPath> = std::iter::successors(Some(path.clone()), RepoPath::parent).collect();
     let is_control = ancestors.windows(2).any(|pair| {
-        pair[0].name() == CONTROL
+        pair[0].name() == OWN_DIRECTORY
             && task.map_or_else(
                 || roots.match_directory(&pair[1]).is_some(),
                 |task| *task.directory() == pair[1],
@@ -97,8 +101,8 @@ fn of_person(sight: &Sight, path: &RepoPath) -> Option<String> {
     }
     let workflow = sight.workflow();
     let name = sight.task.place.name(path)?;
-    let is_of = |paths: &[String]| Patterns::new(paths).is_ok_and(|patterns| patterns.matches(name));
-    let artifact = workflow.artifacts.iter().find(|artifact| is_of(&artifact.paths))?;
+    let (index, _) = sight.compiled.matcher.artifacts_of(name).next()?;
+    let artifact = workflow.artifacts.get(index)?;
     let makers: Vec<&Phase> =
         workflow.phases.iter().filter(|phase| phase.produces.contains(&artifact.name)).collect();
     let person = makers.iter().find(|phase| phase.owner == Owner::Human)?;

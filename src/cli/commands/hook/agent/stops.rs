@@ -23,6 +23,22 @@ struct Stops {
 struct StopCount {
     fingerprint: String,
     times: u32,
+    /// When it was counted last: a number that grows with each count of any task.
+    #[serde(default)]
+    order: u64,
+}
+
+impl Stops {
+    /// Remembers a count, and forgets the oldest ones if there are too many.
+    fn keep(&mut self, task: String, count: StopCount) {
+        let order =
+            self.tasks.values().map(|count| count.order).max().map_or(0, |last| last.saturating_add(1));
+        self.tasks.insert(task, StopCount { order, ..count });
+        while self.tasks.len() > MOST {
+            let oldest = self.tasks.iter().min_by_key(|(_, count)| count.order).map(|(task, _)| task.clone());
+            oldest.into_iter().for_each(|task| drop(self.tasks.remove(&task)));
+        }
+    }
 }
 
 /// Whether the agent may be kept from stopping once more, which is counted then: at most `times` on one fingerprint of
@@ -39,10 +55,7 @@ pub fn may_block(workspace: &Workspace, sight: &Sight, times: u32, active: bool)
     let Some(count) = next(stops.tasks.get(sight.task.id.as_str()), &print, times, active) else {
         return Ok(false);
     };
-    if stops.tasks.len() >= MOST {
-        stops.tasks.clear();
-    }
-    stops.tasks.insert(sight.task.id.to_string(), count);
+    stops.keep(sight.task.id.to_string(), count);
     let text = serde_json::to_string(&stops).unwrap_or_default();
     durable::write_derived(durable::parent(&path), &path, text.as_bytes())?;
     Ok(true)
@@ -53,12 +66,24 @@ fn next(before: Option<&StopCount>, print: &str, times: u32, active: bool) -> Op
     let before = before.filter(|count| count.fingerprint == print);
     let count = before.map_or(0, |count| count.times);
     let may = count < times && !(active && before.is_some());
-    may.then(|| StopCount { fingerprint: print.to_owned(), times: count + 1 })
+    may.then(|| StopCount { fingerprint: print.to_owned(), times: count + 1, order: 0 })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn with_too_many_tasks_the_oldest_count_is_forgotten() {
+        let mut stops = Stops::default();
+        let count = |times| StopCount { fingerprint: String::new(), times, order: 0 };
+        (0..MOST).for_each(|number| stops.keep(format!("t-{number}"), count(1)));
+        stops.keep("t-0".to_owned(), count(2));
+        stops.keep("new".to_owned(), count(1));
+        assert_eq!(stops.tasks.len(), MOST);
+        assert_eq!(stops.tasks["t-0"].times, 2, "it was counted again");
+        assert!(stops.tasks.contains_key("new") && !stops.tasks.contains_key("t-1"));
+    }
 
     #[test]
     fn an_agent_is_kept_from_stopping_a_limited_number_of_times() {

@@ -7,7 +7,7 @@ use crate::workflow::Owner;
 use std::path::Path;
 
 /// The task that an agent works on, as far as that is known.
-pub enum TaskInUse {
+pub enum AgentTask {
     /// This one.
     One(Box<Sight>),
     /// These wait for an agent, and nothing says which is meant.
@@ -20,7 +20,7 @@ pub enum TaskInUse {
 /// answers at once.
 const MOST_LOOKS: usize = 100;
 
-impl TaskInUse {
+impl AgentTask {
     /// The task that the environment (`ORCH_TASK`), the directory of the agent or the branch identifies, or else the
     /// only one that waits for an agent. Returns an error if a task cannot be read.
     pub fn find(workspace: &Workspace, cwd: Option<&Path>, context: &Context) -> Result<Self, Error> {
