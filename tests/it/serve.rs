@@ -1,5 +1,7 @@
 //! `orch serve`: requests over a socket, as programs and browsers send them.
 
+#[cfg(feature = "mcp")]
+mod agents;
 mod client;
 mod live;
 mod loops;

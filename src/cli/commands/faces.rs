@@ -16,7 +16,7 @@ const NOT_IN_API: [(&str, &str); 14] = [
     ("hook", "it changes the configuration of git"),
     ("init", "it sets up the repository, before there is anything to serve"),
     ("man", "its pages are about the command line"),
-    ("mcp", "it is another server, on stdin and stdout"),
+    ("mcp", "it is on stdin and stdout; the server has the same at `/mcp`"),
     ("repl", "it needs a terminal"),
     ("resolve", "it ends a merge that is in progress in the work tree"),
     ("serve", "it is the server"),
@@ -57,7 +57,9 @@ pub fn faces() -> String {
     for (command, why) in NOT_IN_API {
         page.push_str(&row(&[&format!("`orch {command}`"), why]));
     }
-    page.push_str("\n## Not commands\n\nThe API has these besides, and the routes of `/api/loops/v2`:\n\n");
+    page.push_str(
+        "\n## Not commands\n\nThe API has these besides, `/mcp`, and the routes of `/api/loops/v2`:\n\n",
+    );
     for path in serve::paths_without_command() {
         page.push_str(&format!("- `GET {path}`\n"));
     }

@@ -6,11 +6,16 @@
 //! only while this command runs.
 
 mod agent;
+#[cfg(feature = "api")]
+mod http;
 mod input;
 mod news;
 mod resources;
 mod server;
 mod tools;
+
+#[cfg(feature = "api")]
+pub(super) use http::http;
 
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use crate::base::Code;

@@ -7,11 +7,11 @@ use super::resources;
 use super::tools::{TOOLS, ToolRow};
 use rmcp::handler::server::ServerHandler;
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ErrorData, Implementation,
-    JsonObject, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
-    ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult, ResourceContents,
-    ResourceUpdatedNotificationParam, ServerCapabilities, ServerConfig, SubscribeRequestParams,
-    SubscriptionFilter, UnsubscribeRequestParams,
+    CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ErrorData, Extensions,
+    Implementation, JsonObject, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult,
+    PaginatedRequestParams, ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult,
+    ResourceContents, ResourceUpdatedNotificationParam, ServerCapabilities, ServerConfig,
+    SubscribeRequestParams, SubscriptionFilter, UnsubscribeRequestParams,
 };
 use rmcp::service::{NotificationContext, RequestContext, RoleServer, ServiceExt, SubscriptionContext};
 use rmcp::transport::async_rw::AsyncRwTransport;
@@ -19,11 +19,14 @@ use serde_json::json;
 use std::collections::BTreeSet;
 use std::panic::resume_unwind;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use tokio::sync::Semaphore;
 use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::watch::Sender;
 
 /// The longest message that is read, in bytes. A longer one is passed over.
 const MESSAGE: usize = 4 * 1024 * 1024;
+/// How many commands are executed at once.
+const AT_ONCE: usize = 8;
 /// How many resources are listed at a time.
 const PAGE: usize = 200;
 /// What a client tells its model about this server.
@@ -44,11 +47,17 @@ pub(super) async fn serve(server: OrchServer) -> Result<(), String> {
     Ok(())
 }
 
-/// The server of one client.
+/// The server of one client, or of one request if requests stand alone.
 #[derive(Clone)]
-pub(super) struct OrchServer {
+pub(in crate::cli::commands) struct OrchServer {
     agent: Agent,
     news: ResourceNews,
+    /// The places of the commands that are executed at once: each takes a thread.
+    places: Arc<Semaphore>,
+    /// Whether the client stays connected.
+    is_connected: bool,
+    /// The name that a client has given besides the protocol.
+    named: fn(&Extensions) -> Option<String>,
     /// The URIs that a client of an earlier protocol subscribed to.
     subscribed: Arc<Mutex<BTreeSet<String>>>,
     /// Whether stdin has ended.
@@ -60,9 +69,35 @@ impl OrchServer {
         Self {
             news: ResourceNews::new(agent.clone()),
             agent,
+            places: Arc::new(Semaphore::new(AT_ONCE)),
+            is_connected: true,
+            named: |_| None,
             subscribed: Arc::default(),
             ended: Sender::new(false),
         }
+    }
+
+    /// The same for a request that stands alone.
+    #[cfg(feature = "api")]
+    pub(super) fn of_request(&self, named: fn(&Extensions) -> Option<String>) -> Self {
+        Self { is_connected: false, named, subscribed: Arc::default(), ..self.clone() }
+    }
+
+    /// Ends what listens to changes.
+    #[cfg(feature = "api")]
+    pub(super) fn end(&self) {
+        self.ended.send_replace(true);
+    }
+
+    /// Does something that may take a while in another thread, when there is a place for it. A panic there is one here.
+    async fn in_background<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> T {
+        // The semaphore is never closed.
+        let place = Arc::clone(&self.places).acquire_owned().await;
+        let done = tokio::task::spawn_blocking(move || {
+            let _until_the_end = place;
+            work()
+        });
+        done.await.unwrap_or_else(|error| resume_unwind(error.into_panic()))
     }
 
     fn subscribed(&self) -> MutexGuard<'_, BTreeSet<String>> {
@@ -105,8 +140,10 @@ impl ServerHandler for OrchServer {
             Ok(words) => words,
             Err(why) => return Ok(CallToolResult::error(vec![ContentBlock::text(why)]).into()),
         };
-        let (agent, client) = (self.agent.clone(), context.client_info().map(|client| client.name));
-        let printed = in_background(move || agent.execute(&words, client.as_deref())).await;
+        let named = (self.named)(&context.extensions);
+        let client = named.or_else(|| context.client_info().map(|client| client.name));
+        let agent = self.agent.clone();
+        let printed = self.in_background(move || agent.execute(&words, client.as_deref())).await;
         Ok(answer(tool, printed).into())
     }
 
@@ -116,7 +153,8 @@ impl ServerHandler for OrchServer {
         _context: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
         let agent = self.agent.clone();
-        let all = in_background(move || agent.workspace().map(|workspace| resources::all(&workspace))).await;
+        let all =
+            self.in_background(move || agent.workspace().map(|workspace| resources::all(&workspace))).await;
         let all = all.map_err(|error| ErrorData::internal_error(error.to_string(), None))?;
         let start = match request.and_then(|request| request.cursor) {
             None => 0,
@@ -144,7 +182,7 @@ impl ServerHandler for OrchServer {
         _context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
         let (agent, uri) = (self.agent.clone(), request.uri.clone());
-        let read = in_background(move || resources::read(&agent, &uri)).await;
+        let read = self.in_background(move || resources::read(&agent, &uri)).await;
         let (text, media) = read.ok_or_else(|| not_found(&request.uri))?;
         let contents = ResourceContents::text(text, request.uri).with_mime_type(media);
         Ok(ReadResourceResult::new(vec![contents]).into())
@@ -159,7 +197,7 @@ impl ServerHandler for OrchServer {
         if self.subscribed().contains(&request.uri) {
             return Ok(());
         }
-        if !in_background(move || news.subscribe(&uri)).await {
+        if !self.in_background(move || news.subscribe(&uri)).await {
             self.news.unsubscribe(&request.uri);
             return Err(not_found(&request.uri));
         }
@@ -180,10 +218,14 @@ impl ServerHandler for OrchServer {
 
     /// A client of an earlier protocol hears of changes from now on.
     async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
+        if !self.is_connected {
+            return;
+        }
         let server = self.clone();
         tokio::spawn(async move {
             let news = server.news.clone();
-            let mut heard = in_background(move || news.hear()).await;
+            let hearing = news.clone();
+            let mut heard = server.in_background(move || hearing.hear()).await;
             loop {
                 let told = match heard.recv().await {
                     Ok(ResourceChange::List) => context.peer.notify_resource_list_changed().await,
@@ -209,7 +251,7 @@ impl ServerHandler for OrchServer {
         let uris = context.accepted().resource_subscriptions.clone().unwrap_or_default();
         let hears_list = context.accepted().resources_list_changed == Some(true);
         let (news, subscribed) = (self.news.clone(), uris.clone());
-        let begun = in_background(move || {
+        let begun = self.in_background(move || {
             // A resource that is not there yet may come.
             for uri in &subscribed {
                 let _is_there = news.subscribe(uri);
@@ -266,10 +308,4 @@ fn answer(tool: &ToolRow, printed: String) -> CallToolResult {
 
 fn not_found(uri: &str) -> ErrorData {
     ErrorData::resource_not_found("there is no such resource", Some(json!({"uri": uri})))
-}
-
-/// Does something that may take a while in another thread. A panic there is one here.
-async fn in_background<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
-    let done = tokio::task::spawn_blocking(work).await;
-    done.unwrap_or_else(|error| resume_unwind(error.into_panic()))
 }

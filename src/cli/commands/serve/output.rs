@@ -8,7 +8,7 @@ use axum::response::Response;
 use serde_json::json;
 use std::io::{Read, Seek, SeekFrom};
 use std::panic::resume_unwind;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tokio::sync::mpsc::{Sender, channel};
 use tokio::sync::watch::Receiver;
@@ -145,7 +145,7 @@ fn logs(files: &RunFiles, run: &str) -> Vec<(String, PathBuf)> {
 }
 
 /// The next lines of a log, and their length in bytes; also a last line without its end if the log is complete.
-fn part(path: &PathBuf, offset: u64, is_complete: bool) -> Option<(String, u64)> {
+fn part(path: &Path, offset: u64, is_complete: bool) -> Option<(String, u64)> {
     // A pipe in its place would be waited for.
     let mut file = open_regular(path).ok()??;
     file.seek(SeekFrom::Start(offset)).ok()?;

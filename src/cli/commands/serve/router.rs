@@ -1,5 +1,9 @@
 //! All routes behind the gate, and what every answer has.
 
+#[cfg(feature = "mcp")]
+use super::super::mcp;
+#[cfg(feature = "mcp")]
+use super::gate::Asker;
 use super::gate::HEALTH;
 use super::loops::{self, loops};
 use super::openapi::{self, EVENTS, OUTPUT};
@@ -14,11 +18,17 @@ use axum::http::header::{
     CACHE_CONTROL, CONNECTION, CONTENT_SECURITY_POLICY, REFERRER_POLICY, TRANSFER_ENCODING,
     X_CONTENT_TYPE_OPTIONS,
 };
+#[cfg(feature = "mcp")]
+use axum::http::request::Parts;
 use axum::http::{HeaderName, HeaderValue, Uri};
 use axum::middleware::{self, Next};
 use axum::response::Response;
 use axum::routing::{MethodRouter, any, get, post};
 use std::sync::Arc;
+
+/// The path of the protocol for agents.
+#[cfg(feature = "mcp")]
+const MCP: &str = "/mcp";
 
 /// What a page may load and where it may send what: only from here and to here.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; \
@@ -41,6 +51,7 @@ pub(super) fn router(service: Arc<Service>) -> Router {
         .route(loops::PATH, any(loops))
         .route(&format!("{}/{{*below}}", loops::PATH), any(loops))
         .merge(pages::router())
+        .merge(agents(&service))
         .fallback(async |uri: Uri| {
             problem(Error::new(Code::UnknownRoute, format!("there is no `{}` here", uri.path())))
         })
@@ -50,6 +61,27 @@ pub(super) fn router(service: Arc<Service>) -> Router {
         })
         .layer(middleware::from_fn_with_state(Arc::clone(&service), guard))
         .with_state(service)
+}
+
+/// The protocol for agents, at [`MCP`]. Whoever asks acts as an agent there.
+#[cfg(feature = "mcp")]
+fn agents(service: &Arc<Service>) -> Router<Arc<Service>> {
+    let told = Arc::clone(service);
+    let service = mcp::http(
+        service.runner.clone(),
+        move |printed| told.tell(printed),
+        |extensions| match extensions.get::<Parts>()?.extensions.get::<Asker>()? {
+            Asker::Agent(name) => name.clone(),
+            Asker::Person | Asker::Anyone => None,
+        },
+        service.stop.clone(),
+    );
+    Router::new().route_service(MCP, service)
+}
+
+#[cfg(not(feature = "mcp"))]
+fn agents(_service: &Arc<Service>) -> Router<Arc<Service>> {
+    Router::new()
 }
 
 /// Lets only those in who may, and adds what every answer has.

@@ -1,0 +1,38 @@
+//! The protocol over HTTP: each request stands alone, and is answered by the commands of the same server.
+
+use super::agent::Agent;
+use super::server::OrchServer;
+use crate::cli::remote::CommandRunner;
+use rmcp::model::Extensions;
+use rmcp::transport::streamable_http_server::StreamableHttpServerConfig;
+use rmcp::transport::streamable_http_server::StreamableHttpService;
+use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
+use tokio::sync::watch::Receiver;
+
+/// The most bytes of a request.
+const BODY: usize = 1024 * 1024;
+
+/// Answers requests of agents until `stop` is true. `told` is told what a command has printed, and `named` is the name
+/// that a client has given with its request. Whoever may ask has been asked before, so names of hosts are not.
+pub(in crate::cli::commands) fn http(
+    runner: CommandRunner,
+    told: impl Fn(&str) + Send + Sync + 'static,
+    named: fn(&Extensions) -> Option<String>,
+    mut stop: Receiver<bool>,
+) -> StreamableHttpService<OrchServer, NeverSessionManager> {
+    let server = OrchServer::new(Agent::by(runner, told));
+    // A client keeps no session, so one that never comes back leaves nothing behind.
+    let config = StreamableHttpServerConfig::default()
+        .with_legacy_session_mode(false)
+        .with_json_response(true)
+        .with_max_request_body_bytes(BODY)
+        .disable_allowed_hosts();
+    let (ending, cancelled) = (server.clone(), config.cancellation_token.clone());
+    tokio::spawn(async move {
+        let _ = stop.wait_for(|is_stopped| *is_stopped).await;
+        ending.end();
+        cancelled.cancel();
+    });
+    let of_request = move || Ok(server.of_request(named));
+    StreamableHttpService::new(of_request, std::sync::Arc::new(NeverSessionManager::default()), config)
+}
