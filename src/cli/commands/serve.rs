@@ -8,6 +8,7 @@
 mod body;
 mod events;
 mod gate;
+mod issues;
 mod live;
 mod loops;
 mod openapi;

@@ -122,6 +122,23 @@ fn a_loop_is_created_started_paused_resumed_stopped_and_deleted() {
             assert_eq!(ask(&server, "DELETE", &place, &Value::Null).status, 200, "{extra}");
         }
     });
+    // The tasks of an issue follow those that are there.
+    let imported = ask(&server, "POST", &format!("/{id}/import"), &json!({"issue_id": "I-1"}));
+    assert_eq!(refused(&imported), (404, "unknown-task".to_owned()));
+    world.write(".workflow/issues/issues.jsonl", "{\"id\": \"I-1\", \"bound_solution_id\": \"S\"}\n");
+    let solution =
+        "{\"id\": \"S\", \"tasks\": [{\"title\": \"four\"}, {\"title\": \"five\", \"mode\": \"read\"}]}\n";
+    world.write(".workflow/issues/solutions/I-1.jsonl", solution);
+    let imported = ask(&server, "POST", &format!("/{id}/import"), &json!({"issue_id": "I-1"}));
+    let added = data(&imported);
+    assert_eq!(
+        (imported.status, &added[1]["mode"], &added[1]["order"]),
+        (201, &json!("analysis"), &json!(4))
+    );
+    for task in added.as_array().expect("tasks") {
+        let place = format!("/tasks/{}?loop_id={id}", task["task_id"].as_str().expect("an id"));
+        assert_eq!(ask(&server, "DELETE", &place, &Value::Null).status, 200, "{task}");
+    }
     let order = json!({"ordered_task_ids": [third, "task-1"]});
     let ordered = data(&ask(&server, "PUT", &format!("/{id}/tasks/reorder"), &order));
     let ids: Vec<&Value> = ordered.as_array().expect("tasks").iter().map(|task| &task["task_id"]).collect();
@@ -209,7 +226,11 @@ fn loops_are_listed_and_every_refusal_has_the_same_form() {
         ("PUT", "/tasks/task-1", json!({"description": "x"}), 400),
         ("DELETE", "/tasks/task-1", Value::Null, 400),
         ("DELETE", "/a/status", Value::Null, 405),
-        ("POST", "/a/import", json!({"issue_id": "i"}), 404),
+        ("POST", "/a/import", json!({}), 400),
+        ("POST", "/a/import", json!({"issue_id": "i"}), 409),
+        ("POST", "/x/import", json!({"issue_id": "i"}), 404),
+        ("GET", "/a/import", Value::Null, 405),
+        ("POST", "/a/generate", json!({}), 404),
     ] {
         let answer = ask(&server, method, path, &body);
         assert_eq!(refused(&answer).0, status, "{method} {path} {body}: {answer:?}");

@@ -5,6 +5,7 @@
 
 use super::super::report::told_of_each;
 use super::gate::Asker;
+use super::issues::tasks_of_issue;
 use super::queue::WorkTerms;
 use super::request::wrong;
 use super::service::Service;
@@ -153,9 +154,13 @@ impl Loops<'_> {
             ("GET", [id, "tasks"]) => self.tasks(id),
             ("POST", [id, "tasks"]) => self.add_task(id, body),
             ("PUT", [id, "tasks", "reorder"]) => self.reorder(id, body),
+            ("POST", [id, "import"]) => self.import(id, body),
             (
                 _,
-                [] | [_] | ["tasks", _] | [_, "status" | "start" | "pause" | "resume" | "stop" | "tasks"],
+                []
+                | [_]
+                | ["tasks", _]
+                | [_, "status" | "start" | "pause" | "resume" | "stop" | "tasks" | "import"],
             ) => {
                 let message = format!("`{PATH}/{}` has no method {method}", parts.join("/"));
                 Err(Error::new(Code::MethodNotAllowed, message))
@@ -386,16 +391,39 @@ impl Loops<'_> {
         }
         check_task(body)?;
         let (_, mut tasks) = self.planned(id)?;
-        let word = random(4).map_err(|error| Error::new(Code::Io, error.to_string()))?;
-        let now = self.caller.clock.now();
-        let mut task = json!({"id": format!("task-{}-{word}", now.seconds() * 1000), "status": "pending"});
-        let members = body.iter().map(|(key, value)| (key.as_str(), value.clone()));
-        members.for_each(|(key, value)| task[key] = value);
-        (task["created_at"], task["updated_at"]) = (now.to_string().into(), now.to_string().into());
+        let task = self.new_task(body)?;
         let added = outward(&task, tasks.len());
         tasks.push(task);
         self.replace(id, tasks)?;
         Ok(LoopAnswer(StatusCode::CREATED, json!({"data": added}), None))
+    }
+
+    /// Adds the tasks of an issue of the older tool.
+    fn import(&self, id: &str, body: &Map<String, Value>) -> Result<LoopAnswer, Error> {
+        only(body, &["issue_id"])?;
+        let issue = text(body, "issue_id")?.ok_or_else(|| wrong("`issue_id` is missing"))?;
+        let (_, mut tasks) = self.planned(id)?;
+        let workspace = self.service.runner.workspace()?;
+        let before = tasks.len();
+        for members in tasks_of_issue(workspace.root(), issue)? {
+            tasks.push(self.new_task(&members)?);
+        }
+        let added: Vec<Value> =
+            tasks.iter().enumerate().skip(before).map(|(order, task)| outward(task, order)).collect();
+        self.replace(id, tasks)?;
+        let message = format!("Imported {} tasks from issue {issue}", added.len());
+        Ok(LoopAnswer(StatusCode::CREATED, json!({"data": added, "message": message}), None))
+    }
+
+    /// A task with these members that is still to be done.
+    fn new_task(&self, members: &Map<String, Value>) -> Result<Value, Error> {
+        let word = random(4).map_err(|error| Error::new(Code::Io, error.to_string()))?;
+        let now = self.caller.clock.now();
+        let mut task = json!({"id": format!("task-{}-{word}", now.seconds() * 1000), "status": "pending"});
+        let members = members.iter().map(|(key, value)| (key.as_str(), value.clone()));
+        members.for_each(|(key, value)| task[key] = value);
+        (task["created_at"], task["updated_at"]) = (now.to_string().into(), now.to_string().into());
+        Ok(task)
     }
 
     fn change_task(&self, task_id: &str, body: &Map<String, Value>) -> Result<LoopAnswer, Error> {
