@@ -1,6 +1,6 @@
 //! Word of events: which ones there are, that each is told once, and that no program can hold anything up.
 
-use crate::harness::{World, eventually, executable, started};
+use crate::harness::{World, eventually, executable, missing, started};
 use crate::run::{GOOD, LOOP, Loop, processes_in};
 use crate::terminal::Terminal;
 use orch::base::Period;
@@ -70,11 +70,15 @@ impl Watch {
 
     /// Interrupts the watch, and waits for its end.
     fn stop(mut self) {
-        #[expect(clippy::disallowed_methods, reason = "a test sends a signal as a person would")]
-        let sent = std::process::Command::new("kill").args(["-INT", &self.child.id().to_string()]).status();
-        assert!(sent.expect("kill runs").success());
+        interrupt(&self.child);
         assert!(self.child.wait().expect("it ends").success());
     }
+}
+
+fn interrupt(child: &Child) {
+    #[expect(clippy::disallowed_methods, reason = "a test sends a signal as a person would")]
+    let sent = std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status();
+    assert!(sent.expect("kill runs").success());
 }
 
 impl Drop for Watch {
@@ -116,6 +120,13 @@ fn the_end_of_a_run_is_told_with_what_it_means() {
         if ending == "completed" {
             task.run();
             assert_eq!(events(&task.world), ["done", "run-ended", "run-ended"]);
+            // Another task with the same id has come to its own end.
+            task.world.git(&["rm", "-rq", "--cached", "tasks/t"]);
+            fs::remove_dir_all(task.world.path("tasks/t")).expect("removed");
+            task.world.git(&["commit", "-qm", "remove t"]);
+            task.world.orch(&["new", "t"]).succeeds();
+            task.run().succeeds();
+            assert_eq!(events(&task.world), ["done", "done", "run-ended", "run-ended", "run-ended"]);
         }
         task.is_clean();
     }
@@ -362,4 +373,93 @@ fn a_question_at_the_terminal_is_told_before_it_is_answered() {
     terminal.types("2\n");
     assert_eq!(terminal.ends(), Some(0));
     assert_eq!(events(&task.world), ["done", "human", "run-ended"]);
+}
+
+/// A program that begins, and then takes longer than any test.
+const ENDLESS: &str = "[[notify]]\non = [\"done\"]\ntime_limit = \"10m\"\n\
+    command = [\"sh\", \"-c\", \"setsid sleep 600 & echo > ../began; sleep 600\"]\n";
+
+#[test]
+fn a_signal_at_the_end_of_a_run_ends_its_programs_at_once() {
+    let task = Loop::new(GOOD);
+    configure(&task.world, ENDLESS);
+    let mut run = task.world.orch_spawn(&["run", "t", "--auto"]);
+    eventually("the program works", || task.world.path("../began").exists());
+    eventually("the run has ended", || {
+        task.state()["status"] == "done" && task.story().last().is_some_and(|kind| kind == "end")
+    });
+    interrupt(&run);
+    assert_eq!(run.wait().expect("it ends").code(), Some(130));
+    task.is_clean();
+}
+
+#[test]
+fn a_second_signal_ends_a_watch_and_its_programs_at_once() {
+    let world = started("accept");
+    configure(&world, ENDLESS);
+    let mut trust = world.orch_command(&["trust"]);
+    world.end(trust.env_remove("ORCH_TRUST_ONCE").output().expect("orch runs")).succeeds();
+    let mut watch = Watch::start(&world);
+    world.walk_to_from("t", "accept", "done");
+    eventually("the program works", || world.path("../began").exists());
+    interrupt(&watch.child);
+    watch.hears("\"stopped\"");
+    interrupt(&watch.child);
+    assert_eq!(watch.child.wait().expect("it ends").code(), Some(130));
+    assert_eq!(processes_in(&world.root()), [""; 0]);
+}
+
+#[test]
+fn the_scripts_of_the_documentation_pass_the_document_on() {
+    let page = fs::read_to_string(crate::harness::project().join("docs/notify.md")).expect("a page");
+    let task = Loop::new(GOOD);
+    let world = &task.world;
+    for tool in ["jq", "openssl"] {
+        if world
+            .command("sh")
+            .args(["-c", &format!("command -v {tool}")])
+            .output()
+            .is_ok_and(|found| !found.status.success())
+        {
+            return missing(tool);
+        }
+    }
+    // Each program that leaves the machine keeps what it would pass on.
+    for name in ["notify-send", "curl", "mail"] {
+        world.write(
+            &format!("../bin/{name}"),
+            "#!/bin/sh\nfor word; do echo \"$word\"; done >> ../passed\ncat >> ../passed\n",
+        );
+        executable(&world.path(&format!("../bin/{name}")));
+    }
+    let scripts: Vec<&str> = page
+        .split("```sh\n")
+        .skip(1)
+        .filter_map(|rest| rest.split("```").next())
+        .filter(|script| script.starts_with("#!"))
+        .collect();
+    assert_eq!(scripts.len(), 5);
+    let mut entries = String::new();
+    for (number, script) in scripts.iter().enumerate() {
+        world.write(&format!("../script-{number}"), script);
+        let line = format!(
+            "PATH=\\\"$PWD/../bin:$PATH\\\" ORCH_WEBHOOK=https://hook ORCH_WEBHOOK_KEY=k NTFY_TOPIC=topic sh ../script-{number}"
+        );
+        entries += &format!("[[notify]]\non = [\"done\"]\ncommand = [\"sh\", \"-c\", \"{line}\"]\n");
+    }
+    configure(world, &entries);
+    let ended = task.run().succeeds();
+    assert!(!ended.stderr.contains("notify-failed"), "{ended:?}");
+    let passed = world.read("../passed");
+    assert_eq!(passed.matches("t: done").count(), 5, "{passed}");
+    for part in [
+        "A task needs you",
+        "{\n  \"text\": \"t: done\"\n}",
+        "X-Signature-256: sha256=",
+        "\"event\":\"done\"",
+        "https://ntfy.sh/topic",
+        "ann@example.com",
+    ] {
+        assert!(passed.contains(part), "no {part} in\n{passed}");
+    }
 }
