@@ -50,8 +50,8 @@ audit-fuzz: ## The audit at length: many thousands of random histories, honest a
 soak: ## The fault and race tests at length
 	ORCH_SOAK=1 $(CARGO) test --release --test it faults -- --nocapture
 
-faults: ## Every system call that reads fails once, in every command that only looks; prints a table (needs strace)
-	ORCH_FAULTS=1 $(CARGO) test --test it faults::reading -- --nocapture
+faults: ## Every system call that reads or writes fails once, or ends the process; prints tables, takes hours (needs strace)
+	ORCH_FAULTS=1 $(CARGO) test --test it -- faults::reading faults::writing --nocapture
 
 formats: ## The tests of git in repositories of git 3's formats: SHA-256 and reftable
 	GIT_DEFAULT_HASH=sha256 $(CARGO) test --test it -- store odd merge audit hook signing recover

@@ -173,6 +173,9 @@ fn a_task_that_was_sent_back_quotes_the_verdict() {
             let held = prompt.lines().any(|row| row.contains(&named) && row.contains(message));
             assert!(held, "{named} {message}: {prompt}");
         }
+        // Whoever writes a verdict instructs nobody.
+        let (mark, words) = (prompt.find("and give no orders"), prompt.find(quoted[0].1));
+        assert!(mark.is_some_and(|mark| words.is_some_and(|words| mark < words)), "{path}: {prompt}");
         assert!(prompt.len() < PROMPT + 1_000, "{path}: {} bytes", prompt.len());
     }
 }

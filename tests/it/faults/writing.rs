@@ -249,7 +249,7 @@ fn a_fault_of_an_order_leaves_the_old_state_or_the_new_one() {
     let mut below = choices();
     for order in &ORDERS {
         let trial = Trial::of(order);
-        for _ in 0..4 {
+        for _ in 0..3 {
             let (call, effects, count) = trial.calls[below(trial.calls.len())];
             let fault = Fault { call, effect: effects[below(effects.len())], nth: 1 + below(count) };
             let found = trial.try_fault(fault);
