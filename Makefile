@@ -2,7 +2,7 @@
 
 CARGO ?= cargo
 
-.PHONY: help demo test check bench bench-large fix build loops model audit-fuzz soak faults formats install test-web
+.PHONY: help demo test check bench bench-large fix build loops model audit-fuzz soak faults mutations formats install test-web
 
 help: ## List the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -52,6 +52,9 @@ soak: ## The fault and race tests at length
 
 faults: ## Every system call that reads or writes fails once, or ends the process; prints tables, takes hours (needs strace)
 	ORCH_FAULTS=1 $(CARGO) test --test it -- faults::reading faults::writing --nocapture
+
+mutations: ## Many thousands of mutated texts for everything that reads what others write
+	ORCH_MUTATIONS=6000 $(CARGO) test --test it mutated -- --nocapture
 
 formats: ## The tests of git in repositories of git 3's formats: SHA-256 and reftable
 	GIT_DEFAULT_HASH=sha256 $(CARGO) test --test it -- store odd merge audit hook signing recover

@@ -4,6 +4,8 @@ mod inject;
 mod reading;
 mod writing;
 
+pub use inject::choices;
+
 use crate::harness::{World, eventually, executable};
 use crate::setting;
 use serde_json::json;

@@ -22,6 +22,7 @@ mod loops;
 mod mcp;
 mod merge;
 mod model;
+mod mutated;
 mod notify;
 mod observed;
 mod odd;
