@@ -2,6 +2,7 @@
 
 use super::durable::read_if_regular;
 use super::index::IndexChange;
+use super::references::RefStorage;
 use super::tree::{blob_at, entry_at};
 use super::{Error, Store, durable};
 use crate::base::{Digest, RepoPath};
@@ -114,6 +115,7 @@ impl Store {
         for file in &journal.files {
             self.remove_temporary(&file.path);
         }
+        self.mend_reference(&journal)?;
         if self.has_happened(&journal)? {
             tracing::warn!(commit = %journal.new, "finishing what a killed process left");
             self.finish(&journal)?;
@@ -193,6 +195,23 @@ impl Store {
         Ok(bytes.map(|bytes| self.format().blob(&bytes)))
     }
 
+    /// Writes a reference again whose file a power failure left without its bytes: a rename may reach the disk before
+    /// them. The journal and the commit that it names were synced before the branch moved.
+    fn mend_reference(&self, journal: &Journal) -> Result<(), Error> {
+        let (RefStorage::Files, true) = (&self.references, is_reference(&journal.reference)) else {
+            return Ok(());
+        };
+        let path = self.repo.commondir().join(&journal.reference);
+        let bytes = read_if_regular(&path).map_err(|source| io_error(&path, source))?;
+        let is_torn = bytes.is_some_and(|bytes| bytes.iter().all(|byte| *byte == 0));
+        if !is_torn || self.repo.find_commit(self.oid(journal.new)?).is_err() {
+            return Ok(());
+        }
+        tracing::warn!(reference = journal.reference, "writing a reference again that a power failure tore");
+        let text = format!("{}\n", journal.new);
+        durable::write_atomic(self.repo.commondir(), &path, text.as_bytes()).map(drop)
+    }
+
     /// Whether the branch contains the batch's last commit.
     fn has_happened(&self, journal: &Journal) -> Result<bool, Error> {
         let Some(now) = self.target(&journal.reference)? else { return Ok(false) };
@@ -210,6 +229,11 @@ impl Store {
             let _ = directory.remove(name);
         }
     }
+}
+
+/// Whether a name is that of a branch, below `refs/` and nowhere else.
+fn is_reference(name: &str) -> bool {
+    name.starts_with("refs/heads/") && git2::Reference::is_valid_name(name)
 }
 
 fn blob_in(tree: Option<&git2::Tree<'_>>, path: &RepoPath) -> Result<Option<Digest>, Error> {

@@ -1,6 +1,7 @@
 //! Killed processes, several at once, a user at work beside: nothing is lost, nothing runs twice.
 
 mod inject;
+mod power;
 mod reading;
 mod writing;
 

@@ -44,7 +44,12 @@ pub fn traced(
     let trace = world.path("../trace");
     let calls = fault.map_or_else(|| calls.join(","), |fault| fault.call.to_owned());
     let mut command = world.command("strace");
-    command.args(["-f", "-qq", "--seccomp-bpf", "-e", "signal=none", "-o"]).arg(&trace);
+    command.args(["-f", "-y", "-o"]).arg(&trace);
+    match fault.map(|fault| fault.effect) {
+        // With the filter in the kernel, strace injects no signal; without `-q`, it tells how processes end.
+        Some(Effect::Kill) => command.arg("-q"),
+        _ => command.args(["-qq", "--seccomp-bpf", "-e", "signal=none"]),
+    };
     command.args(["-e", &format!("trace={calls}")]);
     if let Some(Fault { call, effect, nth }) = fault {
         let effect = match effect {

@@ -178,7 +178,7 @@ impl Trial {
             (Some(101), _) | (None, _) => return Err("it crashed".to_owned()),
             // The program could not be loaded, or there was no place for words.
             (Some(127), _) => {}
-            _ if hit.contains(" write(2,") => {}
+            _ if hit.contains(" write(2<") => {}
             // A watch reports on stdout, and goes on.
             _ if run.stderr.contains("error") || run.stdout.contains("[watch-failed]") => {}
             _ => return Err("it failed without a word".to_owned()),
