@@ -48,6 +48,10 @@ pub(super) fn yields(
     let Some(event) = step.event.and_then(|id| Some(pool.event(&id)?.clone())) else { return Ok(false) };
     let Some(WorkflowRef { name, .. }) = step.workflow.as_ref() else { return Ok(false) };
     let Ok(loaded) = rules.workflow(name.as_str()) else { return Ok(false) };
+    // A workflow with errors decides nothing.
+    if loaded.workflow().is_none() {
+        return Ok(false);
+    }
     let Some(before) = pool.fold(loaded.workflow(), &event.after).ok().flatten() else {
         return Ok(false);
     };
@@ -69,4 +73,17 @@ pub(super) fn rules_in(setting: &Setting, name: &str) -> Option<String> {
         rules.push_str(&schema.digest.to_string());
     }
     Some(rules)
+}
+
+/// Whether the same decides by a workflow of these settings. Rules with errors decide nothing.
+pub(super) fn are_rules_alike(one: &Setting, other: &Setting, name: &str) -> bool {
+    let digests = |setting: &Setting| {
+        let loaded = setting.workflow(name).ok()?;
+        let workflow = loaded.workflow()?;
+        let schemas = workflow.artifacts.iter().filter_map(|artifact| artifact.schema.as_ref());
+        Some((workflow.digest, schemas.map(|schema| schema.digest).collect::<Vec<_>>()))
+    };
+    // Writing the rules as text takes longer, and they seldom differ.
+    let (own, theirs) = (digests(one), digests(other));
+    own.is_some() && (own == theirs || rules_in(one, name) == rules_in(other, name))
 }

@@ -2,7 +2,7 @@
 //! that stand at neither end; and a range that changes the rules is judged by those that it begins with.
 
 use super::archive::Archive;
-use super::other_rules::{StepPlace, decided_by, permits, rules_in, yields};
+use super::other_rules::{StepPlace, are_rules_alike, decided_by, permits, yields};
 use crate::base::Digest;
 use crate::decide::{Proof, ProvenStep, WorkflowRef};
 use crate::store::Store;
@@ -19,14 +19,16 @@ pub(super) struct RangeRules<'a> {
 }
 
 impl<'a> RangeRules<'a> {
-    /// Reads the settings at both ends. Returns an error if git cannot read them.
+    /// Reads the settings at both ends. A range between branches begins where they parted: what the other branch
+    /// changed since is no change of this one. Returns an error if git cannot read them.
     pub(super) fn between(
         store: &'a Store,
         archive: &'a Archive<'a>,
         [from, to]: [Digest; 2],
     ) -> Result<Self, Error> {
         let setting = |end| archive.setting(&store.tree_source(end));
-        Ok(Self { store, archive, from: setting(from)?, to: setting(to)? })
+        let parted = store.merge_bases(from, to)?.first().copied().unwrap_or(from);
+        Ok(Self { store, archive, from: setting(parted)?, to: setting(to)? })
     }
 
     /// Makes the steps of a commit unverifiable that only hold by rules that stand at neither end, or that the range
@@ -91,13 +93,11 @@ impl<'a> RangeRules<'a> {
         let (Some(before), Some(WorkflowRef { name, .. })) = (before, decided_by(step)) else {
             return Ok(None);
         };
-        if std::ptr::eq(before, Rc::as_ptr(&self.from)) {
-            return Ok(None);
-        }
-        let Some(rules) = rules_in(&self.from, name.as_str()) else { return Ok(None) };
-        if rules_in(before, name.as_str()).is_some_and(|own| own == rules)
-            || yields(self.store, self.archive, &self.from, place, step)?
-        {
+        let name = name.as_str();
+        let is_as_before = std::ptr::eq(before, Rc::as_ptr(&self.from))
+            || self.from.workflow(name).is_err()
+            || are_rules_alike(before, &self.from, name);
+        if is_as_before || yields(self.store, self.archive, &self.from, place, step)? {
             return Ok(None);
         }
         Ok(Some(format!(

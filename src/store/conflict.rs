@@ -139,6 +139,16 @@ impl Store {
         self.merge_driver(driver).is_some()
     }
 
+    /// The attribute `merge` that git gives a path: the name of a merge driver. `None` if it has no text as value. Returns
+    /// an error if git fails.
+    pub fn merge_attribute(&self, path: &RepoPath) -> Result<Option<String>, Error> {
+        // libgit2 falls back to attributes in the index where the file in the work tree has none.
+        let told = self.git(&["check-attr", "-z", "merge", "--", path.as_str()], &[])?;
+        let value = told.split(|byte| *byte == 0).nth(2).unwrap_or_default();
+        let is_name = !matches!(value, b"set" | b"unset" | b"unspecified" | b"");
+        Ok(is_name.then(|| String::from_utf8_lossy(value).into_owned()))
+    }
+
     /// The command of a merge driver that is registered in this clone, or for its user; `None` if there is none.
     #[must_use]
     pub fn merge_driver(&self, driver: &str) -> Option<String> {

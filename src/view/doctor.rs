@@ -1,6 +1,5 @@
 //! What `orch doctor` found.
 
-use super::layout::counted;
 use super::{Finding, Paint, Repository, Style};
 use crate::base::Severity;
 use serde::Serialize;
@@ -52,16 +51,8 @@ impl DoctorCheck {
     /// What was examined, with what was found.
     #[must_use]
     pub fn new(check: &'static str, summary: String, findings: Vec<Finding>) -> Self {
-        let worst = findings.iter().map(|finding| finding.severity).max_by_key(|severity| rank(*severity));
+        let worst = findings.iter().map(|finding| finding.severity).max();
         Self { check, result: worst.map_or("good", Severity::as_str), summary, findings }
-    }
-}
-
-fn rank(severity: Severity) -> u8 {
-    match severity {
-        Severity::Note => 0,
-        Severity::Warning => 1,
-        Severity::Error => 2,
     }
 }
 
@@ -103,7 +94,8 @@ impl DoctorReport {
         let count = |result| self.checks.iter().filter(|check| check.result == result).count();
         match (count("error"), count("warning")) {
             (0, 0) => "nothing needs attention".to_owned(),
-            (errors, warnings) => format!("{} need attention", counted(errors + warnings, "check")),
+            (0, 1) | (1, 0) => "1 check needs attention".to_owned(),
+            (errors, warnings) => format!("{} checks need attention", errors + warnings),
         }
     }
 }

@@ -1,8 +1,10 @@
 //! How many directories the system lets a user watch; see inotify(7).
 
 use super::advice::MORE_WATCHES;
+use super::watcher::outermost;
+use crate::base::RepoPath;
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use walkdir::WalkDir;
 
 /// The directories to watch, and how many there may be.
@@ -14,9 +16,10 @@ pub struct WatchLimit {
 }
 
 impl WatchLimit {
-    /// Counts the directories at and below these; `None` if the system has no such limit.
+    /// Counts the directories at and below these paths of a root; `None` if the system has no such limit.
     #[must_use]
-    pub fn of(directories: impl Iterator<Item = PathBuf>) -> Option<Self> {
+    pub fn of(root: &Path, watched: &[RepoPath]) -> Option<Self> {
+        let directories = outermost(watched).into_iter().map(|path| path.under(root));
         let limit = fs::read_to_string("/proc/sys/fs/inotify/max_user_watches").ok()?;
         let below = |directory: PathBuf| WalkDir::new(directory).into_iter().flatten();
         let needed = directories.flat_map(below).filter(|entry| entry.file_type().is_dir()).count();
@@ -45,8 +48,9 @@ mod tests {
         let home = tempfile::tempdir().expect("a directory");
         fs::create_dir_all(home.path().join("a/b")).expect("made");
         fs::write(home.path().join("a/file"), "").expect("written");
-        if let Some(limit) = WatchLimit::of([home.path().to_owned()].into_iter()) {
-            assert_eq!(limit.needed, 3);
+        let path = |text| RepoPath::new(text).expect("a path");
+        if let Some(limit) = WatchLimit::of(home.path(), &[path("a"), path("a/b"), path("gone")]) {
+            assert_eq!(limit.needed, 2);
         }
         for (allowed, is_short) in [(6, false), (5, true)] {
             assert_eq!(WatchLimit { needed: 3, allowed }.is_short(), is_short, "{allowed}");

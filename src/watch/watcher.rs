@@ -378,7 +378,7 @@ fn present(root: &Path) -> Result<PathBuf, Error> {
 }
 
 /// The distinct targets that are not inside another target.
-fn outermost(targets: &[RepoPath]) -> Vec<RepoPath> {
+pub(super) fn outermost(targets: &[RepoPath]) -> Vec<RepoPath> {
     let targets: BTreeSet<&RepoPath> = targets.iter().collect();
     let inside = |path: &RepoPath| targets.iter().any(|other| *other != path && path.below(other).is_some());
     targets.iter().filter(|path| !inside(path)).map(|path| (*path).clone()).collect()

@@ -33,10 +33,13 @@ pub fn run(args: &DoctorArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fa
     for check in &CHECKS {
         let mut examined = (check.examine)(&patient).unwrap_or_else(unexamined);
         if let Some(repair) = check.repair.filter(|_| args.fix) {
-            let repaired = repair(&patient, &examined)?;
-            if !repaired.is_empty() {
-                fixed.extend(repaired);
-                examined = (check.examine)(&patient).unwrap_or_else(unexamined);
+            match repair(&patient, &examined) {
+                Ok(repaired) if repaired.is_empty() => {}
+                Ok(repaired) => {
+                    fixed.extend(repaired);
+                    examined = (check.examine)(&patient).unwrap_or_else(unexamined);
+                }
+                Err(failure) => examined.findings.extend(unexamined(failure).findings),
             }
         }
         let findings = examined.findings.iter().map(Finding::of).collect();

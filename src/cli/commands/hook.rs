@@ -237,6 +237,7 @@ pub(super) fn examined(workspace: &Workspace) -> Result<(String, Vec<Diagnostic>
         );
         let hint = "git config --local core.hooksPath .githooks; then: orch hook install";
         found.push(Diagnostic::warning(Code::HooksShared, message).hint(hint));
+        return Ok(("not those of this repository".to_owned(), found));
     }
     for row in &rows {
         let name = row.name.as_str();
@@ -263,8 +264,12 @@ pub(super) fn examined(workspace: &Workspace) -> Result<(String, Vec<Diagnostic>
 
 /// Updates the hooks that are out of date. Returns the names of those.
 pub(super) fn update(workspace: &Workspace) -> Result<Vec<&'static str>, Failure> {
+    let hooks = hooks(workspace)?;
     let mut updated = Vec::new();
-    for slot in slots(workspace, &hooks(workspace)?, &Name::ALL, false)? {
+    if hooks.location == HooksLocation::Outside {
+        return Ok(updated);
+    }
+    for slot in slots(workspace, &hooks, &Name::ALL, false)? {
         if slot.state() == SlotState::Outdated {
             slot.install()?;
             updated.push(slot.name.as_str());

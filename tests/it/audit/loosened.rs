@@ -95,3 +95,30 @@ fn a_workflow_that_the_range_brings_loosens_nothing() {
     world.orch(&["check", "--range", "main..work"]).succeeds();
     world.orch(&["audit", "--strict", "main..work"]).succeeds();
 }
+
+#[test]
+fn a_branch_is_not_judged_by_what_another_branch_changed_since_they_parted() {
+    let world = started("plan_review");
+    world.git(&["switch", "-q", "-c", "work"]);
+    world.plan_review("t", true, 1);
+    world.orch(&["next", "t"]).succeeds();
+    world.git(&["switch", "-q", "main"]);
+    change(&world, WORKFLOW, "plan_review.ready && plan_review.ok && ", "false && plan_review.ok && ");
+    for range in ["main..work", "main...work"] {
+        world.orch(&["audit", range]).succeeds();
+        world.orch(&["check", "--range", range]).succeeds();
+    }
+}
+
+#[test]
+fn a_workflow_with_errors_at_the_beginning_is_not_one_that_the_range_brings() {
+    let world = started("plan_review");
+    let honest = world.read(WORKFLOW);
+    change(&world, WORKFLOW, "plan_review.ready && plan_review.ok && ", "plan_review.reddy && ");
+    world.git(&["switch", "-q", "-c", "work"]);
+    world.write(WORKFLOW, honest);
+    world.commit("Repair the rules");
+    world.plan_review("t", true, 1);
+    world.orch(&["next", "t"]).succeeds();
+    world.orch(&["audit", "main..work"]).ends(1).says("those that it begins with do not yield it");
+}

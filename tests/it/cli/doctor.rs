@@ -85,6 +85,29 @@ fn listing(world: &World) -> String {
 }
 
 #[test]
+fn git_says_whether_states_are_merged_by_the_driver() {
+    let world = started("plan_review");
+    for (attributes, codes) in [
+        ("# merge=orch\n", &["merge-driver"][..]),
+        ("tasks/**/state.json merge=orch\n", &["merge-driver"]),
+        ("*.json merge=other\n", &["merge-driver"]),
+    ] {
+        world.write("tasks/.gitattributes", "");
+        world.write(".gitattributes", attributes);
+        let report = world.orch_json(&["doctor"]);
+        let is_asked_for = attributes.contains("state.json");
+        let result = if is_asked_for { "warning" } else { "note" };
+        assert_eq!(
+            found(&report, "merges"),
+            (result.to_owned(), codes.iter().map(ToString::to_string).collect())
+        );
+        let fixed = world.orch_json(&["doctor", "--fix"])["fixed"].as_array().map(Vec::len);
+        assert_eq!(fixed, Some(usize::from(is_asked_for)), "{attributes}");
+        world.git_ended(&["config", "--unset", "merge.orch.driver"]);
+    }
+}
+
+#[test]
 fn the_process_that_holds_the_lock_is_named() {
     let world = started("plan_review");
     let lock = File::open(world.path(".git/orch/lock")).expect("a lock");

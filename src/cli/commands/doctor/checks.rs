@@ -3,14 +3,15 @@
 use super::super::prelude::{Context, Failure};
 use super::super::{hook, init};
 use crate::apply::DRIVER;
-use crate::base::{Code, Diagnostic, RepoPath, Severity, TypedLine, command};
+use crate::base::{Code, Diagnostic, Error, RepoPath, Severity, TypedLine, command};
 use crate::decide::OrdersBy;
 use crate::drive;
 use crate::history::Checker;
-use crate::store::{Store, durable};
+use crate::store::Store;
 use crate::survey::Workspace;
 use crate::view::layout::counted;
 use crate::watch::WatchLimit;
+use std::cmp::Reverse;
 use std::collections::BTreeSet;
 use std::path::Path;
 
@@ -113,7 +114,9 @@ fn complete(patient: &Patient<'_>, locks: &Examined) -> Result<Vec<String>, Fail
     match patient.store().filter(|_| locks.has(Code::Unfinished)) {
         Some(store) => {
             store.recover_leftovers()?;
-            Ok(vec!["completed or took back the commit of a killed process".to_owned()])
+            let is_left = store.locks()?.iter().any(|finding| finding.code == Code::Unfinished);
+            let done = "completed or took back the commit of a killed process".to_owned();
+            Ok(if is_left { Vec::new() } else { vec![done] })
         }
         None => Ok(Vec::new()),
     }
@@ -143,7 +146,7 @@ fn tasks(patient: &Patient<'_>) -> Result<Examined, Failure> {
     let (tasks, misnamed) = patient.workspace.survey()?;
     let mut findings = Checker::new(patient.workspace, &patient.context.caller).tasks(&tasks)?.findings;
     findings.extend(misnamed);
-    findings.sort_by_key(|finding| !finding.is_error());
+    findings.sort_by_key(|finding| Reverse(finding.severity));
     let left_out = findings.len().saturating_sub(MOST);
     findings.truncate(MOST);
     let mut summary = counted(tasks.len(), "task");
@@ -175,10 +178,10 @@ fn trust(patient: &Patient<'_>) -> Result<Examined, Failure> {
     let mut findings = Vec::new();
     if untrusted > 0 {
         let message =
-            format!("{} that runs may start: nobody has trusted this yet", counted(untrusted, "item"));
+            format!("{} that orch may start: nobody has trusted this yet", counted(untrusted, "item"));
         findings.push(Diagnostic::note(Code::Untrusted, message).hint("orch trust --show, then: orch trust"));
     }
-    Ok(Examined::new(format!("{} that runs may start", counted(known.len(), "item")), findings))
+    Ok(Examined::new(format!("{} that orch may start", counted(known.len(), "item")), findings))
 }
 
 fn hooks(patient: &Patient<'_>) -> Result<Examined, Failure> {
@@ -201,11 +204,16 @@ fn merges(patient: &Patient<'_>) -> Result<Examined, Failure> {
     let Some(store) = patient.store() else { return Ok(Examined::without_git()) };
     let workspace = patient.workspace;
     let asks = |base: &RepoPath| {
-        let attributes = base.under(workspace.root()).join(".gitattributes");
-        let text = durable::read_regular(&attributes).unwrap_or_default();
-        String::from_utf8_lossy(&text).contains(&format!("merge={DRIVER}"))
+        // The directory stands for that of any task.
+        let state =
+            base.join("task/state.json").map_err(|error| Error::new(Code::BadPath, error.to_string()))?;
+        Ok::<_, Error>(store.merge_attribute(&state)?.as_deref() == Some(DRIVER))
     };
-    if !workspace.config().roots.bases().any(asks) {
+    let mut is_asked_for = false;
+    for base in workspace.config().roots.bases() {
+        is_asked_for |= asks(base)?;
+    }
+    if !is_asked_for {
         let message = "the states of tasks are merged as text";
         let finding = Diagnostic::note(Code::MergeDriver, message).hint("orch init");
         return Ok(Examined::new("no merge driver is asked for", vec![finding]));
@@ -254,8 +262,7 @@ fn signatures(patient: &Patient<'_>) -> Result<Examined, Failure> {
 
 fn watching(patient: &Patient<'_>) -> Result<Examined, Failure> {
     let workspace = patient.workspace;
-    let bases = workspace.config().roots.bases().map(|base| base.under(workspace.root()));
-    let Some(limit) = WatchLimit::of(bases) else {
+    let Some(limit) = WatchLimit::of(workspace.root(), &workspace.watched()) else {
         return Ok(Examined::new("the system tells no limit", Vec::new()));
     };
     let summary = format!("{} to watch, of {} at most", counted(limit.needed, "place"), limit.allowed);
