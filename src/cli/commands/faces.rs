@@ -58,7 +58,7 @@ pub fn faces() -> String {
         page.push_str(&row(&[&format!("`orch {command}`"), why]));
     }
     page.push_str(
-        "\n## Not commands\n\nThe API has these besides, `/mcp`, and the routes of `/api/loops/v2`:\n\n",
+        "\n## Not commands\n\nThe API has these besides, `/mcp`, `/ws`, and the routes of `/api/loops/v2`:\n\n",
     );
     for path in serve::paths_without_command() {
         page.push_str(&format!("- `GET {path}`\n"));

@@ -10,6 +10,8 @@ mod events;
 mod gate;
 mod issues;
 mod live;
+mod loop_changes;
+mod loop_socket;
 mod loops;
 mod openapi;
 mod orders;

@@ -3,6 +3,9 @@
 use super::client::{Answer, Server};
 use crate::harness::{World, eventually};
 use serde_json::{Value, json};
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::time::Duration;
 
 /// A request to the loops, as the person.
 fn ask(server: &Server, method: &str, path: &str, body: &Value) -> Answer {
@@ -169,6 +172,81 @@ fn a_loop_is_created_started_paused_resumed_stopped_and_deleted() {
     assert_eq!(refused(&ask(&server, "POST", &format!("/{id}/stop"), &Value::Null)).0, 409);
     assert_eq!(ask(&server, "DELETE", &format!("/{id}"), &Value::Null).status, 200);
     assert_eq!(refused(&ask(&server, "GET", &format!("/{id}"), &Value::Null)).0, 404);
+}
+
+/// The next message of a WebSocket: a frame of a server has no mask.
+fn message(stream: &mut TcpStream) -> Value {
+    loop {
+        let mut head = [0; 2];
+        stream.read_exact(&mut head).expect("a frame within a minute");
+        let length = match head[1] {
+            126 => {
+                let mut length = [0; 2];
+                stream.read_exact(&mut length).expect("a length");
+                usize::from(u16::from_be_bytes(length))
+            }
+            length => usize::from(length),
+        };
+        let mut text = vec![0; length];
+        stream.read_exact(&mut text).expect("a message");
+        // Others are pings.
+        if head[0] == 0x81 {
+            return serde_json::from_slice(&text).expect("JSON");
+        }
+    }
+}
+
+#[test]
+fn what_changes_in_loops_is_told_over_a_websocket() {
+    let world = World::ready();
+    let server = Server::start(&world, &["--no-watch"]);
+    let own = format!("127.0.0.1:{}", server.port);
+    let upgrade = [
+        ("Connection", "Upgrade"),
+        ("Upgrade", "websocket"),
+        ("Sec-WebSocket-Version", "13"),
+        ("Sec-WebSocket-Key", "dGhlIHNhbXBsZSBub25jZQ=="),
+    ];
+    let open = |headers: &[(&str, &str)]| {
+        let mut stream = TcpStream::connect(("127.0.0.1", server.port)).expect("connected");
+        stream.set_read_timeout(Some(Duration::from_secs(60))).expect("set");
+        let lines: String = headers.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
+        stream.write_all(format!("GET /ws HTTP/1.1\r\n{lines}\r\n").as_bytes()).expect("sent");
+        let mut head = Vec::new();
+        while !head.ends_with(b"\r\n\r\n") {
+            let mut byte = [0];
+            stream.read_exact(&mut byte).expect("a head");
+            head.push(byte[0]);
+        }
+        (stream, String::from_utf8(head).expect("text"))
+    };
+    let bearer = format!("Bearer {}", server.agent);
+    let known = [("Host", own.as_str()), ("Authorization", bearer.as_str())];
+    let (mut stream, head) = open(&[&known[..], &upgrade].concat());
+    assert!(head.starts_with("HTTP/1.1 101 "), "{head}");
+    // A page of another site, a client without a token and a request for no WebSocket are refused.
+    let foreign = [("Origin", "http://evil.example")];
+    assert!(open(&[&known[..], &foreign, &upgrade].concat()).1.starts_with("HTTP/1.1 403 "));
+    assert!(open(&[&known[..1], &upgrade].concat()).1.starts_with("HTTP/1.1 401 "));
+    assert_eq!(server.send("GET", "/ws", &server.agent, &[], "").code(), "usage");
+    let made = data(&ask(&server, "POST", "", &json!({"title": "Fix it"})));
+    let id = made["loop_id"].as_str().expect("an id").to_owned();
+    let told = message(&mut stream);
+    assert_eq!(
+        (&told["type"], &told["loop_id"], &told["status"]),
+        (&json!("LOOP_STATE_UPDATE"), &json!(id), &json!("created")),
+        "{told}"
+    );
+    assert_eq!(ask(&server, "DELETE", &format!("/{id}"), &Value::Null).status, 200);
+    let mut gone = message(&mut stream);
+    while gone["type"] == "LOOP_STATE_UPDATE" {
+        gone = message(&mut stream);
+    }
+    assert_eq!(gone, json!({"type": "LOOP_DELETED", "loop_id": id}));
+    // What a client sends means nothing, and an end of the server ends the connection.
+    assert_eq!(server.stop(), Some(0));
+    let mut rest = Vec::new();
+    let _ = stream.read_to_end(&mut rest);
 }
 
 #[test]

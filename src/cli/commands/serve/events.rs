@@ -65,6 +65,11 @@ impl Events {
         self.add("transition", &event.to_string());
     }
 
+    /// The number of the newest event, as it changes.
+    pub(super) fn heard(&self) -> watch::Receiver<u64> {
+        self.0.newest.subscribe()
+    }
+
     /// Whether anyone listens.
     pub(super) fn is_heard(&self) -> bool {
         self.0.newest.receiver_count() > 0

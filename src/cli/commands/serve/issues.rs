@@ -89,7 +89,7 @@ fn members(task: &Value, order: usize) -> Map<String, Value> {
 
 /// The objects of a file below the directory of issues; none if it is not there.
 fn rows(root: &Path, name: &str) -> Result<Vec<Value>, Error> {
-    let path = RepoPath::new(&format!("{ISSUES}/{name}")).map_err(|why| wrong(&why.to_string()))?;
+    let path = RepoPath::new(format!("{ISSUES}/{name}")).map_err(|why| wrong(&why.to_string()))?;
     let place = path.under(root);
     let opened = match open_regular(&place) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,

@@ -45,14 +45,15 @@ const STATUS_TICKS: u32 = 500;
 const FIRST_LINE: u64 = 64 * 1024;
 
 /// A loop as it is now.
-struct LoopView {
-    id: String,
+pub(super) struct LoopView {
+    pub id: String,
     /// The phase of the task.
     phase: String,
-    updated: String,
-    document: Value,
+    /// The time of its last step.
+    pub updated: String,
+    pub document: Value,
     /// The list of its tasks; `None` if there is no plan yet.
-    tasks: Option<Vec<Value>>,
+    pub tasks: Option<Vec<Value>>,
 }
 
 /// What a request asks for.
@@ -193,11 +194,7 @@ impl Loops<'_> {
                 _ => return Err(wrong(&format!("there is no argument `{name}`"))),
             }
         }
-        let workspace = self.service.runner.workspace()?;
-        let mut tasks = workspace.tasks()?;
-        tasks.retain(|task| !task.id.is_archived());
-        let (views, _, _) = told_of_each(&workspace, &tasks, view);
-        let mut views: Vec<LoopView> = views.into_iter().flatten().collect();
+        let mut views = all_loops(&self.service.runner.workspace()?)?;
         views.retain(|one| status.is_none_or(|status| one.document["status"] == status));
         // Times are in whole seconds; the later id is the newer loop.
         views.sort_by(|one, other| (&other.updated, &other.id).cmp(&(&one.updated, &one.id)));
@@ -355,17 +352,14 @@ impl Loops<'_> {
 
     /// The loop that has a task with this id, and the task. Returns an error if there is none.
     fn task(&self, id: &str) -> Result<(LoopView, Value), Error> {
-        let workspace = self.service.runner.workspace()?;
-        let mut tasks = workspace.tasks()?;
-        tasks.retain(|task| !task.id.is_archived());
-        let (views, _, _) = told_of_each(&workspace, &tasks, view);
+        let views = all_loops(&self.service.runner.workspace()?)?;
         let holds = |view: LoopView| {
             let order = view.tasks.as_ref()?.iter().position(|task| task["id"] == id)?;
             let mut task = outward(&view.tasks.as_ref()?[order], order);
             task["loop_id"] = view.id.as_str().into();
             Some((view, task))
         };
-        let found = views.into_iter().flatten().find_map(holds);
+        let found = views.into_iter().find_map(holds);
         found.ok_or_else(|| Error::new(Code::UnknownTask, format!("no loop has a task `{id}`")))
     }
 
@@ -470,6 +464,14 @@ impl Loops<'_> {
     }
 }
 
+/// The loops that are not archived. One that cannot be read is passed over. Returns an error if there is no list.
+pub(super) fn all_loops(workspace: &Workspace) -> Result<Vec<LoopView>, Error> {
+    let mut tasks = workspace.tasks()?;
+    tasks.retain(|task| !task.id.is_archived());
+    let (views, _, _) = told_of_each(workspace, &tasks, view);
+    Ok(views.into_iter().flatten().collect())
+}
+
 /// A task as a loop; `None` if it is none.
 fn view(workspace: &Workspace, sight: &Sight) -> Option<LoopView> {
     if sight.workflow().name.as_str() != WORKFLOW {
@@ -518,7 +520,7 @@ fn created(path: &std::path::Path) -> Option<String> {
 }
 
 /// A task of a loop as the older tool shows it.
-fn outward(task: &Value, order: usize) -> Value {
+pub(super) fn outward(task: &Value, order: usize) -> Value {
     let mut shown = json!({"task_id": task["id"], "order": order});
     for (key, value) in
         task.as_object().into_iter().flatten().filter(|(key, _)| !["id", "order"].contains(&key.as_str()))

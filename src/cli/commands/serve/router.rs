@@ -5,6 +5,7 @@ use super::super::mcp;
 #[cfg(feature = "mcp")]
 use super::gate::Asker;
 use super::gate::HEALTH;
+use super::loop_socket;
 use super::loops::{self, loops};
 use super::openapi::{self, EVENTS, OUTPUT};
 use super::pages;
@@ -50,6 +51,7 @@ pub(super) fn router(service: Arc<Service>) -> Router {
         .route(OUTPUT, get(output))
         .route(loops::PATH, any(loops))
         .route(&format!("{}/{{*below}}", loops::PATH), any(loops))
+        .route(loop_socket::PATH, get(loop_socket::listen))
         .merge(pages::router())
         .merge(agents(&service))
         .fallback(async |uri: Uri| {

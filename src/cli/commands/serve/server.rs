@@ -5,9 +5,9 @@ use super::router::router;
 use super::service::Service;
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
-use hyper_util::server::graceful::GracefulShutdown;
 use hyper_util::service::TowerToHyperService;
 use std::io;
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::TcpListener;
@@ -16,7 +16,7 @@ use tokio::sync::watch::Receiver;
 use tokio::time::{sleep, timeout};
 
 /// How many connections are open at once; others wait.
-const CONNECTIONS: usize = 1024;
+const CONNECTIONS: u32 = 1024;
 /// How long the head of a request may take to arrive, and how long a connection may be idle.
 const HEAD: Duration = Duration::from_secs(20);
 /// The most bytes of the head of a request.
@@ -32,8 +32,7 @@ pub(super) async fn serve(
 ) -> io::Result<()> {
     let listener = TcpListener::from_std(listener)?;
     let router = router(service);
-    let graceful = GracefulShutdown::new();
-    let places = Arc::new(Semaphore::new(CONNECTIONS));
+    let places = Arc::new(Semaphore::new(CONNECTIONS as usize));
     loop {
         let accepted = async {
             let place = Arc::clone(&places).acquire_owned().await;
@@ -60,16 +59,25 @@ pub(super) async fn serve(
             .serve_connection(
                 TokioIo::new(ImpatientStream::new(stream)),
                 TowerToHyperService::new(router.clone()),
-            );
-        let connection = graceful.watch(connection);
+            )
+            .with_upgrades();
+        let mut ending = stop.clone();
         tokio::spawn(async move {
+            let mut connection = pin!(connection);
             // Whatever ends a connection, there is nobody left to tell.
-            let _ = connection.await;
+            let is_ending = tokio::select! {
+                _ = connection.as_mut() => false,
+                _ = ending.wait_for(|is_stopped| *is_stopped) => true,
+            };
+            if is_ending {
+                connection.as_mut().graceful_shutdown();
+                let _ = connection.await;
+            }
             drop(place);
         });
     }
     drop(listener);
     // A client that does not read its answer does not hold up the end.
-    let _ = timeout(END, graceful.shutdown()).await;
+    let _ = timeout(END, places.acquire_many(CONNECTIONS)).await;
     Ok(())
 }

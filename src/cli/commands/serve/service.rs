@@ -3,6 +3,7 @@
 use super::events::Events;
 use super::gate::{Asker, RequestGate};
 use super::live::RunNews;
+use super::loop_changes::LoopNews;
 use super::paging::Page;
 use super::problem::problem;
 use super::queue::{QueueLimits, WorkQueue, WorkTerms};
@@ -36,6 +37,8 @@ pub(super) struct Service {
     pub events: Events,
     /// The runs that clients started.
     pub runs: StartedRuns,
+    /// Where changes of loops are told.
+    pub loop_news: LoopNews,
     /// Where changes of runs are told.
     pub news: RunNews,
     /// Whether the server ends.
@@ -51,7 +54,16 @@ impl Service {
         stop: Receiver<bool>,
     ) -> Self {
         let queue = WorkQueue::new(LIMITS);
-        Self { runner, gate, events, runs: StartedRuns::default(), news, stop, queue }
+        Self {
+            runner,
+            gate,
+            events,
+            runs: StartedRuns::default(),
+            loop_news: LoopNews::new(),
+            news,
+            stop,
+            queue,
+        }
     }
 
     /// The caller that a command has. The token of a person acts as whoever started the server; if that was an agent, or
