@@ -198,13 +198,14 @@ impl<'w> Checker<'w> {
             // A tag may point to something other than a commit.
             let Some(new) = (if new.is_null() { None } else { store.commit_of(new)? }) else { continue };
             let known = !old.is_null() && store.has(old)?;
+            let range = Range { from: Some(old), to: new };
             let commits = match words.as_slice() {
-                _ if known => store.commits(&Range { from: Some(old), to: new })?,
+                _ if known => store.commits(&range)?,
                 [_, _, name] => store.commits_new_to(new, KnownRefs::AllBut(name))?,
                 _ => store.commits_new_to(new, KnownRefs::Remotes)?,
             };
             let branch = words.iter().find_map(|word| word.strip_prefix("refs/heads/"));
-            let found = self.check_commits(store, &commits, branch, None)?;
+            let found = self.check_commits(store, &commits, branch, Some(&range).filter(|_| known))?;
             checked.tasks.extend(found.tasks);
             checked.texts.extend(found.texts);
             checked.findings.extend(found.findings);

@@ -4,7 +4,7 @@
 use super::archive::Archive;
 use super::other_rules::{StepPlace, are_rules_alike, decided_by, permits, yields};
 use crate::base::Digest;
-use crate::decide::{Proof, ProvenStep, WorkflowRef};
+use crate::decide::{Proof, ProvenStep, Standing, WorkflowRef};
 use crate::store::Store;
 use crate::survey::Error;
 use crate::survey::setting::Setting;
@@ -41,11 +41,17 @@ impl<'a> RangeRules<'a> {
         proof: &mut Proof,
     ) -> Result<bool, Error> {
         let people = self.foreign_people(before, proof);
-        proof.doubt(|step| {
-            let known = people.clone().or_else(|| self.foreign_workflow(step));
-            let known = known.or_else(|| self.loosened_people(before?, step));
-            known.map_or_else(|| self.loosened_workflow(place, before, step), |why| Ok(Some(why)))
-        })
+        let is_doubtful = proof.doubt(|step| {
+            let known = people.clone().or_else(|| self.loosened_people(before?, step));
+            known.map_or_else(|| self.unlike_workflow(place, before, step), |why| Ok(Some(why)))
+        })?;
+        // A step that is in one commit with the change of its rules is unverifiable already.
+        let mut is_loosened = is_doubtful;
+        for step in proof.steps.iter().filter(|step| !is_doubtful && step.standing == Standing::Unverifiable)
+        {
+            is_loosened |= self.unlike_workflow(place, Some(&*self.to), step)?.is_some();
+        }
+        Ok(is_loosened)
     }
 
     /// Why the settings about people that permitted the steps are those of neither end, if a step needs a
@@ -82,26 +88,31 @@ impl<'a> RangeRules<'a> {
         })
     }
 
-    /// Why the rules that decided a step are looser than those at the beginning. A workflow that the range brings has
-    /// none there.
-    fn loosened_workflow(
+    /// Why the rules that decided a step are not those at the beginning, and those do not yield it. A workflow that the
+    /// range brings has none there.
+    fn unlike_workflow(
         &self,
         place: StepPlace<'_>,
         before: Option<&Setting>,
         step: &ProvenStep,
     ) -> Result<Option<String>, Error> {
         let (Some(before), Some(WorkflowRef { name, .. })) = (before, decided_by(step)) else {
-            return Ok(None);
+            return Ok(self.foreign_workflow(step));
         };
-        let name = name.as_str();
+        let has_begun = self.from.workflow(name.as_str()).is_ok();
         let is_as_before = std::ptr::eq(before, Rc::as_ptr(&self.from))
-            || self.from.workflow(name).is_err()
-            || are_rules_alike(before, &self.from, name);
-        if is_as_before || yields(self.store, self.archive, &self.from, place, step)? {
+            || (has_begun && are_rules_alike(before, &self.from, name.as_str()))
+            || (has_begun && yields(self.store, self.archive, &self.from, place, step)?);
+        if is_as_before {
             return Ok(None);
         }
-        Ok(Some(format!(
-            "the range changes the rules of `{name}` or their schemas, and those that it begins with do not yield it"
-        )))
+        let loosened = || {
+            has_begun.then(|| {
+                format!(
+                    "the range changes the rules of `{name}` or their schemas, and those that it begins with do not yield it"
+                )
+            })
+        };
+        Ok(self.foreign_workflow(step).or_else(loosened))
     }
 }

@@ -2,7 +2,9 @@
 
 use super::{Error, Store};
 use crate::base::{Code, Diagnostic};
-use std::fs::{self, File, TryLockError};
+use crate::scan::{io_error, open_regular};
+use std::fs::{self, TryLockError};
+use std::io;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
@@ -46,14 +48,17 @@ impl Store {
     /// Who holds the lock among `orch` processes: `None` if nobody does, and no process if the system does not tell.
     fn holder(&self) -> Result<Option<Option<u32>>, Error> {
         let path = self.own("lock");
-        let file = match File::open(&path) {
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-            opened => opened.map_err(|source| crate::scan::io_error(&path, source))?,
+        let fail = |source| io_error(&path, source);
+        let file = match open_regular(&path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            opened => {
+                opened.map_err(fail)?.ok_or_else(|| fail(io::Error::other("it is not a regular file")))?
+            }
         };
         match file.try_lock_shared() {
             Ok(()) => Ok(None),
             Err(TryLockError::WouldBlock) => Ok(Some(process_with_lock(&path))),
-            Err(TryLockError::Error(source)) => Err(crate::scan::io_error(&path, source)),
+            Err(TryLockError::Error(source)) => Err(fail(source)),
         }
     }
 }

@@ -77,6 +77,13 @@ fn a_step_by_rules_that_the_range_loosened_is_found() {
             assert_eq!(ended.code, i32::from(!is_fine), "{what}: {command:?}: {ended:?}");
             assert_eq!(ended.stdout.contains("that it begins with"), !is_fine, "{what}: {ended:?}");
         }
+        // A push begins with what the server has.
+        let ends = ["main", "work"].map(|end| world.git(&["rev-parse", end]).trim().to_owned()).join(" ");
+        world.write("../push", format!("{ends} refs/heads/main\n"));
+        let mut command = world.orch_command(&["check", "--stdin-refs"]);
+        command.stdin(std::fs::File::open(world.path("../push")).expect("lines"));
+        let pushed = world.end(command.output().expect("orch runs"));
+        assert_eq!(pushed.code, i32::from(!is_fine), "{what}: {pushed:?}");
         // The whole history shows that the rules changed before the step.
         world.orch(&["audit"]).succeeds();
         // Once the target has the rules, they judge.
@@ -121,4 +128,32 @@ fn a_workflow_with_errors_at_the_beginning_is_not_one_that_the_range_brings() {
     world.plan_review("t", true, 1);
     world.orch(&["next", "t"]).succeeds();
     world.orch(&["audit", "main..work"]).ends(1).says("those that it begins with do not yield it");
+}
+
+#[test]
+fn a_change_of_the_rules_in_the_commit_of_its_step_is_found() {
+    let world = started("plan_review");
+    let base = world.git(&["rev-parse", "HEAD"]);
+    change(&world, WORKFLOW, "plan_review.ready && plan_review.ok && ", "plan_review.ready || ");
+    world.plan_review("t", false, 1);
+    world.orch_by_program(&["next", "t"]).succeeds();
+    world.git(&["reset", "-q", "--soft", base.trim()]);
+    world.git(&["commit", "-q", "-m", "Both at once"]);
+    world.orch(&["audit", "HEAD~1..HEAD"]).ends(1).says("unverifiable");
+    world.orch(&["check", "--range", "HEAD~1..HEAD"]).ends(1);
+}
+
+#[test]
+fn other_words_for_the_same_rules_on_the_other_side_of_a_merge_change_nothing() {
+    let world = started("plan_review");
+    world.git(&["switch", "-q", "-c", "work"]);
+    world.plan_review("t", true, 1);
+    world.orch(&["next", "t"]).succeeds();
+    world.git(&["switch", "-q", "main"]);
+    change(&world, WORKFLOW, "because = \"the plan review is ok", "because = \"the review of the plan is ok");
+    world.git(&["merge", "-q", "--no-ff", "--no-edit", "work"]);
+    for range in ["main^1..main", "main~2..main"] {
+        world.orch(&["audit", range]).succeeds();
+        world.orch(&["check", "--range", range]).succeeds();
+    }
 }
