@@ -24,6 +24,7 @@ use server::OrchServer;
 use std::time::Duration;
 
 /// The names of the tools, which are those of their commands.
+#[cfg(all(feature = "api", feature = "repl"))]
 pub(super) fn tools() -> impl Iterator<Item = &'static str> {
     tools::TOOLS.iter().map(|tool| tool.name)
 }

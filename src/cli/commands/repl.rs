@@ -13,6 +13,7 @@ mod session;
 
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use crate::base::TypedLine;
+#[cfg(all(feature = "api", feature = "mcp"))]
 pub(super) use own::PROMPT;
 
 use own::is_skipped;

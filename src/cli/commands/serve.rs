@@ -47,6 +47,7 @@ use tokens::Tokens;
 use tokio::sync::watch;
 
 /// A route, as a face of its command.
+#[cfg(all(feature = "mcp", feature = "repl"))]
 pub(super) struct RouteFace {
     /// The command, as it is typed.
     pub command: String,
@@ -56,6 +57,7 @@ pub(super) struct RouteFace {
     path: &'static str,
 }
 
+#[cfg(all(feature = "mcp", feature = "repl"))]
 impl RouteFace {
     /// The method and the path, as Markdown.
     pub(super) fn text(&self) -> String {
@@ -64,6 +66,7 @@ impl RouteFace {
 }
 
 /// The routes, each with its command.
+#[cfg(all(feature = "mcp", feature = "repl"))]
 pub(super) fn faces() -> impl Iterator<Item = RouteFace> {
     routes::ROUTES.iter().map(move |route| RouteFace {
         // What follows the command are options.
@@ -81,6 +84,7 @@ pub(super) fn faces() -> impl Iterator<Item = RouteFace> {
 }
 
 /// The paths that no command answers.
+#[cfg(any(test, all(feature = "mcp", feature = "repl")))]
 pub(super) fn paths_without_command() -> [&'static str; 4] {
     [gate::HEALTH, openapi::PATH, openapi::EVENTS, openapi::OUTPUT]
 }

@@ -8,7 +8,9 @@ use crate::cli::{
     Cli, Command, Context, ExitCode, Failure, Global, Interrupts, Ui, commands, report, usage_message,
 };
 use crate::decide::ActorKind;
-use crate::survey::{Caller, TaskRef, Workspace};
+#[cfg(feature = "api")]
+use crate::survey::TaskRef;
+use crate::survey::{Caller, Workspace};
 use crate::view::layout::one_line;
 use crate::view::{ErrorView, line};
 use clap::Parser;
