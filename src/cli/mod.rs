@@ -6,6 +6,7 @@ mod commands;
 mod complete;
 mod failure;
 mod interrupt;
+mod later;
 mod lock_args;
 mod logging;
 mod manual;
@@ -23,6 +24,7 @@ pub use commands::serve::openapi;
 pub use commands::{codes, reference};
 pub use failure::{ExitCode, Failure};
 pub use interrupt::Interrupts;
+pub use later::LaterWork;
 pub use ui::{Colour, Ui};
 
 use crate::apply::Writer;
@@ -52,11 +54,21 @@ pub struct Context {
     wait: Option<Period>,
     /// Whether a task is named by its whole id alone, as by the clients of a server.
     whole_ids: bool,
+    /// Where work goes that follows the answer; `None` if the command does it itself.
+    later: Option<LaterWork>,
     logging: Arc<Logging>,
     pager: Pager,
 }
 
 impl Context {
+    /// Does what follows the answer of the command: now, or in a server after it.
+    fn after_answer(&self, job: impl FnOnce() + Send + 'static) {
+        match &self.later {
+            Some(later) => later.add(Box::new(job)),
+            None => job(),
+        }
+    }
+
     /// Opens the repository around the start directory and prints the findings in its settings. Returns an
     /// error if there is no usable repository or if a finding is an error.
     pub fn workspace(&self, ui: &Ui) -> Result<Workspace, Failure> {
@@ -163,8 +175,8 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>, variable: impl Fn(&str
     let caller = Caller { at_terminal, process, ..Caller::from_environment(variable) };
     let interrupts = Interrupts::new(caller.environment.index_gate.clone());
     let wait = cli.command.as_ref().and_then(Command::wait);
-    let (global, whole_ids) = (cli.global, false);
-    let context = Context { caller, start, global, interrupts, wait, whole_ids, logging, pager };
+    let (global, whole_ids, later) = (cli.global, false, None);
+    let context = Context { caller, start, global, interrupts, wait, whole_ids, later, logging, pager };
     let result = commands::run(cli.command, &context, &ui);
     match &result {
         Ok(code) => tracing::info!(exit = *code as u8, "orch exits"),

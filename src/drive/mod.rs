@@ -24,7 +24,7 @@ use foresee::{RunAhead, look_ahead};
 pub use prompt::prompt;
 pub use runs::{RunInfo, last_end, runs, runs_in};
 pub use task_notice::TaskNotice;
-pub use trust::{Trustee, require_trust, revoke_trust, trust, trustees};
+pub use trust::{NotificationLeave, Trustee, revoke_trust, trust, trustees};
 pub use watch_loop::{Waited, WatchHandle, WatchLoop, follow, wait_for};
 pub use watching::{OrderRequest, WatchEffect, WatchEvent, Watching};
 

@@ -19,6 +19,25 @@ use std::path::{Path, PathBuf};
 /// The directory of trust files, below the directory for the state of programs.
 const PLACE: &str = "orch/trust";
 
+/// What a command is started for. Trust in it for one purpose is none for another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Purpose {
+    /// To work on a task.
+    Executor,
+    /// To tell somebody of an event.
+    Notification,
+}
+
+impl Purpose {
+    /// The word that the digest of a command begins with. Digests with these words are kept on disks.
+    fn word(self) -> &'static str {
+        match self {
+            Self::Executor => "command",
+            Self::Notification => "notification",
+        }
+    }
+}
+
 /// Something that `orch` may start or feed to a program, in the form in which it is trusted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Trustee {
@@ -73,10 +92,11 @@ pub(super) fn refuse_untrusted(
         return Ok(());
     }
     let known = known(writer)?;
-    let is_known = known.contains(&command_digest(writer.workspace, argv)?);
+    let digest = command_digest(writer.workspace.root(), Purpose::Executor, argv)?;
+    let is_known = known.contains(&digest);
     let is_own = !options.command.is_empty() && is_known;
     let new = subjects(writer)?.into_iter().find(|one| {
-        let counts = one.command.as_deref().is_none_or(|command| command == argv);
+        let counts = one.command.is_none() || one.digest == digest;
         counts && !known.contains(&one.digest)
     });
     if is_own || (is_known && new.is_none()) {
@@ -89,11 +109,45 @@ pub(super) fn refuse_untrusted(
     }))
 }
 
-/// Returns an error unless a person has trusted a command of `orch.toml` as it is now. `name` is its key there.
-pub fn require_trust(writer: &Writer<'_>, name: &str, argv: &[String]) -> Result<(), Error> {
-    let is_trusted =
-        writer.caller.trusts_once || known(writer)?.contains(&command_digest(writer.workspace, argv)?);
-    if is_trusted { Ok(()) } else { Err(untrusted(&configured(argv, name))) }
+/// The leave to start a program of `[[notify]]` as it was when this was made.
+#[derive(Debug, Clone)]
+pub struct NotificationLeave {
+    root: PathBuf,
+    name: String,
+    argv: Vec<String>,
+    /// What was trusted; `None` if it may be started whatever it is.
+    digest: Option<Digest>,
+}
+
+impl NotificationLeave {
+    /// Leave to start a command of `orch.toml`, whose key there is `name`. If `trusts_all`, the command needs no trust.
+    /// Returns an error unless a person has trusted the command as it is now.
+    pub fn of(writer: &Writer<'_>, name: &str, argv: &[String], trusts_all: bool) -> Result<Self, Error> {
+        let root = writer.workspace.root().to_owned();
+        let leave = Self { root, name: name.to_owned(), argv: argv.to_owned(), digest: None };
+        if trusts_all || writer.caller.trusts_once {
+            return Ok(leave);
+        }
+        let digest = leave.digest_now()?;
+        let is_trusted = known(writer)?.contains(&digest);
+        if is_trusted { Ok(Self { digest: Some(digest), ..leave }) } else { Err(leave.refusal()) }
+    }
+
+    /// Returns an error if the command, or a file that it names, has changed since this was made.
+    pub fn require_unchanged(&self) -> Result<(), Error> {
+        match self.digest {
+            Some(digest) if self.digest_now()? != digest => Err(self.refusal()),
+            _ => Ok(()),
+        }
+    }
+
+    fn digest_now(&self) -> Result<Digest, Error> {
+        command_digest(&self.root, Purpose::Notification, &self.argv)
+    }
+
+    fn refusal(&self) -> Error {
+        untrusted(&configured(&self.argv, &self.name))
+    }
 }
 
 fn configured(argv: &[String], name: &str) -> String {
@@ -110,23 +164,24 @@ fn untrusted(what: &str) -> Error {
 /// Remembers a command that a person gave on the command line, so that the run may continue with it. Failing to keep
 /// it costs a question later.
 pub(super) fn remember(writer: &Writer<'_>, argv: &[String]) {
-    let kept = command_digest(writer.workspace, argv).and_then(|digest| keep(writer, [digest].into_iter()));
+    let digest = command_digest(writer.workspace.root(), Purpose::Executor, argv);
+    let kept = digest.and_then(|digest| keep(writer, [digest].into_iter()));
     if let Err(error) = kept {
         tracing::warn!(error = error.logged(), "cannot remember the command of the run");
     }
 }
 
 fn subjects(writer: &Writer<'_>) -> Result<Vec<Trustee>, Error> {
-    let setting = &writer.workspace.setting;
+    let (setting, root) = (&writer.workspace.setting, writer.workspace.root());
     let mut found = Vec::new();
     for name in setting.config.executors.names() {
         let Some(executor) = setting.config.executors.named(name) else { continue };
-        let digest = command_digest(writer.workspace, &executor.command)?;
+        let digest = command_digest(root, Purpose::Executor, &executor.command)?;
         let (name, command) = (format!("executor.{name}"), Some(executor.command.clone()));
         found.push(Trustee { name, command, is_trusted: false, digest });
     }
     for (name, notify) in setting.config.notify_commands() {
-        let digest = command_digest(writer.workspace, &notify.command)?;
+        let digest = command_digest(root, Purpose::Notification, &notify.command)?;
         found.push(Trustee { name, command: Some(notify.command.clone()), is_trusted: false, digest });
     }
     let shipped = System::shipped();
@@ -139,13 +194,13 @@ fn subjects(writer: &Writer<'_>) -> Result<Vec<Trustee>, Error> {
     Ok(found)
 }
 
-/// The digest of a command: of its words, and of each file of the repository that one of them names.
-fn command_digest(workspace: &Workspace, argv: &[String]) -> Result<Digest, Error> {
-    let mut told = "command\n".to_owned();
+/// The digest of a command: of its purpose, its words, and of each file of the repository that one of them names.
+fn command_digest(root: &Path, purpose: Purpose, argv: &[String]) -> Result<Digest, Error> {
+    let mut told = format!("{}\n", purpose.word());
     for word in argv {
         told += &format!("{} {word}\n", word.len());
-        let path = workspace.root().join(word);
-        let inside = path.canonicalize().ok().filter(|path| path.starts_with(workspace.root()));
+        let path = root.join(word);
+        let inside = path.canonicalize().ok().filter(|path| path.starts_with(root));
         let Some(path) = inside.filter(|path| path.is_file()) else { continue };
         let bytes = durable::read_if_regular(&path).map_err(|source| io_error(&path, source))?;
         told += &format!("{}\n", ObjectFormat::Sha256.blob(&bytes.unwrap_or_default()));

@@ -9,7 +9,7 @@ mod queue;
 use crate::apply::Writer;
 use crate::base::{Code, Diagnostic, Error, Period, command};
 use crate::decide::{Ending, NoticeKind, Runner, run_notices};
-use crate::drive::{RunEnd, TaskNotice, WatchEffect, require_trust};
+use crate::drive::{NotificationLeave, RunEnd, TaskNotice, WatchEffect};
 use crate::run::{Ended, LimitedProgram};
 use crate::survey::{Sight, Workspace};
 use crate::view::{EndedRun, Notice, Suggestion, line};
@@ -145,9 +145,7 @@ impl Notifier {
         tracing::info!(task = %sight.task.id, event = kind.as_str(), "notice");
         let mut text = None;
         for (name, entry) in config.notify_commands().filter(|(_, entry)| entry.on.contains(&kind)) {
-            if !self.admits(writer, &name, &entry.command) {
-                continue;
-            }
+            let Some(leave) = self.leave(writer, &name, &entry.command) else { continue };
             let input = match text.take().map_or_else(|| word(writer, kind, sight, run), Ok) {
                 Ok(input) => input,
                 Err(error) => {
@@ -167,25 +165,31 @@ impl Notifier {
             self.count += 1;
             let mark = (MARK.to_owned(), format!("{}-{}", std::process::id(), self.count));
             let report = Arc::clone(&self.report);
-            let job = Box::new(move || perform(&program, &mark, &name, &report));
+            let job = Box::new(move || {
+                // While it waited, somebody may have written another program in its place.
+                match leave.require_unchanged() {
+                    Ok(()) => perform(&program, &mark, &name, &report),
+                    Err(error) => report(warning(error)),
+                }
+            });
             self.queue.push(job);
         }
         config.notify.iter().any(|entry| entry.bell && entry.on.contains(&kind))
     }
 
-    /// Whether an entry may be started. Reports once that it may not, until it is trusted.
-    fn admits(&mut self, writer: &Writer<'_>, name: &str, argv: &[String]) -> bool {
+    /// The leave to start an entry, if there is one. Reports once that there is none, until it is trusted.
+    fn leave(&mut self, writer: &Writer<'_>, name: &str, argv: &[String]) -> Option<NotificationLeave> {
         let entry = format!("{name} {}", command(argv));
         // The trust is read each time, since it may be given or taken back at any time.
-        let trusted = if self.trusts { Ok(()) } else { require_trust(writer, name, argv) };
-        let Err(error) = trusted else {
-            self.refused.remove(&entry);
-            return true;
-        };
-        if self.refused.insert(entry) {
-            (self.report)(warning(error));
+        match NotificationLeave::of(writer, name, argv, self.trusts) {
+            Ok(leave) => {
+                self.refused.remove(&entry);
+                return Some(leave);
+            }
+            Err(error) if self.refused.insert(entry) => (self.report)(warning(error)),
+            Err(_) => {}
         }
-        false
+        None
     }
 }
 

@@ -39,6 +39,12 @@ fn events(world: &World) -> Vec<String> {
     events
 }
 
+/// Runs `orch` where nothing is trusted by the environment.
+fn without_trust(world: &World, arguments: &[&str]) -> crate::harness::Ended {
+    let mut command = world.orch_command(arguments);
+    world.end(command.env_remove("ORCH_TRUST_ONCE").output().expect("orch runs"))
+}
+
 /// A watch in the background, and the lines it prints.
 struct Watch {
     child: Child,
@@ -204,10 +210,7 @@ fn what_is_so_when_the_first_watch_starts_is_no_event() {
 fn a_program_that_was_refused_is_started_once_it_is_trusted() {
     let world = started("planning");
     configure(&world, KEEPS);
-    let untrusted = |arguments: &[&str]| {
-        let mut command = world.orch_command(arguments);
-        world.end(command.env_remove("ORCH_TRUST_ONCE").output().expect("orch runs"))
-    };
+    let untrusted = |arguments: &[&str]| without_trust(&world, arguments);
     world.walk_to("t", "accept");
     let watch = Watch::start(&world);
     for (number, task) in ["a", "b"].into_iter().enumerate() {
@@ -246,10 +249,7 @@ fn a_program_that_was_refused_is_started_once_it_is_trusted() {
 fn a_run_starts_no_program_that_nobody_has_trusted() {
     let task = Loop::new(GOOD);
     configure(&task.world, KEEPS);
-    let run = |arguments: &[&str]| {
-        let mut command = task.world.orch_command(arguments);
-        task.world.end(command.env_remove("ORCH_TRUST_ONCE").output().expect("orch runs"))
-    };
+    let run = |arguments: &[&str]| without_trust(&task.world, arguments);
     let ended = run(&["run", "t", "--auto", "--", "sh", "executor.sh"]).succeeds();
     // Two events, one refusal.
     assert_eq!(ended.stderr.matches("[notify.1] in orch.toml").count(), 1, "{ended:?}");
@@ -259,13 +259,52 @@ fn a_run_starts_no_program_that_nobody_has_trusted() {
     assert_eq!(events(&task.world), ["run-ended"]);
 }
 
+/// The script is trusted when the event comes, and another one when there is room for it.
+#[test]
+fn a_program_that_was_replaced_while_it_waited_does_not_start() {
+    let world = started("test");
+    let waits = "touch ../began-$$; while [ ! -e ../may-end ]; do sleep 0.02; done";
+    let waits = format!(
+        "[[notify]]\non = [\"human\"]\ntime_limit = \"5m\"\ncommand = [\"sh\", \"-c\", \"{waits}\"]\n"
+    );
+    let waiting = waits.repeat(4);
+    world.write("told.sh", "touch ../told\n");
+    configure(&world, &format!("{waiting}[[notify]]\non = [\"human\"]\ncommand = [\"sh\", \"told.sh\"]\n"));
+    without_trust(&world, &["trust"]).succeeds();
+    let watch = Watch::start(&world);
+    world.orch(&["next", "t", "--override", "quick", "--to", "accept"]).succeeds();
+    let began = || {
+        let entries = fs::read_dir(world.path("..")).expect("readable").flatten();
+        entries.filter(|entry| entry.file_name().to_string_lossy().starts_with("began-")).count()
+    };
+    eventually("as many as run at once have begun", || began() == 4);
+    world.write("told.sh", "touch ../replaced\n");
+    world.write("../may-end", "");
+    let refused = watch.hears("\"untrusted\"");
+    assert!(refused.contains("`sh told.sh` of [notify.5] in orch.toml as it is now"), "{refused}");
+    watch.stop();
+    assert!(!world.path("../told").exists());
+    assert!(!world.path("../replaced").exists());
+}
+
+/// Whoever trusts a program to work on tasks does not trust it to be started at events.
+#[test]
+fn trust_in_an_executor_is_none_in_the_same_command_as_a_notification() {
+    let task = Loop::new(GOOD);
+    configure(&task.world, "[[notify]]\non = [\"run-ended\"]\ncommand = [\"sh\", \"executor.sh\"]\n");
+    // The run remembers the command that a person gave it.
+    let given = without_trust(&task.world, &["run", "t", "--auto", "--", "sh", "executor.sh"]).succeeds();
+    given.reports("nobody has trusted `sh executor.sh` of [notify.1] in orch.toml as it is now");
+    let shown = without_trust(&task.world, &["trust", "--show"]).ends(1);
+    shown.says("not trusted  notify.1");
+}
+
 #[test]
 fn of_a_watch_and_a_run_only_one_tells() {
     let task = Loop::new(GOOD);
     configure(&task.world, KEEPS);
     let other = "[[notify]]\non = [\"done\"]\ncommand = [\"sh\", \"-c\", \"cat > ../other\"]\n";
-    let mut trust = task.world.orch_command(&["trust"]);
-    task.world.end(trust.env_remove("ORCH_TRUST_ONCE").output().expect("orch runs")).succeeds();
+    without_trust(&task.world, &["trust"]).succeeds();
     let watch = Watch::start(&task.world);
     task.run().succeeds();
     watch.hears("\"done\"");

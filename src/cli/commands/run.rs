@@ -121,12 +121,15 @@ pub(super) fn go(
     }
     let finished = ended.map_err(Failure::from);
     let finished = finished.and_then(|end| finish(workspace, context, ui, &end, live.transitions, false));
-    // Waits for the programs, which a signal ends at once.
-    drop(notifier);
-    for problem in problems.lock().unwrap_or_else(PoisonError::into_inner).drain(..) {
-        ui.problem(&format!("{problem}"));
-        problem.hint.iter().for_each(|hint| ui.hint(hint));
-    }
+    let ui = ui.clone();
+    context.after_answer(move || {
+        // Waits for the programs, which a signal ends at once.
+        drop(notifier);
+        for problem in problems.lock().unwrap_or_else(PoisonError::into_inner).drain(..) {
+            ui.problem(&format!("{problem}"));
+            problem.hint.iter().for_each(|hint| ui.hint(hint));
+        }
+    });
     finished
 }
 

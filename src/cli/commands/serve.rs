@@ -34,12 +34,13 @@ use super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use super::report;
 use crate::base::Code;
 use crate::cli::remote::CommandRunner;
-use crate::run::open_url;
+use crate::run::{kill_all, open_url};
 use events::Events;
 use gate::RequestGate;
 use live::{LiveWatch, RunNews};
 use service::Service;
 use std::io::ErrorKind;
+use std::mem::ManuallyDrop;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -177,6 +178,8 @@ pub fn run(args: &ServeArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fai
     // back, as after any process that was killed.
     runner.finish(END);
     watch.end(END);
+    // No program outlives the server: until the process exits, none starts.
+    let _none_starts = ManuallyDrop::new(kill_all());
     runtime.shutdown_background();
     served.map_err(cannot)?;
     Ok(ExitCode::Fine)

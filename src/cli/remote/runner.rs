@@ -5,7 +5,8 @@ use crate::base::{Code, Error, Period};
 use crate::cli::logging::Logging;
 use crate::cli::pager::Pager;
 use crate::cli::{
-    Cli, Command, Context, ExitCode, Failure, Global, Interrupts, Ui, commands, report, usage_message,
+    Cli, Command, Context, ExitCode, Failure, Global, Interrupts, LaterWork, Ui, commands, report,
+    usage_message,
 };
 use crate::decide::ActorKind;
 #[cfg(feature = "api")]
@@ -43,6 +44,8 @@ pub struct CallTerms {
     pub whole_ids: bool,
     /// How long the call has waited already. It is deducted from what the command may wait for locks.
     pub waited: Period,
+    /// Receives the work that follows the answer; by default the command does it before it answers.
+    pub later: Option<LaterWork>,
 }
 
 /// What a command has done.
@@ -108,6 +111,7 @@ impl CommandRunner {
             start: self.0.start.clone(),
             interrupts: terms.interrupts.unwrap_or_else(|| self.0.interrupts.clone()),
             whole_ids: terms.whole_ids,
+            later: terms.later,
             logging: Arc::clone(&self.0.logging),
             pager: Pager::default(),
         };

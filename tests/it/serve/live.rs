@@ -2,6 +2,7 @@
 
 use super::client::{Listener, Server};
 use crate::harness::{World, eventually, started};
+use crate::run::processes_in;
 use serde_json::json;
 
 #[test]
@@ -135,6 +136,23 @@ fn the_end_of_the_server_interrupts_its_runs_and_ends_its_streams() {
     let resumed = server.post("tasks/t/run", &json!({}));
     assert!([200, 202].contains(&resumed.status), "{resumed:?}");
     eventually("the run has ended", || server.get("runs").json()["runs"][0]["state"] != "running");
+}
+
+/// The program of a notification of a run takes longer than the server waits for it.
+#[test]
+fn no_program_outlives_the_server() {
+    let world = with_executor();
+    let entry = "[[notify]]\non = [\"run-ended\"]\ntime_limit = \"10m\"\n\
+                 command = [\"sh\", \"-c\", \"touch ../began; exec sleep 600\"]\n";
+    world.write("orch.toml", format!("{}\n{entry}", world.read("orch.toml")));
+    world.write("may-end", "");
+    world.commit("a notification");
+    let server = Server::start(&world, &["--no-watch"]);
+    assert!([200, 202].contains(&server.post("tasks/t/run", &json!({"auto": true, "maxTurns": 1})).status));
+    eventually("the program has begun", || world.path("../began").exists());
+    assert_eq!(server.stop(), Some(0));
+    // A process that was killed may take a moment to go.
+    eventually("the program has ended", || processes_in(&world.root()).is_empty());
 }
 
 /// Each run ends what has left the group of its executor, and only that: not what works for a run that began later.

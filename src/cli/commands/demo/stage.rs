@@ -47,6 +47,7 @@ impl<'a> Stage<'a> {
             interrupts,
             wait: None,
             whole_ids: false,
+            later: None,
             logging,
             pager: Pager::default(),
         };

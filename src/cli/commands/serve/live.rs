@@ -7,7 +7,6 @@ use crate::apply::Writer;
 use crate::cli::Context;
 use crate::drive::{self, WatchEffect, WatchHandle, WatchLoop};
 use crate::notices::{FaultSink, Notifier};
-use crate::run::kill_all;
 use crate::survey::{Caller, Error, Workspace};
 use crate::view::{EventView, Finding, Happening, RunLine};
 use std::collections::BTreeMap;
@@ -69,8 +68,6 @@ impl LiveWatch {
         self.handle.stop();
         if self.ended.recv_timeout(patience) == Err(RecvTimeoutError::Timeout) {
             tracing::warn!("the watch of the server has not ended in time");
-            // No program outlives the server.
-            drop(kill_all());
         }
     }
 }

@@ -2,8 +2,8 @@
 
 use super::live::RunNews;
 use crate::base::{Code, Error};
-use crate::cli::Interrupts;
 use crate::cli::remote::{CallTerms, CommandRunner, Executed};
+use crate::cli::{Interrupts, LaterWork};
 use crate::run::RunFiles;
 use crate::survey::Caller;
 use std::collections::BTreeMap;
@@ -22,9 +22,16 @@ pub(super) struct StartedRuns(Arc<StartedParts>);
 
 #[derive(Default)]
 struct StartedParts {
-    /// How to end the run of each task.
-    driven: Mutex<BTreeMap<String, Interrupts>>,
+    driven: Mutex<DrivenRuns>,
     ended: Condvar,
+}
+
+#[derive(Default)]
+struct DrivenRuns {
+    /// How to end the run of each task.
+    runs: BTreeMap<String, Interrupts>,
+    /// How many runs have ended whose notifications are still sent.
+    telling: usize,
 }
 
 /// What has come of a command that starts a run.
@@ -48,25 +55,38 @@ impl StartedRuns {
     ) -> Result<StartOutcome, Error> {
         let (interrupts, files) = (runner.interrupts_of_its_own(), files(runner, task)?);
         let mut driven = self.driven();
-        if driven.contains_key(task) {
+        if driven.runs.contains_key(task) {
             return Err(Error::new(Code::Busy, format!("a run of `{task}` is in progress"))
                 .with_hint(format!("orch stop {task}")));
         }
-        if driven.len() >= MOST {
+        if driven.runs.len() >= MOST {
             return Err(Error::busy(format!("this server drives {MOST} runs already")));
         }
-        driven.insert(task.to_owned(), interrupts.clone());
+        driven.runs.insert(task.to_owned(), interrupts.clone());
         drop(driven);
         let result: Arc<Mutex<Option<Executed>>> = Arc::default();
         let (runs, runner, name) = (self.clone(), runner.clone(), task.to_owned());
         let (left, news) = (Arc::clone(&result), news.clone());
         thread::spawn(move || {
-            let terms = CallTerms { interrupts: Some(interrupts), whole_ids: true, ..CallTerms::default() };
+            let later = LaterWork::default();
+            let terms = CallTerms {
+                interrupts: Some(interrupts),
+                whole_ids: true,
+                later: Some(later.clone()),
+                ..CallTerms::default()
+            };
             let executed = runner.execute(caller, &words, terms);
             *left.lock().unwrap_or_else(PoisonError::into_inner) = Some(executed);
-            runs.driven().remove(&name);
+            {
+                let mut driven = runs.driven();
+                driven.runs.remove(&name);
+                driven.telling += 1;
+            }
             runs.0.ended.notify_all();
             news.changed();
+            later.finish();
+            runs.driven().telling -= 1;
+            runs.0.ended.notify_all();
         });
         loop {
             if let Some(executed) = result.lock().unwrap_or_else(PoisonError::into_inner).take() {
@@ -83,23 +103,23 @@ impl StartedRuns {
 
     /// Whether this server drives a task.
     pub(super) fn drives(&self, task: &str) -> bool {
-        self.driven().contains_key(task)
+        self.driven().runs.contains_key(task)
     }
 
-    /// Ends all runs as Ctrl-C does, and waits until they have ended, at most until `patience` is over. They can be
-    /// continued.
+    /// Ends all runs as Ctrl-C does, and waits until they have ended and their notifications are sent, at most until
+    /// `patience` is over. They can be continued.
     pub(super) fn end(&self, patience: Duration) {
         let until = Instant::now() + patience;
         let mut driven = self.driven();
-        while !driven.is_empty() && Instant::now() < until {
+        while (!driven.runs.is_empty() || driven.telling > 0) && Instant::now() < until {
             // A run that is about to start an executor takes a signal a moment later.
-            driven.values().for_each(Interrupts::interrupt);
+            driven.runs.values().for_each(Interrupts::interrupt);
             let waited = self.0.ended.wait_timeout(driven, Duration::from_millis(50));
             driven = waited.unwrap_or_else(PoisonError::into_inner).0;
         }
     }
 
-    fn driven(&self) -> MutexGuard<'_, BTreeMap<String, Interrupts>> {
+    fn driven(&self) -> MutexGuard<'_, DrivenRuns> {
         self.0.driven.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
