@@ -80,11 +80,11 @@ pub enum WatchEffect {
     /// A task has come to an event that someone may want word of, or has left the last one. The process that runs a task
     /// gives word of it itself.
     CameTo {
-        /// The task as it is now.
-        sight: Box<Sight>,
-        /// The event; `None` if others than people go on with the task.
-        notice: Option<TaskNotice>,
-        /// Whether it was so when the watch started.
+        /// The task.
+        task: TaskId,
+        /// The event, with the task as it is now; `None` if others than people go on with the task.
+        notice: Option<(TaskNotice, Box<Sight>)>,
+        /// Whether it was so when the watch began to look at events.
         at_start: bool,
     },
     /// The settings were read again, so the watched paths may have changed.
@@ -557,14 +557,18 @@ impl Watching {
         }
         let print = fingerprint(judged);
         let (task, key) = (judged.task.clone(), judged.key.clone());
-        let last = self.known.get(task.directory()).and_then(|known| known.notice);
-        let notice = if judged.runner == Some(Runner::Running) { last } else { TaskNotice::of(judged) };
+        let before = self.known.get(task.directory());
+        let last = before.and_then(|known| known.notice);
+        // Without `[[notify]]` nobody wants to know.
+        let is_wanted = !self.dry_run && !self.workspace.config().notify.is_empty();
+        // The process that runs the task tells its events itself.
+        let is_running = judged.runner == Some(Runner::Running);
+        let now = if is_running { last.flatten() } else { TaskNotice::of(judged) };
+        let notice = is_wanted.then_some(now);
+        let came_to = notice.filter(|_| notice != last && !is_running);
+        let at_start = last.is_none() && (!self.begun || before.is_some());
         let known = KnownTask { task, key, print, on_code: judged.rests_on_code(), notice };
         let before = self.known.insert(judged.task.directory().clone(), known);
-        let came_to = (notice != last && !self.dry_run).then(|| {
-            let sight = Box::new(Sight::clone(judged));
-            WatchEffect::CameTo { sight, notice, at_start: !self.begun }
-        });
         let is_new = before.as_ref().is_none_or(|known| known.print != print);
         if let TaskOutcome::Applied(applied) = &outcome {
             // A commit of `orch` changes no code.
@@ -583,14 +587,22 @@ impl Watching {
         {
             effects.push(trouble(&error));
         }
-        match outcome {
-            TaskOutcome::Applied(applied) => effects.push(WatchEffect::Moved(applied)),
-            TaskOutcome::Nothing(judged) if is_new && (self.begun || is_trouble(&judged)) => {
-                effects.push(WatchEffect::Stands(judged))
+        let id = came_to.map(|_| judged.task.id.clone());
+        let event = came_to.flatten();
+        let sight = match outcome {
+            TaskOutcome::Applied(applied) => {
+                let sight = event.map(|_| Box::new(applied.judged.clone()));
+                effects.push(WatchEffect::Moved(applied));
+                sight
             }
-            TaskOutcome::Nothing(_) => {}
-        }
-        effects.extend(came_to);
+            TaskOutcome::Nothing(judged) if is_new && (self.begun || is_trouble(&judged)) => {
+                let sight = event.map(|_| judged.clone());
+                effects.push(WatchEffect::Stands(judged));
+                sight
+            }
+            TaskOutcome::Nothing(judged) => Some(judged),
+        };
+        effects.extend(id.map(|task| WatchEffect::CameTo { task, notice: event.zip(sight), at_start }));
     }
 }
 
@@ -602,8 +614,8 @@ struct KnownTask {
     print: Digest,
     /// Whether committed code can change it.
     on_code: bool,
-    /// The event that it has come to.
-    notice: Option<TaskNotice>,
+    /// The event that it has come to, if any; `None` until someone wants to know.
+    notice: Option<Option<TaskNotice>>,
 }
 
 /// Whether someone must repair the task, so that it is reported even at the start.

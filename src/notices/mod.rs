@@ -37,10 +37,12 @@ pub struct Notifier {
     report: FaultSink,
     /// Whether to start what nobody has trusted.
     trusts: bool,
-    /// Whether no watch of this work tree gave word of events before.
+    /// Whether this is the first watch of this work tree that tells events.
     is_first_watch: bool,
     /// The entries that were refused since they were trusted last.
     refused: BTreeSet<String>,
+    /// Whether a problem with claims was reported since they worked last.
+    has_reported: bool,
     /// How many programs were started.
     count: u64,
 }
@@ -57,6 +59,7 @@ impl Notifier {
             trusts,
             is_first_watch: false,
             refused: BTreeSet::new(),
+            has_reported: false,
             count: 0,
         }
     }
@@ -64,43 +67,37 @@ impl Notifier {
     /// Hears of an effect of a watch. Returns whether to ring the bell.
     pub fn hear(&mut self, writer: &Writer<'_>, effect: &WatchEffect) -> bool {
         match effect {
-            WatchEffect::Watching { .. } => self.begin_watch(writer.workspace),
-            WatchEffect::CameTo { sight, notice, at_start } => {
-                return self.came_to(writer, sight, *notice, *at_start);
+            WatchEffect::Watching { .. } => {
+                self.begin_watch(writer.workspace);
+                self.with_claims(writer.workspace, |claims| claims.remove_gone(writer));
+            }
+            // `[[notify]]` may be new.
+            WatchEffect::Reloaded => self.begin_watch(writer.workspace),
+            WatchEffect::CameTo { task, notice: None, .. } => {
+                self.with_claims(writer.workspace, |claims| claims.forget(task));
+            }
+            WatchEffect::CameTo { notice: Some((notice, sight)), at_start, .. } => {
+                let is_known = *at_start && self.is_first_watch;
+                return self.claim(writer.workspace, sight, *notice)
+                    && !is_known
+                    && self.tell(writer, notice.kind, sight, None);
             }
             _ => {}
         }
         false
     }
 
-    /// A watch begins to look at the tasks.
+    /// A watch begins to look at events. What is so when the first one of the work tree does is no event.
     fn begin_watch(&mut self, workspace: &Workspace) {
-        self.is_first_watch =
-            !workspace.config().notify.is_empty() && self.claims(workspace).claim_first_watch();
+        if !self.is_first_watch && !workspace.config().notify.is_empty() {
+            let is_first = self.with_claims(workspace, NoticeClaims::claim_first_watch);
+            self.is_first_watch = is_first.unwrap_or(true);
+        }
     }
 
-    /// A task has come to an event, or has left its last one. What is so when the first watch of the repository starts is
-    /// no event. Returns whether to ring the bell.
-    pub fn came_to(
-        &mut self,
-        writer: &Writer<'_>,
-        sight: &Sight,
-        notice: Option<TaskNotice>,
-        at_start: bool,
-    ) -> bool {
-        if writer.workspace.config().notify.is_empty() {
-            return false;
-        }
-        let is_known = at_start && self.is_first_watch;
-        let claims = self.claims(writer.workspace);
-        match notice {
-            None => claims.forget(&sight.task.id),
-            Some(notice) if claims.claim(&sight.task.id, notice) && !is_known => {
-                return self.tell(writer, notice.kind, sight, None);
-            }
-            Some(_) => {}
-        }
-        false
+    /// A task has come to an event. Returns whether to ring the bell.
+    pub fn came_to(&mut self, writer: &Writer<'_>, sight: &Sight, notice: TaskNotice) -> bool {
+        self.claim(writer.workspace, sight, notice) && self.tell(writer, notice.kind, sight, None)
     }
 
     /// A run has ended. Returns whether to ring the bell.
@@ -122,8 +119,7 @@ impl Notifier {
             sight.runner = Some(Runner::Stalled(end.reason.clone()));
         }
         // A watch that looks at the task from now on knows of this.
-        let claims = self.claims(writer.workspace);
-        let is_new = TaskNotice::of(&sight).is_none_or(|notice| claims.claim(&sight.task.id, notice));
+        let is_new = TaskNotice::of(&sight).is_none_or(|notice| self.claim(writer.workspace, &sight, notice));
         let mut rings = false;
         for kind in run_notices(end.ending, of_task.map(|notice| notice.kind)) {
             let is_of_task = of_task.is_some_and(|notice| notice.kind == kind);
@@ -134,8 +130,32 @@ impl Notifier {
         rings
     }
 
-    fn claims(&mut self, workspace: &Workspace) -> &NoticeClaims {
-        self.claims.get_or_insert_with(|| NoticeClaims::of(workspace))
+    /// Claims an event of a task. Returns whether it is new; what cannot be found out is not.
+    fn claim(&mut self, workspace: &Workspace, sight: &Sight, notice: TaskNotice) -> bool {
+        self.with_claims(workspace, |claims| claims.claim(&sight.task.id, notice)).unwrap_or(false)
+    }
+
+    /// Calls `act` with the claims if anything is configured. Reports each problem once.
+    fn with_claims<T>(
+        &mut self,
+        workspace: &Workspace,
+        act: impl FnOnce(&NoticeClaims) -> Result<T, Error>,
+    ) -> Option<T> {
+        if workspace.config().notify.is_empty() {
+            return None;
+        }
+        let opened = self.claims.take().map_or_else(|| NoticeClaims::of(workspace), Ok);
+        let done = opened.and_then(|claims| act(self.claims.insert(claims)));
+        let had_reported = std::mem::replace(&mut self.has_reported, done.is_err());
+        match done {
+            Ok(done) => Some(done),
+            Err(error) => {
+                if !had_reported {
+                    (self.report)(warning(error));
+                }
+                None
+            }
+        }
     }
 
     /// Starts what is configured for an event. Returns whether to ring the bell.

@@ -113,6 +113,12 @@ impl Directory {
         self.file(name.as_ref(), OFlags::WRONLY | OFlags::CREATE, PUBLIC)
     }
 
+    /// Opens a regular file for reading and writing, as it is, and creates it if it is missing. Returns an error if it
+    /// is something else, such as a link or a pipe.
+    pub fn edit(&self, name: impl AsRef<OsStr>) -> io::Result<File> {
+        regular(self.file(name.as_ref(), OFlags::RDWR | OFlags::CREATE, PUBLIC)?)
+    }
+
     /// Opens a regular file for appending and creates it if it is missing. Returns an error if it is something
     /// else, such as a link or a pipe.
     pub fn append(&self, name: impl AsRef<OsStr>) -> io::Result<File> {

@@ -414,6 +414,83 @@ fn a_question_at_the_terminal_is_told_before_it_is_answered() {
     assert_eq!(events(&task.world), ["done", "human", "run-ended"]);
 }
 
+/// A person repairs a task, and the same is needed again after no other step.
+#[test]
+fn what_a_watch_finds_left_may_come_again() {
+    let world = started("planning");
+    configure(&world, KEEPS);
+    let log = world.read("tasks/t/transcript.jsonl");
+    let watch = |damaged: bool| {
+        let text = if damaged { format!("damage\n{log}") } else { log.clone() };
+        world.write("tasks/t/transcript.jsonl", text);
+        world.orch(&["watch", "--once"]);
+        events(&world)
+    };
+    assert_eq!(watch(false), [""; 0]);
+    assert_eq!(watch(true), ["human"]);
+    assert_eq!(watch(true), ["human"]);
+    assert_eq!(watch(false), ["human"]);
+    assert_eq!(watch(true), ["human", "human"]);
+}
+
+#[test]
+fn a_watch_that_gets_its_first_notification_later_is_the_first_watch() {
+    let world = started("accept");
+    let watch = Watch::start(&world);
+    configure(&world, KEEPS);
+    eventually("the watch looks at events", || kept(&world).len() == 2);
+    watch.stop();
+    world.orch(&["watch", "--once"]).succeeds();
+    assert_eq!(events(&world), [""; 0], "it was so before");
+    world.walk_to_from("t", "accept", "done");
+    world.orch(&["watch", "--once"]).succeeds();
+    assert_eq!(events(&world), ["done"]);
+}
+
+/// The names of the files that say what was told.
+fn kept(world: &World) -> Vec<String> {
+    let entries = fs::read_dir(world.path(".git/orch/notices")).into_iter().flatten().flatten();
+    entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect()
+}
+
+#[test]
+fn what_was_told_takes_one_file_per_task_and_goes_with_it() {
+    let world = started("test");
+    world.orch(&["watch", "--once"]).succeeds();
+    assert_eq!(kept(&world), [""; 0], "nobody wants to know");
+    configure(&world, KEEPS);
+    for phase in ["accept", "done"] {
+        world.walk_to_from("t", if phase == "done" { "accept" } else { "test" }, phase);
+        world.orch(&["watch", "--once"]).succeeds();
+    }
+    assert_eq!(kept(&world).len(), 2, "{:?}", kept(&world));
+    let old = |name: &str| {
+        let path = world.path(&format!(".git/orch/notices/{name}"));
+        let file = fs::File::options().create(true).append(true).open(path).expect("a file");
+        file.set_modified(std::time::SystemTime::UNIX_EPOCH).expect("set");
+    };
+    kept(&world).iter().for_each(|name| old(name));
+    let before = kept(&world);
+    old("of-a-task-that-is-gone");
+    world.orch(&["watch", "--once"]).succeeds();
+    assert_eq!(kept(&world).len(), 2, "{:?}", kept(&world));
+    assert!(before.iter().all(|name| kept(&world).contains(name)));
+    assert_eq!(events(&world), ["done"]);
+}
+
+#[test]
+fn what_cannot_be_kept_is_reported_and_not_told() {
+    let world = started("test");
+    configure(&world, KEEPS);
+    world.orch(&["watch", "--once"]).succeeds();
+    world.walk_to_from("t", "test", "accept");
+    fs::remove_dir_all(world.path(".git/orch/notices")).expect("removed");
+    world.write(".git/orch/notices", "in the way");
+    let ended = world.orch(&["watch", "--once"]);
+    assert_eq!(ended.stdout.matches(".git/orch/notices").count(), 1, "{ended:?}");
+    assert_eq!(events(&world), [""; 0]);
+}
+
 /// A program that begins, and then takes longer than any test.
 const ENDLESS: &str = "[[notify]]\non = [\"done\"]\ntime_limit = \"10m\"\n\
     command = [\"sh\", \"-c\", \"setsid sleep 600 & echo > ../began; sleep 600\"]\n";

@@ -179,8 +179,9 @@ impl Attendant for RunTerminal<'_> {
         fits: &dyn Fn(&[Asked]) -> Result<(), Reason>,
     ) -> Option<Vec<Asked>> {
         let is_here = self.ui.interactive && !self.context.global.json;
-        let notice = TaskNotice::of(judged).filter(|_| is_here);
-        if notice.is_some() && self.notifier.came_to(self.writer, judged, notice, false) {
+        if let Some(notice) = TaskNotice::of(judged).filter(|_| is_here)
+            && self.notifier.came_to(self.writer, judged, notice)
+        {
             self.ui.bell();
         }
         if is_here { ask::ask(judged, fits, self.ui) } else { None }

@@ -150,6 +150,9 @@ fn no_program_outlives_the_server() {
     let server = Server::start(&world, &["--no-watch"]);
     assert!([200, 202].contains(&server.post("tasks/t/run", &json!({"auto": true, "maxTurns": 1})).status));
     eventually("the program has begun", || world.path("../began").exists());
+    // The run has ended.
+    let again = server.post("tasks/t/run", &json!({"auto": true, "maxTurns": 1}));
+    assert!([200, 202].contains(&again.status), "{again:?}");
     assert_eq!(server.stop(), Some(0));
     // A process that was killed may take a moment to go.
     eventually("the program has ended", || processes_in(&world.root()).is_empty());
