@@ -21,14 +21,14 @@ const PLACE: &str = "orch/trust";
 
 /// What a command is started for. Trust in it for one purpose is none for another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Purpose {
+enum CommandPurpose {
     /// To work on a task.
     Executor,
     /// To tell somebody of an event.
     Notification,
 }
 
-impl Purpose {
+impl CommandPurpose {
     /// The word that the digest of a command begins with. Digests with these words are kept on disks.
     fn word(self) -> &'static str {
         match self {
@@ -92,7 +92,7 @@ pub(super) fn refuse_untrusted(
         return Ok(());
     }
     let known = known(writer)?;
-    let digest = command_digest(writer.workspace.root(), Purpose::Executor, argv)?;
+    let digest = command_digest(writer.workspace.root(), CommandPurpose::Executor, argv)?;
     let is_known = known.contains(&digest);
     let is_own = !options.command.is_empty() && is_known;
     let new = subjects(writer)?.into_iter().find(|one| {
@@ -142,7 +142,7 @@ impl NotificationLeave {
     }
 
     fn digest_now(&self) -> Result<Digest, Error> {
-        command_digest(&self.root, Purpose::Notification, &self.argv)
+        command_digest(&self.root, CommandPurpose::Notification, &self.argv)
     }
 
     fn refusal(&self) -> Error {
@@ -164,7 +164,7 @@ fn untrusted(what: &str) -> Error {
 /// Remembers a command that a person gave on the command line, so that the run may continue with it. Failing to keep
 /// it costs a question later.
 pub(super) fn remember(writer: &Writer<'_>, argv: &[String]) {
-    let digest = command_digest(writer.workspace.root(), Purpose::Executor, argv);
+    let digest = command_digest(writer.workspace.root(), CommandPurpose::Executor, argv);
     let kept = digest.and_then(|digest| keep(writer, [digest].into_iter()));
     if let Err(error) = kept {
         tracing::warn!(error = error.logged(), "cannot remember the command of the run");
@@ -176,12 +176,12 @@ fn subjects(writer: &Writer<'_>) -> Result<Vec<Trustee>, Error> {
     let mut found = Vec::new();
     for name in setting.config.executors.names() {
         let Some(executor) = setting.config.executors.named(name) else { continue };
-        let digest = command_digest(root, Purpose::Executor, &executor.command)?;
+        let digest = command_digest(root, CommandPurpose::Executor, &executor.command)?;
         let (name, command) = (format!("executor.{name}"), Some(executor.command.clone()));
         found.push(Trustee { name, command, is_trusted: false, digest });
     }
     for (name, notify) in setting.config.notify_commands() {
-        let digest = command_digest(root, Purpose::Notification, &notify.command)?;
+        let digest = command_digest(root, CommandPurpose::Notification, &notify.command)?;
         found.push(Trustee { name, command: Some(notify.command.clone()), is_trusted: false, digest });
     }
     let shipped = System::shipped();
@@ -195,7 +195,7 @@ fn subjects(writer: &Writer<'_>) -> Result<Vec<Trustee>, Error> {
 }
 
 /// The digest of a command: of its purpose, its words, and of each file of the repository that one of them names.
-fn command_digest(root: &Path, purpose: Purpose, argv: &[String]) -> Result<Digest, Error> {
+fn command_digest(root: &Path, purpose: CommandPurpose, argv: &[String]) -> Result<Digest, Error> {
     let mut told = format!("{}\n", purpose.word());
     for word in argv {
         told += &format!("{} {word}\n", word.len());
