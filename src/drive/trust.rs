@@ -199,13 +199,29 @@ fn command_digest(root: &Path, purpose: CommandPurpose, argv: &[String]) -> Resu
     let mut told = format!("{}\n", purpose.word());
     for word in argv {
         told += &format!("{} {word}\n", word.len());
-        let path = root.join(word);
-        let inside = path.canonicalize().ok().filter(|path| path.starts_with(root));
-        let Some(path) = inside.filter(|path| path.is_file()) else { continue };
-        let bytes = durable::read_if_regular(&path).map_err(|source| io_error(&path, source))?;
-        told += &format!("{}\n", ObjectFormat::Sha256.blob(&bytes.unwrap_or_default()));
+        told += &what_is_named(root, word)?;
     }
     Ok(ObjectFormat::Sha256.blob(told.as_bytes()))
+}
+
+/// What a word of a command names in the repository, as text: the links on the way, and the content of the file that
+/// they lead to, wherever it is. Empty if it names nothing there: a program of the system is the person's own.
+fn what_is_named(root: &Path, word: &str) -> Result<String, Error> {
+    let path = root.join(word);
+    let Ok(below) = path.strip_prefix(root) else { return Ok(String::new()) };
+    let (mut told, mut at) = (String::new(), root.to_owned());
+    for part in below.components() {
+        at.push(part);
+        if let Ok(target) = fs::read_link(&at) {
+            told += &format!("link {}\n", target.to_string_lossy());
+        }
+    }
+    let is_named = |real: &PathBuf| (!told.is_empty() || real.starts_with(root)) && real.is_file();
+    if let Some(real) = path.canonicalize().ok().filter(is_named) {
+        let bytes = durable::read_if_regular(&real).map_err(|source| io_error(&real, source))?;
+        told += &format!("{}\n", ObjectFormat::Sha256.blob(&bytes.unwrap_or_default()));
+    }
+    Ok(told)
 }
 
 /// The digests that are trusted in the repository. Returns an error if they cannot be read.

@@ -70,6 +70,34 @@ fn a_run_starts_nothing_that_nobody_has_trusted() {
     refused("./agent.sh");
 }
 
+/// A word of a command may name a link, or become one: where it leads and what lies there is part of what is trusted.
+#[test]
+fn a_link_that_a_command_names_is_trusted_as_it_leads() {
+    let world = world();
+    world.write("../outside/a.sh", "#!/bin/sh\necho a >> ../starts\n");
+    world.write("../outside/b.sh", "#!/bin/sh\necho b >> ../starts\n");
+    world.write("orch.toml", "[executor.default]\ncommand = [\"sh\", \"tools/agent.sh\"]\n");
+    let trusted = || orch(&world, &["trust", "--show"]).code == 0;
+    orch(&world, &["trust"]).succeeds();
+    assert!(trusted(), "the file is absent");
+    let steps = [
+        ("a link to a device", "mkdir tools; ln -s /dev/stdin tools/agent.sh"),
+        ("a link out of the repository", "ln -sf ../../outside/a.sh tools/agent.sh"),
+        ("another target", "ln -sf ../../outside/b.sh tools/agent.sh"),
+        ("another content of the target", "echo 'echo c' >> ../outside/b.sh"),
+        ("a link above it", "rm -r tools; ln -s ../outside tools; mv ../outside/a.sh ../outside/agent.sh"),
+        ("another directory", "cp -r ../outside ../elsewhere; rm tools; ln -s ../elsewhere tools"),
+        ("a file of the repository", "rm tools; mkdir tools; cp agent.sh tools/agent.sh"),
+    ];
+    for (what, line) in steps {
+        world.shell(line);
+        assert!(!trusted(), "{what}");
+        orch(&world, &["run", "t"]).ends(6);
+        orch(&world, &["trust"]).succeeds();
+        assert!(trusted(), "{what}");
+    }
+}
+
 #[test]
 fn a_command_on_the_command_line_is_trusted_and_remembered() {
     let world = world();
