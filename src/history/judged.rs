@@ -2,7 +2,7 @@
 
 use super::stories;
 use crate::base::{Code, Digest, Error, nearest};
-use crate::decide::HistoryEntry;
+use crate::decide::{HistoryEntry, Recorded};
 use crate::survey::{Sight, Workspace};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -48,6 +48,17 @@ pub fn judged(workspace: &Workspace, judged: &Sight, artifact: &str) -> Result<J
         let message = format!("`{artifact}` is committed code, and no file of the task");
         return Err(Error::new(Code::UnknownArtifact, message)
             .with_hint("compare the commits that `orch log` names: git diff COMMIT".to_owned()));
+    }
+    // What cannot be read is neither unchanged nor deleted, and a damaged record does not say what was judged.
+    if matches!(judged.recorded, Recorded::Broken(_) | Recorded::Lost)
+        && let Some(fault) = judged.decision.diagnostics.iter().find(|finding| finding.is_error())
+    {
+        return Err(fault.clone().into());
+    }
+    let facts = judged.observed.facts.artifacts.get(&workflow.artifacts[index].name);
+    let unread = facts.into_iter().flatten().filter(|file| file.digest.is_none());
+    if let Some(fault) = unread.flat_map(|file| &file.problems).find(|problem| problem.is_error()) {
+        return Err(fault.clone().into());
     }
     let is_its = |name: &str| matcher.artifacts_of(name).any(|(found, _)| found == index);
     let mut stories = stories(workspace, std::slice::from_ref(&judged.task))?;

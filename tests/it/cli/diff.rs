@@ -41,3 +41,20 @@ fn a_diff_is_that_to_what_the_last_step_rests_on() {
     world.orch(&["diff", "t", "a b"]).ends(2).reports("there is no artifact `a b`");
     world.orch(&["diff", "nobody", "plan"]).ends(2);
 }
+
+#[test]
+fn what_cannot_be_read_is_not_shown_as_deleted() {
+    for (line, code) in [
+        ("ln -sf /etc/hostname tasks/t/planning/plan.json", "symlink"),
+        ("rm tasks/t/planning/plan.json; mkfifo tasks/t/planning/plan.json", "not-a-file"),
+        ("rm tasks/t/transcript.jsonl", "record-lost"),
+        ("sed -i '$d' tasks/t/transcript.jsonl", "transcript-cut"),
+    ] {
+        let world = started("plan_review");
+        world.shell(line);
+        let ended = world.orch(&["diff", "t", "plan"]);
+        assert!(ended.code != 0 && ended.stdout.is_empty(), "{line}: {ended:?}");
+        let told = world.orch(&["diff", "t", "plan", "--json"]).stdout;
+        assert!(told.contains(&format!("\"{code}")), "{line}: {told}");
+    }
+}
