@@ -77,7 +77,8 @@ impl Store {
         Ok(listed.lines().filter_map(Digest::parse).collect())
     }
 
-    /// Whether the clone lacks the commits before some of its history. Returns an error as [`Self::boundary`] does.
+    /// Whether the clone lacks the commits before some of its history. Returns an error if the
+    /// list of where it ends cannot be read.
     pub fn is_shallow(&self) -> Result<bool, Error> {
         Ok(!self.boundary()?.is_empty())
     }

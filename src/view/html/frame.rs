@@ -101,31 +101,22 @@ pub fn served_board(page: &BoardPage<'_>) -> String {
 /// What a browser is shown that is not signed in. It has no style, as that is behind the gate, too.
 #[must_use]
 pub fn sign_in() -> String {
-    finished(html! {
-        (DOCTYPE)
-        html lang="en" {
-            head {
-                meta charset="utf-8";
-                meta name="viewport" content="width=device-width, initial-scale=1";
-                meta name="color-scheme" content="light dark";
-                title { "Sign in · orch" }
-                link rel="icon" href="data:,";
-            }
-            body {
-                main {
-                    h1 { "Sign in" }
-                    p {
-                        "Open the URL that " code { "orch serve" } " printed where it was started: it ends with "
-                        code { "/?token=…" } "."
-                    }
-                    p {
-                        "To open it by itself, start the server with " code { "orch serve --open" }
-                        ". A browser stays signed in until the server ends."
-                    }
+    let body = html! {
+        body {
+            main {
+                h1 { "Sign in" }
+                p {
+                    "Open the URL that " code { "orch serve" } " printed where it was started: it ends with "
+                    code { "/?token=…" } "."
+                }
+                p {
+                    "To open it by itself, start the server with " code { "orch serve --open" }
+                    ". A browser stays signed in until the server ends."
                 }
             }
         }
-    })
+    };
+    document("Sign in · orch", &html! {}, &body)
 }
 
 /// The cards of these tasks, which replace those of a page.
