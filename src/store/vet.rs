@@ -1,6 +1,7 @@
 //! Checks whether the repository allows a commit now.
 
 use super::error::commit_open;
+use super::sign::Person;
 use super::{Error, Head, Store};
 use crate::base::{Code, command};
 use std::fs::{self, File};
@@ -12,6 +13,17 @@ use std::time::Duration;
 const ABANDONED: Duration = Duration::from_secs(60);
 
 impl Store {
+    /// Returns an error if no step can be committed here now, whatever the task: there is no work tree, what
+    /// git or the settings forbid, or git does not know who commits.
+    pub fn require_committable(&self) -> Result<(), Error> {
+        self.refuse_bare()?;
+        self.vet(&self.head()?)?;
+        for person in [Person::Author, Person::Committer] {
+            self.identity(person)?;
+        }
+        Ok(())
+    }
+
     /// Returns an error if a git operation is unfinished, HEAD is detached or the branch is protected, unless
     /// the options permit it.
     pub(super) fn vet(&self, head: &Head) -> Result<(), Error> {

@@ -133,6 +133,40 @@ fn a_doctor_works_where_there_is_little_to_examine() {
 }
 
 #[test]
+fn what_stops_every_step_is_found() {
+    type Wreck = fn(&World);
+    let wrecks: [(&str, Wreck); 4] = [
+        ("no-identity", |world| world.shell("git config user.useConfigOnly true")),
+        ("branch-protected", |world| {
+            let settings = world.read("orch.toml");
+            world.write("orch.toml", settings.replace("[git]\n", "[git]\nprotected = [\"main\"]\n"));
+        }),
+        ("detached-head", |world| world.shell("git checkout -q --detach")),
+        ("operation-open", |world| world.shell("git bisect start")),
+    ];
+    for (code, wreck) in wrecks {
+        let world = started("plan_review");
+        wreck(&world);
+        let mut command = world.orch_command(&["doctor", "--json"]);
+        for name in ["GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL", "GIT_COMMITTER_NAME", "GIT_COMMITTER_EMAIL"] {
+            command.env_remove(name);
+        }
+        let told = if code == "no-identity" {
+            let told = command.output().expect("orch runs").stdout;
+            serde_json::from_slice(&told).expect("JSON")
+        } else {
+            world.orch_json(&["doctor"])
+        };
+        assert_eq!(found(&told, "repository"), ("warning".to_owned(), vec![code.to_owned()]), "{told:#}");
+    }
+    let world = started("plan_review");
+    world.git(&["clone", "-q", "--bare", ".", "../bare"]);
+    let told = world.orch_json(&["-C", "../bare", "doctor"]);
+    assert_eq!(found(&told, "repository").1, ["bare-repository"]);
+    assert_eq!((found(&told, "hooks").1.len(), found(&told, "merges").1.len()), (0, 0), "{told:#}");
+}
+
+#[test]
 fn an_interrupted_run_and_missing_signatures_are_found() {
     let world = World::ready();
     world.write("agent", "#!/bin/sh\nkill -9 $PPID\n");

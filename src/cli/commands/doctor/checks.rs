@@ -61,9 +61,9 @@ impl Examined {
         Self { summary: summary.into(), findings }
     }
 
-    /// What applies only inside git.
+    /// What applies only inside git, and in a work tree.
     fn without_git() -> Self {
-        Self::new("not in git", Vec::new())
+        Self::new("not in a work tree of git", Vec::new())
     }
 
     fn has(&self, code: Code) -> bool {
@@ -74,6 +74,11 @@ impl Examined {
 impl Patient<'_> {
     fn store(&self) -> Option<&Store> {
         self.workspace.store()
+    }
+
+    /// The repository, if it has a work tree.
+    fn work_tree(&self) -> Option<&Store> {
+        self.store().filter(|store| store.refuse_bare().is_ok())
     }
 }
 
@@ -95,9 +100,10 @@ fn repository(patient: &Patient<'_>) -> Result<Examined, Failure> {
         let message = "the git command cannot be started; orch needs it for merges, hooks and signatures";
         findings.push(Diagnostic::error(Code::NoGit, message).hint("install git"));
     }
-    if let Some(operation) = store.operation()? {
-        let message = format!("{} is in progress; until it ends, orch records nothing", operation.what);
-        findings.push(Diagnostic::note(Code::OperationOpen, message).hint(operation.hint()));
+    if let Err(error) = store.require_committable() {
+        let mut finding = Diagnostic::warning(error.code(), format!("orch can record nothing here: {error}"));
+        finding.hint = error.hint();
+        findings.push(finding);
     }
     Ok(Examined::new(branch, findings))
 }
@@ -185,7 +191,7 @@ fn trust(patient: &Patient<'_>) -> Result<Examined, Failure> {
 }
 
 fn hooks(patient: &Patient<'_>) -> Result<Examined, Failure> {
-    if patient.store().is_none() {
+    if patient.work_tree().is_none() {
         return Ok(Examined::without_git());
     }
     let (summary, findings) = hook::examined(patient.workspace)?;
@@ -201,7 +207,7 @@ fn update_hooks(patient: &Patient<'_>, hooks: &Examined) -> Result<Vec<String>, 
 }
 
 fn merges(patient: &Patient<'_>) -> Result<Examined, Failure> {
-    let Some(store) = patient.store() else { return Ok(Examined::without_git()) };
+    let Some(store) = patient.work_tree() else { return Ok(Examined::without_git()) };
     let workspace = patient.workspace;
     let asks = |base: &RepoPath| {
         // The directory stands for that of any task.
