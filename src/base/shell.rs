@@ -37,9 +37,11 @@ pub fn shell_word(argument: &str) -> String {
 #[must_use]
 pub fn argv_at(here: &RepoPath, argv: &[String]) -> Vec<String> {
     let words: Vec<&str> = argv.iter().map(String::as_str).collect();
-    let are_paths = are_paths(&words);
-    let at = |(word, is_path): (&String, bool)| if is_path { path_at(here, word) } else { word.clone() };
-    argv.iter().zip(are_paths).map(at).collect()
+    let at = |(word, means): (&String, WordMeans)| match means {
+        WordMeans::Other => word.clone(),
+        path => path_at(here, word, path),
+    };
+    argv.iter().zip(meanings(&words)).map(at).collect()
 }
 
 /// The same text for whoever types the commands in it in the directory `here`, like [`argv_at`]. A command ends with a
@@ -52,12 +54,14 @@ pub fn commands_at(here: &RepoPath, text: &str) -> String {
     }
     let words: Vec<&str> = line.words.iter().map(|word| word.text.as_str()).collect();
     let (mut out, mut end) = (String::new(), text.len());
-    for (word, is_path) in line.words.iter().zip(are_paths(&words)).rev() {
+    for (word, means) in line.words.iter().zip(meanings(&words)).rev() {
         let raw = &text[word.start..end];
         let path = word.text.trim_end_matches(ENDS);
         let rest = &raw[raw.trim_end().trim_end_matches(ENDS).len()..];
-        let shown =
-            if is_path { format!("{}{rest}", shell_word(&path_at(here, path))) } else { raw.to_owned() };
+        let shown = match means {
+            WordMeans::Other => raw.to_owned(),
+            means => format!("{}{rest}", shell_word(&path_at(here, path, means))),
+        };
         out.insert_str(0, &shown);
         end = word.start;
     }
@@ -67,40 +71,46 @@ pub fn commands_at(here: &RepoPath, text: &str) -> String {
 /// What ends a command within a text.
 const ENDS: [char; 2] = [',', ';'];
 
-/// Which of these words are paths from the root of the repository: arguments of commands that move or remove files,
-/// and those of git after `--`.
-fn are_paths(words: &[&str]) -> Vec<bool> {
-    /// Where the paths of the command are that a word belongs to.
-    #[derive(Clone, Copy, PartialEq)]
-    enum Paths {
-        None,
-        AfterDashes,
-        All,
-    }
-    let mut paths = Paths::None;
-    let is_path = |word: &&str| {
-        let is_path = paths == Paths::All && !word.starts_with('-') && *word != "&&";
-        paths = match *word {
-            "mv" | "rm" | "mkdir" if paths == Paths::None => Paths::All,
-            "git" if paths == Paths::None => Paths::AfterDashes,
-            "--" if paths == Paths::AfterDashes => Paths::All,
-            "&&" => Paths::None,
-            word if word.ends_with(ENDS) => Paths::None,
-            _ => paths,
+/// What a word of a command means.
+#[derive(Clone, Copy, PartialEq)]
+enum WordMeans {
+    /// Nothing that depends on the directory.
+    Other,
+    /// A path from the root of the repository.
+    Path,
+    /// The same, of something that is moved or removed, which `.` cannot be.
+    Moved,
+}
+
+/// What these words mean: the arguments of commands that move or remove files are paths, and those of git after `--`.
+fn meanings(words: &[&str]) -> Vec<WordMeans> {
+    let (mut now, mut is_git) = (WordMeans::Other, false);
+    let meaning = |word: &&str| {
+        let is_path = !word.starts_with('-') && *word != "&&";
+        let means = if is_path { now } else { WordMeans::Other };
+        (now, is_git) = match *word {
+            "mv" | "rm" | "mkdir" if now == WordMeans::Other && !is_git => (WordMeans::Moved, false),
+            "git" if now == WordMeans::Other => (WordMeans::Other, true),
+            "--" if is_git => (WordMeans::Path, true),
+            "&&" => (WordMeans::Other, false),
+            word if word.ends_with(ENDS) => (WordMeans::Other, false),
+            _ => (now, is_git),
         };
-        is_path
+        means
     };
-    words.iter().map(is_path).collect()
+    words.iter().map(meaning).collect()
 }
 
 /// A path from the root of the repository, relative to a directory.
-fn path_at(here: &RepoPath, path: &str) -> String {
+fn path_at(here: &RepoPath, path: &str, means: WordMeans) -> String {
     if path.starts_with('/') || path.is_empty() {
         return path.to_owned();
     }
     let from: Vec<&str> = here.as_str().split('/').filter(|part| !part.is_empty() && *part != ".").collect();
     let to: Vec<&str> = path.split('/').collect();
     let common = from.iter().zip(&to).take_while(|(one, other)| one == other).count();
+    // What is above the directory, or is it, is named from outside.
+    let common = if means == WordMeans::Moved { common.min(to.len() - 1) } else { common };
     let relative = [vec![".."; from.len() - common], to[common..].to_vec()].concat();
     if relative.is_empty() { ".".to_owned() } else { relative.join("/") }
 }
@@ -203,6 +213,11 @@ mod tests {
             ("tasks", "it doesn't mv tasks/k", "it doesn't mv tasks/k"),
             ("tasks", "  rename the file\n", "  rename the file\n"),
             ("", "git restore -- tasks/k", "git restore -- tasks/k"),
+            (
+                "tasks/z",
+                "git reset -q -- tasks/k tasks/z && mv tasks/z tasks/k && orch rename k z",
+                "git reset -q -- ../k . && mv ../z ../k && orch rename k z",
+            ),
         ] {
             let here = RepoPath::new(here).unwrap_or_else(|_| RepoPath::root());
             assert_eq!(commands_at(&here, text), expected, "{here}");
