@@ -32,7 +32,7 @@ pub(super) fn notify(reader: &mut SettingsReader<'_>, value: &TomlValue<'_>) -> 
 
 fn entry(reader: &mut SettingsReader<'_>, table: Spanned<TomlTable<'_, '_>>) -> Option<NotifyConfig> {
     let Spanned { value: mut table, span } = table;
-    let does = table.has("command") || table.has("bell");
+    let has_command = table.has("command");
     let on = table.take("on").map(|value| {
         let known = NoticeKind::ALL.map(NoticeKind::as_str);
         let on = reader.items("on", value, |text| choice(text, NoticeKind::named, &known));
@@ -58,8 +58,8 @@ fn entry(reader: &mut SettingsReader<'_>, table: Spanned<TomlTable<'_, '_>>) -> 
     });
     let bell = reader.boolean(&mut table, "bell", false);
     reader.finish(table);
-    if !does {
-        reader.report(span, invalid("the entry has neither `command` nor `bell`", hint("command")));
+    if !has_command && !bell {
+        reader.report(span, invalid("the entry has neither `command` nor `bell = true`", hint("command")));
     }
     let entry = NotifyConfig {
         on: on.unwrap_or_default(),

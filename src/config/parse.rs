@@ -405,7 +405,7 @@ mod tests {
             ),
             (
                 "[[notify]]\nbel = true",
-                "1:1: config-value: the entry has no `on`\n1:1: config-value: the entry has neither `command` nor `bell`\n2:1: config-unknown-key: unknown key `bel`",
+                "1:1: config-value: the entry has no `on`\n1:1: config-value: the entry has neither `command` nor `bell = true`\n2:1: config-unknown-key: unknown key `bel`",
             ),
             (
                 "[[notify]]\non = ['humn']\ncommand = 'a'",
