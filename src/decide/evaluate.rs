@@ -10,7 +10,7 @@ use super::{
     BrokenNeed, Choice, Decision, Evidence, Facts, FileFact, HistoryEntry, Recorded, SendBack, State,
     Verdict, expect,
 };
-use crate::base::{ArtifactName, Code, Diagnostic, ObjectFormat, PhaseId, Place, command, nearest};
+use crate::base::{ArtifactName, Code, Diagnostic, ObjectFormat, PhaseId, Place, RepoPath, command, nearest};
 use crate::workflow::{Owner, Phase, Workflow};
 use serde_json::Value;
 
@@ -373,6 +373,11 @@ impl Judge<'_> {
         decision.verdict = Verdict::Wait { what, owner: Owner::Human };
     }
 
+    /// The first file that the phase requires and that is not in the work tree.
+    fn required_and_missing(&self) -> Option<&RepoPath> {
+        self.phase.requires.iter().find(|path| self.facts.missing.contains(path))
+    }
+
     fn conclude(&self, fired: Fired<'_>, decision: &mut Decision) {
         decision.rule = Some(fired.rule.id.clone());
         decision.reason = fired.reason;
@@ -382,13 +387,23 @@ impl Judge<'_> {
                 self.inconsistent(decision, &phase, broken);
                 decision.reason = format!("{because}, but {}", decision.reason);
             }
-            Verdict::Transition(transition) => {
-                decision.evidence.clone_from(&transition.evidence);
-                if transition.by_human {
-                    decision.reason = format!("a person decides: {}", decision.reason);
+            Verdict::Transition(transition) => match self.required_and_missing() {
+                Some(path) => {
+                    let why = format!("{path}, which the phase requires, is not in the repository");
+                    let hint = format!("write {path}, or take it out of `requires` in the workflow");
+                    let finding = Diagnostic::error(Code::RequiredMissing, why.clone()).at(Place::file(path));
+                    decision.diagnostics.push(finding.hint(hint));
+                    decision.reason = why;
+                    decision.verdict = Verdict::Wait { what: path.to_string(), owner: Owner::Human };
                 }
-                decision.verdict = Verdict::Transition(transition);
-            }
+                None => {
+                    decision.evidence.clone_from(&transition.evidence);
+                    if transition.by_human {
+                        decision.reason = format!("a person decides: {}", decision.reason);
+                    }
+                    decision.verdict = Verdict::Transition(transition);
+                }
+            },
             Verdict::Handover { held, attempts } => {
                 decision.evidence.clone_from(&held.evidence);
                 decision.verdict = Verdict::Handover { held, attempts };

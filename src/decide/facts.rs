@@ -19,6 +19,9 @@ pub struct Facts {
     pub artifacts: BTreeMap<ArtifactName, Vec<FileFact>>,
     /// Findings about the task as a whole.
     pub diagnostics: Vec<Diagnostic>,
+    /// The files that the workflow requires and that are not in the work tree. Empty where the files come from the index
+    /// or a commit: a history in which they come later, or get another name, stays what it is.
+    pub missing: Vec<RepoPath>,
 }
 
 /// A file that matches a path of an artifact, or the part of a commit's tree that takes its place.
@@ -46,7 +49,7 @@ impl Facts {
     /// The facts of a task of which no file was read.
     pub(super) fn of_no_files(task: TaskId) -> Self {
         let place = TaskPlace::of_directory(RepoPath::root());
-        Self { task, place, artifacts: BTreeMap::new(), diagnostics: Vec::new() }
+        Self { task, place, artifacts: BTreeMap::new(), diagnostics: Vec::new(), missing: Vec::new() }
     }
 
     /// The path that stands for the task: that of its file if it is one, or else of its directory.

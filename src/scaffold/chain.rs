@@ -1,6 +1,7 @@
 //! Generates the workflow of a sequential skill: a chain of phases, each with a file that must be ready before
 //! the next phase begins.
 
+use super::config::required;
 use super::fault::SkillFault;
 use super::skill::{SPEC_REVIEW, Skill, SkillPhase};
 use super::words::{escaped, plain, toml};
@@ -80,7 +81,8 @@ fn document(name: &str, skill: &Skill) -> String {
         "[artifact.{SPEC_REVIEW}]\ntitle = \"the review of the specification\"\npath = \"spec-review.json\"\n\
          schema = \"{name}-spec-review\"\n\n[artifact.{SPEC_REVIEW}.facts]\ncomplete = \"data.status == 'complete'\"\n\n\
          [phase.{SPEC_REVIEW}]\ntitle = \"Phase 0: review the specification\"\nagent = \"{name}-spec-review\"\n\
-         produces = [\"{SPEC_REVIEW}\"]\n\n"
+         produces = [\"{SPEC_REVIEW}\"]\n{}\n",
+        required(skill)
     ));
     let mut before = vec![SPEC_REVIEW.to_owned()];
     for phase in &skill.phases {

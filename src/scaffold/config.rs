@@ -7,6 +7,7 @@ use super::reader::{SkillReader, TOOLS};
 use super::skill::{
     SPEC_REVIEW, Skill, SkillAction, SkillPhase, is_action, is_same, machine_name, phase_name,
 };
+use super::words::toml;
 use crate::base::pointer::child;
 use crate::base::{Code, RepoPath};
 use serde_json::{Map, Value};
@@ -44,6 +45,12 @@ pub fn missing_specs(skill: &Skill, exists: impl Fn(&str) -> bool) -> Vec<SkillF
         SkillFault::error(child(SPECS, &nth.to_string()), Code::SkillSpec, message).hint(hint)
     };
     missing.map(fault).collect()
+}
+
+/// The line of a phase that requires the specifications; empty if there are none.
+pub(super) fn required(skill: &Skill) -> String {
+    let specs: Vec<String> = skill.specs.iter().map(|spec| toml(spec)).collect();
+    if specs.is_empty() { String::new() } else { format!("requires = [{}]\n", specs.join(", ")) }
 }
 
 /// Reads a configuration. Unless one of the faults is an error, a workflow can be generated from the skill.

@@ -1,5 +1,6 @@
 //! The generated workflow document: prose around the `toml orch` blocks, with the rules in deciding order.
 
+use super::config::required;
 use super::plan::{ABORTING, COMPLETE, End, LoopPlan, MAX_ITERATIONS, PlannedMachine};
 use super::skill::SPEC_REVIEW;
 use super::translate::COUNTER;
@@ -121,7 +122,8 @@ fn phases(plan: &LoopPlan<'_>, text: &mut DocumentText) {
         "[artifact.{SPEC_REVIEW}]\ntitle = \"the review of the specification\"\n\
          path = \"spec-review.json\"\nschema = \"{name}-spec-review\"\n\n\
          [artifact.{SPEC_REVIEW}.facts]\ncomplete = \"data.status == 'complete'\"\n\n\
-         [phase.{SPEC_REVIEW}]\ntitle = \"Phase 0: review the specification\"\nproduces = [\"{SPEC_REVIEW}\"]\n\n"
+         [phase.{SPEC_REVIEW}]\ntitle = \"Phase 0: review the specification\"\nproduces = [\"{SPEC_REVIEW}\"]\n{}\n",
+        required(plan.skill)
     );
     for phase in ["pending", "running"] {
         lines.push_str(&format!("[phase.{phase}]\nneeds = [\"{SPEC_REVIEW}\"]\n\n"));

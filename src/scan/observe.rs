@@ -150,6 +150,7 @@ pub fn observe(
                 .map(|artifact| (artifact.name.clone(), Vec::new()))
                 .collect(),
             diagnostics: Vec::new(),
+            missing: Vec::new(),
         },
         state: None,
         log: ObservedLog::Missing,

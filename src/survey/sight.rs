@@ -225,7 +225,12 @@ impl Workspace {
         head: Option<Head>,
         (is_present, now): (bool, SystemTime),
     ) -> Result<Sight, Error> {
-        let Reading { compiled, mut recorded, observed, entries } = reading;
+        let Reading { compiled, mut recorded, mut observed, entries } = reading;
+        if self.reads_work_dir() {
+            let required = compiled.workflow.phases.iter().flat_map(|phase| &phase.requires);
+            observed.facts.missing =
+                required.filter(|path| !path.under(&self.root).is_file()).cloned().collect();
+        }
         self.costs.looked();
         let path = task.transcript_path();
         let in_head = match (&self.store, &head, is_present) {

@@ -7,8 +7,8 @@ use super::{
     TreeScope, Workflow,
 };
 use crate::base::{
-    ArtifactName, Code, Diagnostic, Digest, InvalidName, Patterns, PhaseId, Place, Spanned, WorkflowName,
-    nearest, with_line_feeds,
+    ArtifactName, Code, Diagnostic, Digest, InvalidName, Patterns, PhaseId, Place, RepoPath, Spanned,
+    WorkflowName, nearest, with_line_feeds,
 };
 use std::ops::Range;
 
@@ -318,8 +318,10 @@ impl Compiler<'_> {
         let produces = self.artifact_names(&raw.produces, artifacts);
         let optional = self.artifact_names(&raw.may_produce, artifacts);
         let touches = self.touches(&raw.touches);
+        let requires = self.required_files(&raw.requires);
         Some(Phase {
             touches,
+            requires,
             id: self.name(&raw.name, |text| PhaseId::new(text))?,
             title: raw.title.as_ref().map(|title| title.value.clone()),
             agent: raw.agent.as_ref().map(|agent| agent.value.clone()),
@@ -335,6 +337,21 @@ impl Compiler<'_> {
             owner,
             attempts: raw.attempts.as_ref().map(|count| clamp(count.value)),
         })
+    }
+
+    /// The paths of required files. Reports those that are no paths of the repository.
+    fn required_files(&mut self, texts: &[Text]) -> Vec<RepoPath> {
+        let mut good = Vec::new();
+        for text in texts {
+            match RepoPath::new(&text.value) {
+                Ok(path) => good.push(path),
+                Err(error) => {
+                    let message = format!("`requires` names no file of the repository: {error}");
+                    self.problem(&text.span, Diagnostic::error(Code::WorkflowValue, message));
+                }
+            }
+        }
+        good
     }
 
     /// The globs of paths outside the task. Reports invalid globs.

@@ -30,7 +30,7 @@ pub use system::System;
 pub use tree::{TreePart, TreeScope, is_tree_name, tree_name};
 
 use crate::base::{
-    ActionName, ArtifactName, Digest, Patterns, PhaseId, Place, RuleId, TaskId, WorkflowName, words,
+    ActionName, ArtifactName, Digest, Patterns, PhaseId, Place, RepoPath, RuleId, TaskId, WorkflowName, words,
 };
 use serde_json::{Map, Value};
 use std::sync::Arc;
@@ -207,6 +207,8 @@ pub struct Phase {
     /// Globs of paths outside the task that may change in this phase. A path that any phase names may change
     /// only in those phases; all other paths are unrestricted.
     pub touches: Patterns,
+    /// Files of the repository, outside of the task, without which no rule leaves the phase.
+    pub requires: Vec<RepoPath>,
 }
 
 words! {

@@ -119,7 +119,7 @@ fn a_run_keeps_a_log_of_its_executors_without_being_asked() {
     let lines = lines(&text);
     assert_eq!(levels(&lines), BTreeSet::from(["INFO"]), "{text}");
     for part in
-        ["run started task=t", "turn started work=", "executor started", "ended=Code(7)", "run ended task=t"]
+        ["run started task=t", "turn started work=", "program started", "ended=Code(7)", "run ended task=t"]
     {
         assert!(lines.iter().any(|line| line.rest.contains(part)), "no {part:?} in\n{text}");
     }

@@ -261,6 +261,24 @@ fn phase_0_opens_only_for_specifications_that_exist() {
     review(&[readme], false);
     review(&[readme, readme], false);
     review(&[readme, "docs/rules.md"], true);
+    // One that was removed since holds every way on.
+    world.git(&["rm", "-q", "docs/rules.md"]);
+    review(&[readme, "docs/rules.md"], false);
+    let told = world.orch(&["suggest", "t"]).succeeds().says("docs/rules.md, which the phase requires");
+    assert!(!told.stdout.contains("$ orch next t  "), "{told:?}");
+    world.orch(&["check", "t"]).ends(1).says("required-missing");
+    assert_ne!(world.orch_by_program(&["next", "t"]).code, 0);
+    for arguments in [&["watch", "--once"][..], &["run", "t", "--", "true"]] {
+        let ended = world.orch_by_program(arguments);
+        assert_eq!(world.json("tasks/t/state.json")["status"], "spec_review", "{ended:?}");
+    }
+    world.git(&["restore", "--source=HEAD", "--staged", "--worktree", "docs/rules.md"]);
+    review(&[readme, "docs/rules.md"], true);
+    world.orch(&["next", "t"]).succeeds();
+    // A step that was taken stays proven.
+    world.git(&["rm", "-q", "docs/rules.md"]);
+    world.commit("Other rules");
+    world.orch(&["audit", "--strict"]).succeeds();
 }
 
 #[test]

@@ -541,6 +541,10 @@ codes! {
         "The body of a request to `orch serve` did not arrive in time.",
         "The client stopped sending, or the connection is very slow.",
         "Send the request again.";
+    RequiredMissing = "required-missing", Finding,
+        "A file that the phase requires is not in the repository.",
+        "`requires` of the phase names a file, such as a specification, that was never written, was removed or was renamed.",
+        "Write the file, or correct `requires` in the workflow.";
     ResultUnsaved = "result-unsaved", Finding,
         "The result of an executor could not be kept safely on the disk.",
         "Writing it or syncing it failed. It still counts for the run that is going on.",

@@ -55,6 +55,7 @@ pub fn workflow() -> Workflow {
             .into_iter()
             .map(|(id, agent, needs, produces)| Phase {
                 touches: crate::base::Patterns::default(),
+                requires: Vec::new(),
                 id: phase(id),
                 title: None,
                 agent: agent.map(str::to_owned),

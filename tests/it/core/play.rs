@@ -23,6 +23,7 @@ pub fn facts() -> Facts {
         place: TaskPlace::of_directory(RepoPath::new("tasks/t").expect("valid")),
         artifacts: BTreeMap::new(),
         diagnostics: Vec::new(),
+        missing: Vec::new(),
     }
 }
 

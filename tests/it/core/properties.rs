@@ -189,6 +189,7 @@ fn task() -> impl Strategy<Value = (&'static Workflow, State, Facts)> {
             place: TaskPlace::of_directory(RepoPath::root()),
             artifacts: std::iter::once(stray).chain(names).zip(files).collect(),
             diagnostics: Vec::new(),
+            missing: Vec::new(),
         };
         (workflow, state, facts)
     })

@@ -123,6 +123,7 @@ impl World {
             place: TaskPlace::of_directory(RepoPath::new("tasks/t-1").expect("valid")),
             artifacts,
             diagnostics: Vec::new(),
+            missing: Vec::new(),
         }
     }
 
