@@ -57,8 +57,8 @@ const ORDERS: [Order; 11] = [
         arguments: &["watch", "--once"],
         prepare: |world| {
             world.plan("t", 1);
+            // Nothing is due for it. If something were, one task could rightly move without the other.
             world.orch(&["new", "s"]).succeeds();
-            world.plan("s", 2);
         },
     },
 ];
