@@ -1,6 +1,6 @@
 //! The error value of the crate: why an operation failed and what to do about it.
 
-use super::{Class, Code, Diagnostic};
+use super::{Class, Code, Diagnostic, Severity};
 use std::fmt;
 
 /// Why an operation failed.
@@ -68,6 +68,12 @@ impl Error {
     #[must_use]
     pub fn hint(&self) -> Option<String> {
         self.0.hint.clone()
+    }
+
+    /// The error as a warning, where it does not end what it is about.
+    #[must_use]
+    pub fn into_warning(self) -> Diagnostic {
+        Diagnostic { severity: Severity::Warning, ..*self.0 }
     }
 
     /// The error as the diagnostic log records it. The log must not contain file contents, so only errors of

@@ -1,6 +1,6 @@
 //! All output: answers go to stdout, status and hints to stderr. No other module prints.
 
-use crate::base::{RepoPath, argv_at, commands_at};
+use crate::base::{Diagnostic, RepoPath, argv_at, commands_at};
 use crate::view::{JsonDocument, Paint, Style, line, pretty};
 use console::Term;
 use std::io::{self, Write};
@@ -125,6 +125,12 @@ impl Ui {
     pub fn hint(&self, hint: &str) {
         let label = self.paint_status.paint(Style::Command, "hint:");
         self.problem(&format!("{label} {}", self.hint_here(hint)));
+    }
+
+    /// Prints a finding and its hint as problems.
+    pub fn finding(&self, finding: &Diagnostic) {
+        self.problem(&finding.to_string());
+        finding.hint.iter().for_each(|hint| self.hint(hint));
     }
 
     /// Prints a part of the answer unchanged. Returns an error if stdout cannot be written, for example a

@@ -7,8 +7,7 @@ use super::judge::{Judge, choice};
 use super::rules::{Fired, join};
 use super::scope::TaskScope;
 use super::{
-    BrokenNeed, Choice, Decision, Evidence, Facts, FileFact, HistoryEntry, Recorded, SendBack, State,
-    Verdict, expect,
+    BrokenNeed, Choice, Decision, Evidence, Facts, FileFact, Recorded, SendBack, State, Verdict, expect,
 };
 use crate::base::{ArtifactName, Code, Diagnostic, ObjectFormat, PhaseId, Place, RepoPath, command, nearest};
 use crate::workflow::{Owner, Phase, Workflow};
@@ -257,17 +256,10 @@ impl Judge<'_> {
         names.iter().flat_map(|name| self.evidence(std::slice::from_ref(name))).collect()
     }
 
-    /// The last step that entered the present phase.
-    fn entry_step(&self) -> Option<&HistoryEntry> {
-        let enters =
-            |entry: &&HistoryEntry| entry.to == self.phase.id && entry.from.as_ref() != Some(&entry.to);
-        self.state.history.iter().rfind(enters)
-    }
-
     /// Whether the last step that entered the present phase names an artifact as it is. It may have changed since
     /// the phase that makes it, as a list does whose boxes are checked until the end.
     fn is_of_the_end(&self, seen: &SeenArtifact<'_>) -> bool {
-        let Some(end) = self.entry_step() else { return false };
+        let Some(end) = self.state.last_entry_into(&self.phase.id) else { return false };
         let is_named = |file: &&FileFact| {
             let digest = file.digest.map(|digest| digest.to_string());
             end.evidence.iter().any(|(path, known)| *path == file.path && Some(known) == digest.as_ref())
@@ -284,7 +276,7 @@ impl Judge<'_> {
             .map(|seen| seen.derived.name.clone())
             .collect();
         // Where a task has failed, people want to know why.
-        let led_here = self.entry_step().filter(|_| !self.phase.success);
+        let led_here = self.state.last_entry_into(&self.phase.id).filter(|_| !self.phase.success);
         let why = led_here.map_or(String::new(), |entry| format!(" ({})", entry.reason));
         let news = match changed.as_slice() {
             [] => String::new(),
@@ -387,23 +379,16 @@ impl Judge<'_> {
                 self.inconsistent(decision, &phase, broken);
                 decision.reason = format!("{because}, but {}", decision.reason);
             }
-            Verdict::Transition(transition) => match self.required_and_missing() {
-                Some(path) => {
-                    let why = format!("{path}, which the phase requires, is not in the repository");
-                    let hint = format!("write {path}, or take it out of `requires` in the workflow");
-                    let finding = Diagnostic::error(Code::RequiredMissing, why.clone()).at(Place::file(path));
-                    decision.diagnostics.push(finding.hint(hint));
-                    decision.reason = why;
-                    decision.verdict = Verdict::Wait { what: path.to_string(), owner: Owner::Human };
+            Verdict::Transition(transition) => {
+                if let Some(path) = self.required_and_missing() {
+                    return wait_for_required(path, decision);
                 }
-                None => {
-                    decision.evidence.clone_from(&transition.evidence);
-                    if transition.by_human {
-                        decision.reason = format!("a person decides: {}", decision.reason);
-                    }
-                    decision.verdict = Verdict::Transition(transition);
+                decision.evidence.clone_from(&transition.evidence);
+                if transition.by_human {
+                    decision.reason = format!("a person decides: {}", decision.reason);
                 }
-            },
+                decision.verdict = Verdict::Transition(transition);
+            }
             Verdict::Handover { held, attempts } => {
                 decision.evidence.clone_from(&held.evidence);
                 decision.verdict = Verdict::Handover { held, attempts };
@@ -415,6 +400,16 @@ impl Judge<'_> {
             other => decision.verdict = other,
         }
     }
+}
+
+/// Holds a transition back until a file is there that the phase requires.
+fn wait_for_required(path: &RepoPath, decision: &mut Decision) {
+    let why = format!("{path}, which the phase requires, is not in the repository");
+    let hint = format!("write {path}, or take it out of `requires` in the workflow");
+    let finding = Diagnostic::error(Code::RequiredMissing, why.clone()).at(Place::file(path));
+    decision.diagnostics.push(finding.hint(hint));
+    decision.reason = why;
+    decision.verdict = Verdict::Wait { what: path.to_string(), owner: Owner::Human };
 }
 
 /// Adds a text, or the texts of a list and of the lists in it.

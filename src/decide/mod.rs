@@ -58,7 +58,7 @@ pub use import::{ImportFault, Original, adopt, import, import_of, is_original, r
 pub use merge::{Conflict, choose, join, merging};
 pub use nearest_rule::nearest_rule;
 pub use notice::{NoticeKind, run_notices, task_notice};
-pub use order::{confirm, create, override_to, reopen, rollback};
+pub use order::{confirm, create, override_to, reopen, rollback, unknown_artifact};
 pub use people::{AgentOrder, OrdersBy, People, Sender};
 pub use printed::Printed;
 pub use proof::{Approval, Proof, ProvenStep, Standing};

@@ -12,6 +12,17 @@ pub(super) fn refused(code: Code, message: impl Into<String>, hint: impl Into<St
     Error::new(code, message).with_hint(hint.into())
 }
 
+/// The error for a name that no artifact of a workflow has.
+#[must_use]
+pub fn unknown_artifact(workflow: &Workflow, artifact: &str) -> Error {
+    let known = || workflow.artifacts.iter().map(|artifact| artifact.name.as_str());
+    let hint = nearest(artifact, known()).map_or_else(
+        || format!("its artifacts are {}", known().collect::<Vec<_>>().join(", ")),
+        |near| format!("did you mean `{near}`?"),
+    );
+    refused(Code::UnknownArtifact, format!("there is no artifact `{artifact}`"), hint)
+}
+
 /// The creation of a task in the initial phase of its workflow.
 #[must_use]
 pub fn create(workflow: &Workflow, reason: &str) -> Transition {
@@ -124,13 +135,8 @@ pub fn confirm(
     let state = &*state.under_own_names(workflow);
     let phase = current(workflow, state)?;
     let seen = look(workflow, state, &phase.id, facts);
-    let known = || workflow.artifacts.iter().map(|artifact| artifact.name.as_str());
     let Some(one) = seen.iter().find(|seen| seen.derived.name.as_str() == artifact) else {
-        let hint = nearest(artifact, known()).map_or_else(
-            || format!("its artifacts are {}", known().collect::<Vec<_>>().join(", ")),
-            |near| format!("did you mean `{near}`?"),
-        );
-        return Err(refused(Code::UnknownArtifact, format!("there is no artifact `{artifact}`"), hint));
+        return Err(unknown_artifact(workflow, artifact));
     };
     let derived = &one.derived;
     let Some(digest) = derived.digest else {
@@ -283,12 +289,7 @@ fn forward_target<'w>(
 }
 
 fn left_phase<'w>(workflow: &'w Workflow, state: &State, terminal: &Phase) -> Result<&'w Phase, Error> {
-    let entered = state
-        .history
-        .iter()
-        .rev()
-        .find(|entry| entry.to == terminal.id && entry.from.as_ref() != Some(&entry.to));
-    let left = entered.and_then(|entry| workflow.phase(entry.from.as_ref()?));
+    let left = state.last_entry_into(&terminal.id).and_then(|entry| workflow.phase(entry.from.as_ref()?));
     left.ok_or_else(|| {
         refused(
             Code::NoEarlierPhase,

@@ -239,6 +239,12 @@ impl Actor {
 }
 
 impl State {
+    /// The last step that entered a phase.
+    #[must_use]
+    pub fn last_entry_into(&self, phase: &PhaseId) -> Option<&HistoryEntry> {
+        self.history.iter().rfind(|entry| entry.to == *phase && entry.from.as_ref() != Some(phase))
+    }
+
     /// The format of the digests that the last step recorded.
     #[must_use]
     pub fn format(&self) -> ObjectFormat {

@@ -1,7 +1,7 @@
 //! What a task has come to, as an event that someone may want word of.
 
 use crate::base::Digest;
-use crate::decide::{HistoryEntry, NoticeKind, duty, task_notice};
+use crate::decide::{NoticeKind, duty, task_notice};
 use crate::survey::Sight;
 
 /// An event of a task. Two that are equal are one event.
@@ -27,9 +27,7 @@ impl TaskNotice {
 /// again after each step, so that another question in the same phase is another event.
 fn key(kind: NoticeKind, sight: &Sight) -> Digest {
     let (phase, attempt) = (&sight.decision.phase, sight.decision.attempt);
-    let enters =
-        |entry: &&HistoryEntry| entry.from.as_ref() != Some(&entry.to) && Some(&entry.to) == phase.as_ref();
-    let entered = || sight.state()?.history.iter().rev().find(enters).map(|entry| entry.at);
+    let entered = || sight.state()?.last_entry_into(phase.as_ref()?).map(|entry| entry.at);
     let told = match kind {
         NoticeKind::Done | NoticeKind::Failed => format!("{phase:?} {attempt} {:?}", entered()),
         NoticeKind::Human | NoticeKind::Stalled | NoticeKind::RunEnded => match sight.state() {

@@ -1,8 +1,8 @@
 //! What has changed in an artifact since it was judged: the files that the last step rests on, and those that are here.
 
 use super::stories;
-use crate::base::{Code, Digest, Error, nearest};
-use crate::decide::{HistoryEntry, Recorded};
+use crate::base::{Code, Digest, Error};
+use crate::decide::{HistoryEntry, unknown_artifact};
 use crate::survey::{Sight, Workspace};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -36,25 +36,14 @@ pub struct JudgedFile {
 pub fn judged(workspace: &Workspace, judged: &Sight, artifact: &str) -> Result<JudgedArtifact, Error> {
     let (workflow, matcher) = (judged.workflow(), &judged.compiled.matcher);
     let index = workflow.artifacts.iter().position(|declared| declared.name.as_str() == artifact);
-    let index = index.ok_or_else(|| {
-        let known = || workflow.artifacts.iter().map(|declared| declared.name.as_str());
-        let hint = nearest(artifact, known()).map_or_else(
-            || format!("its artifacts are {}", known().collect::<Vec<_>>().join(", ")),
-            |near| format!("did you mean `{near}`?"),
-        );
-        Error::new(Code::UnknownArtifact, format!("there is no artifact `{artifact}`")).with_hint(hint)
-    })?;
+    let index = index.ok_or_else(|| unknown_artifact(workflow, artifact))?;
     if workflow.artifacts[index].paths.is_empty() {
         let message = format!("`{artifact}` is committed code, and no file of the task");
         return Err(Error::new(Code::UnknownArtifact, message)
             .with_hint("compare the commits that `orch log` names: git diff COMMIT".to_owned()));
     }
     // What cannot be read is neither unchanged nor deleted, and a damaged record does not say what was judged.
-    if matches!(judged.recorded, Recorded::Broken(_) | Recorded::Lost)
-        && let Some(fault) = judged.decision.diagnostics.iter().find(|finding| finding.is_error())
-    {
-        return Err(fault.clone().into());
-    }
+    judged.require_whole_record()?;
     let facts = judged.observed.facts.artifacts.get(&workflow.artifacts[index].name);
     let unread = facts.into_iter().flatten().filter(|file| file.digest.is_none());
     if let Some(fault) = unread.flat_map(|file| &file.problems).find(|problem| problem.is_error()) {

@@ -41,17 +41,20 @@ impl<'a> RangeRules<'a> {
         proof: &mut Proof,
     ) -> Result<bool, Error> {
         let people = self.foreign_people(before, proof);
-        let is_doubtful = proof.doubt(|step| {
+        let has_doubts = proof.doubt(|step| {
             let known = people.clone().or_else(|| self.loosened_people(before?, step));
             known.map_or_else(|| self.unlike_workflow(place, before, step), |why| Ok(Some(why)))
         })?;
-        // A step that is in one commit with the change of its rules is unverifiable already.
-        let mut is_loosened = is_doubtful;
-        for step in proof.steps.iter().filter(|step| !is_doubtful && step.standing == Standing::Unverifiable)
-        {
-            is_loosened |= self.unlike_workflow(place, Some(&*self.to), step)?.is_some();
+        if has_doubts {
+            return Ok(true);
         }
-        Ok(is_loosened)
+        // A step that is in one commit with the change of its rules is unverifiable already.
+        for step in proof.steps.iter().filter(|step| step.standing == Standing::Unverifiable) {
+            if self.unlike_workflow(place, Some(&*self.to), step)?.is_some() {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// Why the settings about people that permitted the steps are those of neither end, if a step needs a
@@ -101,8 +104,9 @@ impl<'a> RangeRules<'a> {
         };
         let has_begun = self.from.workflow(name.as_str()).is_ok();
         let is_as_before = std::ptr::eq(before, Rc::as_ptr(&self.from))
-            || (has_begun && are_rules_alike(before, &self.from, name.as_str()))
-            || (has_begun && yields(self.store, self.archive, &self.from, place, step)?);
+            || has_begun
+                && (are_rules_alike(before, &self.from, name.as_str())
+                    || yields(self.store, self.archive, &self.from, place, step)?);
         if is_as_before {
             return Ok(None);
         }

@@ -3,7 +3,7 @@
 use super::archive::Archive;
 use super::logs::{LogBytes, LogPool, ReadLog};
 use crate::base::{Code, Digest, RepoPath, with_line_feeds};
-use crate::decide::{HistoryEntry, State, difference, document, is_original};
+use crate::decide::{State, difference, document, is_original};
 use crate::record::{LogExtent, log_extent_in, read_state, sides, write_state};
 use crate::scan::{Content, Source};
 use crate::survey::setting::Setting;
@@ -259,8 +259,7 @@ pub(super) fn missing_end(
     let named = state.workflow.as_ref()?;
     let loaded = archive.workflow(near, named.name.as_str(), named.digest)?;
     let phase = loaded.workflow()?.phase_named(state.phase.as_deref()?)?;
-    let moved = |entry: &&HistoryEntry| entry.from.as_ref() != Some(&phase.id) && entry.to == phase.id;
-    let last = state.history.iter().rev().find(moved).filter(|_| phase.terminal)?;
+    let last = state.last_entry_into(&phase.id).filter(|_| phase.terminal)?;
     // Code changes later; the parent commit of the step proves it.
     let mut files = last.evidence.iter().filter(|(name, _)| !is_tree_name(name) && !is_original(name));
     files.find_map(|(name, digest)| {

@@ -151,7 +151,7 @@ impl Notifier {
             Ok(done) => Some(done),
             Err(error) => {
                 if !had_reported {
-                    (self.report)(warning(error));
+                    (self.report)(error.into_warning());
                 }
                 None
             }
@@ -169,7 +169,7 @@ impl Notifier {
             let input = match text.take().map_or_else(|| word(writer, kind, sight, run), Ok) {
                 Ok(input) => input,
                 Err(error) => {
-                    (self.report)(warning(error));
+                    (self.report)(error.into_warning());
                     break;
                 }
             };
@@ -189,7 +189,7 @@ impl Notifier {
                 // While it waited, somebody may have written another program in its place.
                 match leave.require_unchanged() {
                     Ok(()) => perform(&program, &mark, &name, &report),
-                    Err(error) => report(warning(error)),
+                    Err(error) => report(error.into_warning()),
                 }
             });
             self.queue.push(job);
@@ -206,7 +206,7 @@ impl Notifier {
                 self.refused.remove(&entry);
                 return Some(leave);
             }
-            Err(error) if self.refused.insert(entry) => (self.report)(warning(error)),
+            Err(error) if self.refused.insert(entry) => (self.report)(error.into_warning()),
             Err(_) => {}
         }
         None
@@ -246,12 +246,4 @@ fn perform(program: &LimitedProgram, mark: &(String, String), name: &str, report
         last.unwrap_or_default()
     );
     report(Diagnostic::warning(Code::NotifyFailed, message));
-}
-
-/// An error that does not end what it is about.
-fn warning(error: Error) -> Diagnostic {
-    let hint = error.hint();
-    let mut warning = Diagnostic::warning(error.code(), error.message());
-    warning.hint = hint;
-    warning
 }

@@ -20,7 +20,7 @@ impl Store {
                 let message = format!("the orch process{who} is committing in this repository");
                 found.push(Diagnostic::note(Code::Busy, message));
             }
-            None if self.has_journal()? || self.has_our_index_lock() => {
+            None if self.has_leftovers()? => {
                 let message = "a killed process left a commit of orch unfinished";
                 let unfinished = Diagnostic::warning(Code::Unfinished, message);
                 found.push(unfinished.hint("orch doctor --fix; any other command of orch completes it, too"));
@@ -37,10 +37,7 @@ impl Store {
             if lock == self.index_lock() && self.has_our_index_lock() {
                 continue;
             }
-            let busy = self.lock_is_busy(&lock);
-            let mut finding = Diagnostic::warning(Code::Busy, busy.to_string());
-            finding.hint = busy.hint();
-            found.push(finding);
+            found.push(self.lock_is_busy(&lock).into_warning());
         }
         Ok(found)
     }

@@ -89,12 +89,17 @@ impl Store {
         self.own_directory()?.remove_if_there(FILE).map_err(|source| io_error(&path, source))
     }
 
+    /// Whether a process is committing, or left something when it was killed. Returns an error if that is unknown.
+    pub(super) fn has_leftovers(&self) -> Result<bool, Error> {
+        Ok(self.has_journal()? || self.has_our_index_lock())
+    }
+
     /// Completes or removes what a killed process left. Costs two file lookups if there is nothing. Returns
     /// an error if the repository cannot be read or written.
     ///
     /// If another `orch` process is at work, the files belong to it and are left alone.
     pub fn recover_leftovers(&self) -> Result<(), Error> {
-        if !self.has_journal()? && !self.has_our_index_lock() {
+        if !self.has_leftovers()? {
             return Ok(());
         }
         match self.try_lock()? {

@@ -76,16 +76,20 @@ impl Sight {
         self.state()?.title.as_deref()
     }
 
+    /// Returns an error if the record of the task is damaged or lost.
+    pub fn require_whole_record(&self) -> Result<(), Error> {
+        match (&self.recorded, self.decision.diagnostics.iter().find(|finding| finding.is_error())) {
+            (Recorded::Broken(_) | Recorded::Lost, Some(fault)) => Err(fault.clone().into()),
+            _ => Ok(()),
+        }
+    }
+
     /// Returns an error if the current branch has no record of the task that a step could follow.
     pub fn require_tracked(&self) -> Result<(), Error> {
         if !self.untracked {
             return Ok(());
         }
-        if matches!(self.recorded, Recorded::Broken(_) | Recorded::Lost)
-            && let Some(fault) = self.decision.diagnostics.iter().find(|finding| finding.is_error())
-        {
-            return Err(fault.clone().into());
-        }
+        self.require_whole_record()?;
         let id = &self.task.id;
         let message = format!("task `{id}` is untracked: its record is not on this branch");
         let hint = command(&["orch", "new", id.as_str()]);

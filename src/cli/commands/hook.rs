@@ -241,15 +241,13 @@ pub(super) fn examined(workspace: &Workspace) -> Result<(String, Vec<Diagnostic>
     }
     for row in &rows {
         let name = row.name.as_str();
-        let (code, hint) = match row.state {
-            SlotState::Outdated => (Code::HookOutdated, "orch doctor --fix"),
-            SlotState::Edited => (Code::HookEdited, "orch help hook-edited"),
-            SlotState::Replaced => (Code::HookReplaced, "orch help hook-replaced"),
+        let words = || format!("the {name} hook: {}", row.words());
+        let outdated = || format!("the {name} hook is out of date, or not executable");
+        let (code, message, hint) = match row.state {
+            SlotState::Outdated => (Code::HookOutdated, outdated(), "orch doctor --fix"),
+            SlotState::Edited => (Code::HookEdited, words(), "orch help hook-edited"),
+            SlotState::Replaced => (Code::HookReplaced, words(), "orch help hook-replaced"),
             SlotState::Absent | SlotState::Installed | SlotState::Other => continue,
-        };
-        let message = match row.state {
-            SlotState::Outdated => format!("the {name} hook is out of date, or not executable"),
-            _ => format!("the {name} hook: {}", row.words()),
         };
         found.push(Diagnostic::warning(code, message).hint(hint));
     }

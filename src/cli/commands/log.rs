@@ -48,10 +48,7 @@ pub fn run(args: &LogArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failu
     if entries.is_empty() && !lost.is_empty() {
         return Err(Failure::from(lost.remove(0)));
     }
-    for finding in &lost {
-        ui.problem(&finding.to_string());
-        finding.hint.iter().for_each(|hint| ui.hint(hint));
-    }
+    lost.iter().for_each(|finding| ui.finding(finding));
     let log = Log::new(workspace.repository()?, entries.into_iter().map(|(_, entry)| entry).collect());
     if context.global.json {
         ui.document(&log)?;

@@ -125,10 +125,11 @@ pub(super) fn go(
     context.after_answer(move || {
         // Waits for the programs, which a signal ends at once.
         drop(notifier);
-        for problem in problems.lock().unwrap_or_else(PoisonError::into_inner).drain(..) {
-            ui.problem(&format!("{problem}"));
-            problem.hint.iter().for_each(|hint| ui.hint(hint));
-        }
+        problems
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .iter()
+            .for_each(|problem| ui.finding(problem));
     });
     finished
 }

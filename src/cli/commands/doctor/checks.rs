@@ -101,9 +101,8 @@ fn repository(patient: &Patient<'_>) -> Result<Examined, Failure> {
         findings.push(Diagnostic::error(Code::NoGit, message).hint("install git"));
     }
     if let Err(error) = store.require_committable() {
-        let mut finding = Diagnostic::warning(error.code(), format!("orch can record nothing here: {error}"));
-        finding.hint = error.hint();
-        findings.push(finding);
+        let message = format!("orch can record nothing here: {error}");
+        findings.push(Diagnostic { message, ..error.into_warning() });
     }
     Ok(Examined::new(branch, findings))
 }

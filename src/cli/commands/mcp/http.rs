@@ -9,13 +9,12 @@ use rmcp::transport::streamable_http_server::StreamableHttpService;
 use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
 use tokio::sync::watch::Receiver;
 
-/// The most bytes of a request.
-const BODY: usize = 1024 * 1024;
-
-/// Answers requests of agents until `stop` is true. `told` is told what a command has printed, and `named` is the name
-/// that a client has given with its request. Whoever may ask has been asked before, so names of hosts are not.
+/// Answers requests of agents with bodies of at most `most` bytes until `stop` is true. `told` is told what a command
+/// has printed, and `named` is the name that a client has given with its request. Whoever may ask has been asked
+/// before, so names of hosts are not.
 pub(in crate::cli::commands) fn http(
     runner: CommandRunner,
+    most: usize,
     told: impl Fn(&str) + Send + Sync + 'static,
     named: fn(&Extensions) -> Option<String>,
     mut stop: Receiver<bool>,
@@ -25,7 +24,7 @@ pub(in crate::cli::commands) fn http(
     let config = StreamableHttpServerConfig::default()
         .with_legacy_session_mode(false)
         .with_json_response(true)
-        .with_max_request_body_bytes(BODY)
+        .with_max_request_body_bytes(most)
         .disable_allowed_hosts();
     let (ending, cancelled) = (server.clone(), config.cancellation_token.clone());
     tokio::spawn(async move {

@@ -15,7 +15,7 @@ use serde_json::{Map, Value};
 use std::time::Duration;
 
 /// The most bytes of a body.
-const BODY: usize = 1024 * 1024;
+pub(super) const BODY: usize = 1024 * 1024;
 /// What stands for the body in a place.
 pub(super) const BODY_PLACE: &str = "body";
 /// How long a body may take to arrive.

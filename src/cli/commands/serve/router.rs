@@ -10,6 +10,8 @@ use super::loops::{self, loops};
 use super::openapi::{self, EVENTS, OUTPUT};
 use super::pages;
 use super::problem::problem;
+#[cfg(feature = "mcp")]
+use super::request::BODY;
 use super::routes::ROUTES;
 use super::service::{Service, answer, described, events, health, output};
 use crate::base::{Code, Error};
@@ -71,6 +73,7 @@ fn agents(service: &Arc<Service>) -> Router<Arc<Service>> {
     let told = Arc::clone(service);
     let service = mcp::http(
         service.runner.clone(),
+        BODY,
         move |printed| told.tell(printed),
         |extensions| match extensions.get::<Parts>()?.extensions.get::<Asker>()? {
             Asker::Agent(name) => name.clone(),
