@@ -265,13 +265,14 @@ mod tests {
     use super::*;
 
     /// What a person invents, or what is a path, a number or a revision.
-    const FREE: [&str; 34] = [
+    const FREE: [&str; 36] = [
         "also",
         "at",
         "base",
         "brief",
         "command",
         "commit",
+        "count",
         "dir",
         "directory",
         "env_file",
@@ -299,6 +300,7 @@ mod tests {
         "timeout",
         "times",
         "title",
+        "tool",
         "wait",
     ];
 

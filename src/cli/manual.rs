@@ -132,6 +132,13 @@ const GROUPS: [(&str, &[Examples]); 6] = [
                     ("orch answer t-1 rounds=3 --dry-run", "only check it"),
                 ],
             ),
+            (
+                "generate",
+                [
+                    ("orch generate loop-1", "more tasks for a development loop"),
+                    ("orch generate loop-1 --count 3 --tool codex", "at most three, by this executor"),
+                ],
+            ),
             #[cfg(feature = "mcp")]
             (
                 "mcp",

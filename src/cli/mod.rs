@@ -12,6 +12,7 @@ mod logging;
 mod manual;
 mod pager;
 mod progress;
+mod random;
 #[cfg(any(feature = "api", feature = "mcp"))]
 mod remote;
 mod ui;

@@ -67,6 +67,34 @@ pub fn answer(
     first_applied(outcomes)
 }
 
+/// Adds items to the end of a list in the state, as an answer to the question that is asked: to the list as it is when
+/// the step is recorded. `key` is a path into the state. Returns an error if nothing is asked, there is no such list, or
+/// the question or the state schema rejects the new one.
+pub fn extend_list(
+    writer: &Writer<'_>,
+    task: &TaskRef,
+    (key, items): (&str, &[Value]),
+    reason: &str,
+    dry_run: bool,
+) -> Result<Applied, Error> {
+    let pointer = format!("/{}", key.replace('.', "/"));
+    let extended = |judged: &Sight| {
+        let state = judged.state().ok_or("the state cannot be read")?;
+        let workflow = judged.workflow();
+        let data = Value::Object(data_of(workflow, state));
+        let list = data.pointer(&pointer).and_then(Value::as_array);
+        let mut list = list.cloned().ok_or_else(|| format!("there is no list `{key}`"))?;
+        list.extend_from_slice(items);
+        let updates = patch(&Map::from_iter([(key.to_owned(), Value::Array(list))]))?;
+        decide::answer(workflow, state, &judged.observed.facts, &updates, reason)
+    };
+    let outcomes = writer.apply(std::slice::from_ref(task), dry_run, &|judged| {
+        judged.require_tracked()?;
+        own_step(writer, judged, &extended)
+    })?;
+    first_applied(outcomes)
+}
+
 /// A step that the caller orders. If it is refused, the error has the exit code for "no".
 pub(super) fn own_step(
     writer: &Writer<'_>,

@@ -131,6 +131,7 @@ pub(super) fn take_up(
     let unsettled = run.unsettled().cloned();
     let (work, turn) = unsettled.map(|work| (work.work, work.turn)).unzip();
     adopt_orphans();
+    super::leftovers::end_left(&files);
     tracing::info!(task = %judged.task.id, run = run.id, resumed = was_interrupted, "run started");
     tell(&Happened::Begun { run: &run.id, resumed: was_interrupted });
     let drive = Drive {

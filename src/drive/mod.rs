@@ -2,9 +2,11 @@
 
 mod answer;
 mod attended;
+mod commission;
 mod control;
 mod driver;
 mod foresee;
+mod leftovers;
 mod perform;
 mod prompt;
 mod recording;
@@ -15,8 +17,9 @@ mod watch_loop;
 mod watching;
 
 pub use crate::watch::Stop;
-pub use answer::{Asked, Standstill, answer, standstill};
+pub use answer::{Asked, Standstill, answer, extend_list, standstill};
 pub use attended::{Attendant, run_attended};
+pub use commission::{Commission, commission, no_answer};
 pub use control::{Controlled, control, resume};
 pub use driver::run;
 pub use foresee::foresee_run;
@@ -237,14 +240,18 @@ fn executor_for(
     let action = work.action().and_then(|action| workflow.action(action));
     let named = action.and_then(|action| action.executor.as_deref());
     let executor = command_for(writer, named.into_iter().chain([work.name()]), options);
-    let Some(executor) = executor else {
-        let name = named.unwrap_or(work.name());
-        let message = format!("no executor is configured for `{name}`");
+    let executor = executor.ok_or_else(|| {
         let hint = "add [executor.default] with a command to orch.toml, or: orch run TASK -- COMMAND";
-        return Err(Diagnostic::error(Code::NoExecutor, message).hint(hint).into());
-    };
+        no_executor(named.unwrap_or(work.name())).with_hint(hint.to_owned())
+    })?;
     let times = action.map(|action| action.times).unwrap_or_default().or(executor.times);
     Ok((executor, times))
+}
+
+/// The error for work that no executor is configured for.
+fn no_executor(name: &str) -> Error {
+    Error::new(Code::NoExecutor, format!("no executor is configured for `{name}`"))
+        .with_hint("add [executor.default] with a command to orch.toml".to_owned())
 }
 
 /// The limits of a run.

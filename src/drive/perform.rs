@@ -1,6 +1,7 @@
 //! One try: starts an executor and follows it; and recovers what an earlier runner left.
 
 use super::driver::{Drive, case, not_started};
+use super::leftovers::{GRACE, exit_of};
 use super::trust::refuse_untrusted;
 use super::{Happened, Tell, executor_for};
 use crate::base::{Code, Diagnostic, Period};
@@ -17,10 +18,6 @@ use serde_json::Value;
 use std::cell::Cell;
 use std::time::{Duration, Instant};
 
-/// The time between SIGTERM and SIGKILL for leftover processes.
-const GRACE: Duration = Duration::from_secs(5);
-/// How many characters of a reported error are told.
-const MOST_SAID: usize = 300;
 /// The minimum interval between checks for a control request.
 const LOOK: Duration = Duration::from_millis(20);
 
@@ -138,19 +135,7 @@ impl Drive<'_> {
             Ended::Well => trace.exit = Some(0),
             Ended::Signal(_) | Ended::Stopped | Ended::NotStarted(_) => {}
         }
-        let said: Option<String> = performed.failure.map(|why| why.chars().take(MOST_SAID).collect());
-        let badly =
-            |how: String| ExecutorExit::Badly(said.iter().fold(how, |how, said| format!("{how}: {said}")));
-        let how = match performed.ended {
-            Ended::Well if said.is_some() => badly("it reported an error".to_owned()),
-            Ended::Well => ExecutorExit::Well,
-            Ended::Stopped => ExecutorExit::Stopped,
-            Ended::Code(code) => badly(format!("it exited with code {code}")),
-            Ended::Signal(signal) => ExecutorExit::Badly(format!("it was killed by signal {signal}")),
-            Ended::TooLong(limit) => ExecutorExit::TooLong(format!("it took longer than {limit}")),
-            Ended::Silent(limit) => ExecutorExit::Badly(format!("it printed nothing for {limit}")),
-            Ended::NotStarted(why) => ExecutorExit::NotStarted(why),
-        };
+        let how = exit_of(performed.ended, performed.failure);
         if how != ExecutorExit::Well {
             // If this process is killed now, the next one must not take the result of a failed try.
             self.files.drop_result(name);

@@ -1,6 +1,6 @@
 //! Short answers: what a command created, played, formatted, installed, rebuilt, or printed as text.
 
-use super::Finding;
+use super::{Finding, TransitionLine};
 use serde::Serialize;
 
 /// An answer that is a text: a manual, a document, a diagram, completions.
@@ -52,6 +52,20 @@ pub struct InitAnswer {
 pub struct DemoAnswer {
     /// The directory in which it was played; its commits can be inspected.
     pub directory: String,
+}
+
+/// Tasks that an executor proposed and that were added to a loop.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct GenerationAnswer {
+    /// The id of the task that is the loop.
+    pub task: String,
+    /// The ids of the added tasks, in the order of the list.
+    pub added: Vec<String>,
+    /// Whether they were added.
+    pub applied: bool,
+    /// The step that added them.
+    pub transitions: Vec<TransitionLine>,
 }
 
 /// What `orch` may start, and whether it is trusted.
@@ -186,6 +200,7 @@ super::json::documents! {
     TrustAnswer = "trust",
     RecoveryAnswer = "recovery",
     FormattedAnswer = "formatted",
+    GenerationAnswer = "generation",
     NewWorkflow = "workflow",
     WorkflowList = "workflows",
     HooksAnswer = "hooks",

@@ -17,6 +17,7 @@ mod event;
 mod everywhere;
 mod explain;
 pub mod findings;
+mod generation_prompt;
 #[cfg(feature = "board")]
 pub mod html;
 mod instructions;
@@ -47,8 +48,8 @@ mod wire;
 
 pub use action_prompt::action_prompt;
 pub use answer::{
-    DemoAnswer, FormattedAnswer, HookLine, HooksAnswer, InitAnswer, NewWorkflow, NothingDue, PromptAnswer,
-    RecoveryAnswer, TextAnswer, TrustAnswer, TrustLine, WorkflowLine, WorkflowList,
+    DemoAnswer, FormattedAnswer, GenerationAnswer, HookLine, HooksAnswer, InitAnswer, NewWorkflow,
+    NothingDue, PromptAnswer, RecoveryAnswer, TextAnswer, TrustAnswer, TrustLine, WorkflowLine, WorkflowList,
 };
 pub use audit::{AuditChange, AuditCommit, AuditReport};
 pub use brief::{Brief, BriefFile, Briefs};
@@ -59,6 +60,7 @@ pub use error::ErrorView;
 pub use event::{EventView, Happening};
 pub use everywhere::{Everywhere, PlaceView, TaskEverywhere, Whereabouts};
 pub use explain::{Explanation, Explanations};
+pub use generation_prompt::generation_prompt;
 pub use json::{JsonDocument, SCHEMA_VERSION, indented, line, pretty};
 pub use log::Log;
 pub use message::{Message, StepTrailers, kept_message, quoted};

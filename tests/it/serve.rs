@@ -3,6 +3,7 @@
 #[cfg(feature = "mcp")]
 mod agents;
 mod client;
+mod generate;
 mod live;
 mod loops;
 mod orders;

@@ -313,7 +313,7 @@ fn each_crate_of_the_outside_has_one_home() {
         ("axum", "cli/commands/serve/"),
         ("hyper", "cli/commands/serve/"),
         ("hyper_util", "cli/commands/serve/"),
-        ("getrandom", "cli/commands/serve/tokens.rs"),
+        ("getrandom", "cli/random.rs"),
         ("jsonc_parser", "cli/commands/init/"),
         ("maud", "view/html/"),
     ];

@@ -207,6 +207,12 @@ codes! {
         "A path may not change in the current phase of the task.",
         "Other phases of the workflow name the path under `touches`, and the task is in none of them.",
         "Work on what the phase asks for: `orch suggest TASK`, or name another task in the commit: `Orch-Task: ID`.";
+    GenerationFailed = "generation-failed", No,
+        "An executor was asked for tasks, and no task was added.",
+        "It failed, took longer than its time limit, printed no JSON object, or its answer does not match the schema or \
+         has more tasks than were asked for.",
+        "Nothing was recorded, so try again. The output of the executor is in `.orch/logs/generate.log` of the task, and \
+         `orch schema ccw-loop-tasks` prints what it has to answer.";
     Git = "git", Fault,
         "git refuses an operation.",
         "libgit2 or the `git` command failed; the message quotes it.",

@@ -8,11 +8,12 @@ use crate::cli::manual::command_line;
 use clap::Command;
 
 /// The commands that the HTTP API does not have, and why. A name stands for its subcommands, too.
-const NOT_IN_API: [(&str, &str); 14] = [
+const NOT_IN_API: [(&str, &str); 15] = [
     ("board", "`orch serve` is the live board"),
     ("completions", "it is about a shell"),
     ("demo", "it makes a repository of its own"),
     ("doctor", "it is about the machine and the repository, and for those who may repair them"),
+    ("generate", "`POST /api/loops/v2/{id}/generate` executes it"),
     ("hook", "it changes the configuration of git"),
     ("init", "it sets up the repository, before there is anything to serve"),
     ("man", "its pages are about the command line"),

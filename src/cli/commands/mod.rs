@@ -16,10 +16,12 @@ pub mod doctor;
 pub mod explain;
 #[cfg(all(feature = "api", feature = "mcp", feature = "repl"))]
 mod faces;
+pub mod generate;
 pub mod help;
 pub mod hook;
 pub mod init;
 pub mod log;
+mod loop_tasks;
 pub mod man;
 #[cfg(feature = "mcp")]
 pub mod mcp;
@@ -75,6 +77,7 @@ pub(super) fn run(command: Option<Command>, context: &Context, ui: &Ui) -> Resul
         Some(Command::Resume(args)) => resume::run(&args, context, ui),
         Some(Command::Stop(args)) => stop::run(&args, context, ui),
         Some(Command::Answer(args)) => answer::run(&args, context, ui),
+        Some(Command::Generate(args)) => generate::run(&args, context, ui),
         Some(Command::Runs(args)) => runs::run(&args, context, ui),
         #[cfg(feature = "mcp")]
         Some(Command::Mcp(args)) => mcp::run(&args, context, ui),

@@ -8,9 +8,11 @@
 mod body;
 mod events;
 mod gate;
+mod generations;
 mod issues;
 mod live;
 mod loop_changes;
+mod loop_generate;
 mod loop_socket;
 mod loops;
 mod openapi;
@@ -33,6 +35,7 @@ pub use openapi::openapi;
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use super::report;
 use crate::base::Code;
+use crate::cli::random::random;
 use crate::cli::remote::CommandRunner;
 use crate::run::{kill_all, open_url};
 use events::Events;
@@ -141,7 +144,7 @@ pub fn run(args: &ServeArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fai
     listener.set_nonblocking(true).map_err(cannot)?;
     let listens = listener.local_addr().map_err(cannot)?;
     let (stop, stopped) = watch::channel(false);
-    let word = tokens::random(8).map_err(cannot)?;
+    let word = random(8).map_err(cannot)?;
     let events = Events::new(word);
     let watch = LiveWatch::start(workspace, context, args.read_only || args.no_watch, &events)?;
     let runner = CommandRunner::of(context);
@@ -153,7 +156,7 @@ pub fn run(args: &ServeArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fai
     report::text(context, ui, &format!("http://{}/?token={}\n", reached_at(listens), tokens.person))?;
     ui.status(&format!("the token of agents is in {}", kept.display()));
     let sessions = Tokens::random().map_err(cannot)?;
-    let ticket = args.open.then(|| tokens::random(16)).transpose().map_err(cannot)?;
+    let ticket = args.open.then(|| random(16)).transpose().map_err(cannot)?;
     if let Some(ticket) = &ticket
         && let Err(error) = open_url(&format!("http://{}/?token={ticket}", reached_at(listens)))
     {

@@ -3,9 +3,9 @@
 use crate::view::findings::Findings;
 use crate::view::{
     ArtifactDiff, AuditReport, Briefs, CodeView, ControlReport, DemoAnswer, DoctorReport, ErrorView,
-    EventView, Everywhere, Explanations, FormattedAnswer, HooksAnswer, InitAnswer, JsonDocument, Log,
-    NewWorkflow, NothingDue, Notice, PromptAnswer, RecoveryAnswer, Resolutions, RunReport, Runs,
-    SCHEMA_VERSION, Status, Suggestions, TextAnswer, Transitions, TrustAnswer, WorkflowList, indented,
+    EventView, Everywhere, Explanations, FormattedAnswer, GenerationAnswer, HooksAnswer, InitAnswer,
+    JsonDocument, Log, NewWorkflow, NothingDue, Notice, PromptAnswer, RecoveryAnswer, Resolutions, RunReport,
+    Runs, SCHEMA_VERSION, Status, Suggestions, TextAnswer, Transitions, TrustAnswer, WorkflowList, indented,
 };
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
@@ -31,6 +31,9 @@ pub fn schemas() -> Vec<(&'static str, Value)> {
         schema::<Explanations>("Why tasks are where they are: output of orch explain --json"),
         schema::<Findings>("Findings of a check"),
         schema::<FormattedAnswer>("Diagrams that were redrawn or are out of date"),
+        schema::<GenerationAnswer>(
+            "Tasks that an executor proposed for a loop: output of orch generate --json",
+        ),
         schema::<HooksAnswer>("The git hooks, and what was done with them"),
         schema::<InitAnswer>("The files that were created, changed and removed"),
         schema::<Log>("The history of tasks: output of orch log --json"),

@@ -8,7 +8,7 @@ use std::net::TcpStream;
 use std::time::Duration;
 
 /// A request to the loops, as the person.
-fn ask(server: &Server, method: &str, path: &str, body: &Value) -> Answer {
+pub fn ask(server: &Server, method: &str, path: &str, body: &Value) -> Answer {
     let text = if body.is_null() { String::new() } else { body.to_string() };
     let path = format!("/api/loops/v2{path}");
     server.send(method, &path, &server.person, &[("Content-Type", "application/json")], &text)
@@ -16,7 +16,7 @@ fn ask(server: &Server, method: &str, path: &str, body: &Value) -> Answer {
 
 /// The data of an answer that succeeded.
 #[track_caller]
-fn data(answer: &Answer) -> Value {
+pub fn data(answer: &Answer) -> Value {
     assert!((200..300).contains(&answer.status), "{answer:?}");
     assert_eq!(answer.json()["success"], true, "{answer:?}");
     answer.json()["data"].clone()
@@ -24,7 +24,7 @@ fn data(answer: &Answer) -> Value {
 
 /// The status and the code of an answer that failed.
 #[track_caller]
-fn refused(answer: &Answer) -> (u16, String) {
+pub fn refused(answer: &Answer) -> (u16, String) {
     let document = answer.json();
     assert_eq!((&document["success"], document["error"].is_string()), (&json!(false), true), "{answer:?}");
     (answer.status, document["code"].as_str().expect("a code").to_owned())
@@ -174,8 +174,36 @@ fn a_loop_is_created_started_paused_resumed_stopped_and_deleted() {
     assert_eq!(refused(&ask(&server, "GET", &format!("/{id}"), &Value::Null)).0, 404);
 }
 
+/// Opens the WebSocket, as an agent. Returns it with the head of the answer.
+pub fn open_socket(server: &Server) -> (TcpStream, String) {
+    let (own, bearer) = (format!("127.0.0.1:{}", server.port), format!("Bearer {}", server.agent));
+    upgraded(server, &[("Host", own.as_str()), ("Authorization", bearer.as_str())])
+}
+
+/// Asks for the WebSocket with these headers.
+fn upgraded(server: &Server, headers: &[(&str, &str)]) -> (TcpStream, String) {
+    let upgrade = [
+        ("Connection", "Upgrade"),
+        ("Upgrade", "websocket"),
+        ("Sec-WebSocket-Version", "13"),
+        ("Sec-WebSocket-Key", "dGhlIHNhbXBsZSBub25jZQ=="),
+    ];
+    let mut stream = TcpStream::connect(("127.0.0.1", server.port)).expect("connected");
+    stream.set_read_timeout(Some(Duration::from_secs(60))).expect("set");
+    let all = headers.iter().chain(&upgrade);
+    let lines: String = all.map(|(name, value)| format!("{name}: {value}\r\n")).collect();
+    stream.write_all(format!("GET /ws HTTP/1.1\r\n{lines}\r\n").as_bytes()).expect("sent");
+    let mut head = Vec::new();
+    while !head.ends_with(b"\r\n\r\n") {
+        let mut byte = [0];
+        stream.read_exact(&mut byte).expect("a head");
+        head.push(byte[0]);
+    }
+    (stream, String::from_utf8(head).expect("text"))
+}
+
 /// The next message of a WebSocket: a frame of a server has no mask.
-fn message(stream: &mut TcpStream) -> Value {
+pub fn message(stream: &mut TcpStream) -> Value {
     loop {
         let mut head = [0; 2];
         stream.read_exact(&mut head).expect("a frame within a minute");
@@ -200,34 +228,15 @@ fn message(stream: &mut TcpStream) -> Value {
 fn what_changes_in_loops_is_told_over_a_websocket() {
     let world = World::ready();
     let server = Server::start(&world, &["--no-watch"]);
-    let own = format!("127.0.0.1:{}", server.port);
-    let upgrade = [
-        ("Connection", "Upgrade"),
-        ("Upgrade", "websocket"),
-        ("Sec-WebSocket-Version", "13"),
-        ("Sec-WebSocket-Key", "dGhlIHNhbXBsZSBub25jZQ=="),
-    ];
-    let open = |headers: &[(&str, &str)]| {
-        let mut stream = TcpStream::connect(("127.0.0.1", server.port)).expect("connected");
-        stream.set_read_timeout(Some(Duration::from_secs(60))).expect("set");
-        let lines: String = headers.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
-        stream.write_all(format!("GET /ws HTTP/1.1\r\n{lines}\r\n").as_bytes()).expect("sent");
-        let mut head = Vec::new();
-        while !head.ends_with(b"\r\n\r\n") {
-            let mut byte = [0];
-            stream.read_exact(&mut byte).expect("a head");
-            head.push(byte[0]);
-        }
-        (stream, String::from_utf8(head).expect("text"))
-    };
-    let bearer = format!("Bearer {}", server.agent);
-    let known = [("Host", own.as_str()), ("Authorization", bearer.as_str())];
-    let (mut stream, head) = open(&[&known[..], &upgrade].concat());
+    let (mut stream, head) = open_socket(&server);
     assert!(head.starts_with("HTTP/1.1 101 "), "{head}");
     // A page of another site, a client without a token and a request for no WebSocket are refused.
+    let own = format!("127.0.0.1:{}", server.port);
+    let bearer = format!("Bearer {}", server.agent);
+    let known = [("Host", own.as_str()), ("Authorization", bearer.as_str())];
     let foreign = [("Origin", "http://evil.example")];
-    assert!(open(&[&known[..], &foreign, &upgrade].concat()).1.starts_with("HTTP/1.1 403 "));
-    assert!(open(&[&known[..1], &upgrade].concat()).1.starts_with("HTTP/1.1 401 "));
+    assert!(upgraded(&server, &[&known[..], &foreign].concat()).1.starts_with("HTTP/1.1 403 "));
+    assert!(upgraded(&server, &known[..1]).1.starts_with("HTTP/1.1 401 "));
     assert_eq!(server.send("GET", "/ws", &server.agent, &[], "").code(), "usage");
     let made = data(&ask(&server, "POST", "", &json!({"title": "Fix it"})));
     let id = made["loop_id"].as_str().expect("an id").to_owned();
@@ -308,7 +317,10 @@ fn loops_are_listed_and_every_refusal_has_the_same_form() {
         ("POST", "/a/import", json!({"issue_id": "i"}), 409),
         ("POST", "/x/import", json!({"issue_id": "i"}), 404),
         ("GET", "/a/import", Value::Null, 405),
-        ("POST", "/a/generate", json!({}), 404),
+        ("POST", "/a/generate", json!({}), 409),
+        ("POST", "/x/generate", json!({}), 404),
+        ("GET", "/a/generate", Value::Null, 404),
+        ("PUT", "/a/generate", Value::Null, 405),
     ] {
         let answer = ask(&server, method, path, &body);
         assert_eq!(refused(&answer).0, status, "{method} {path} {body}: {answer:?}");

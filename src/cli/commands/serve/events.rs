@@ -56,8 +56,16 @@ impl Events {
         self.add(name, line(event).trim_end());
     }
 
-    /// The same for a transition that a command has printed.
-    pub(super) fn publish_transition(&self, at: Timestamp, transition: &Value) {
+    /// The same for the transitions that a command has printed and applied.
+    pub(super) fn publish_transitions(&self, at: Timestamp, printed: &str) {
+        let document: Value = serde_json::from_str(printed).unwrap_or_default();
+        if document["applied"] == true {
+            let transitions = document["transitions"].as_array().into_iter().flatten();
+            transitions.for_each(|transition| self.publish_transition(at, transition));
+        }
+    }
+
+    fn publish_transition(&self, at: Timestamp, transition: &Value) {
         let event = json!({
             "schemaVersion": SCHEMA_VERSION, "kind": EventView::KIND, "at": at.to_string(), "event": "transition",
             "transition": transition,

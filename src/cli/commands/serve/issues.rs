@@ -2,11 +2,12 @@
 //!
 //! The tool keeps its issues as JSON Lines in `.workflow/issues`, and the solutions of each in a file of its own.
 
+use super::super::loop_tasks::members;
 use super::request::wrong;
 use crate::base::{Code, Error, RepoPath};
 use crate::scan::{io_error, open_regular, read};
 use crate::workflow::Format;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 use std::io::Read;
 use std::path::Path;
 
@@ -16,9 +17,6 @@ const ISSUES: &str = ".workflow/issues";
 const FILES: [&str; 2] = ["issues.jsonl", "issue-history.jsonl"];
 /// The most bytes of a file.
 const MOST: u64 = 16 * 1024 * 1024;
-/// The tool and the mode of a task that names none.
-const TOOL: &str = "gemini";
-const MODE: &str = "write";
 
 /// The tasks of an issue, as the members of tasks of a loop.
 ///
@@ -52,41 +50,6 @@ pub(super) fn tasks_of_issue(root: &Path, id: &str) -> Result<Vec<Map<String, Va
     Ok(tasks.iter().enumerate().map(|(order, task)| members(task, order)).collect())
 }
 
-/// The members of a task of a loop that a task of a solution means.
-fn members(task: &Value, order: usize) -> Map<String, Value> {
-    let text = |keys: &[&str]| {
-        let texts = keys.iter().filter_map(|key| task[*key].as_str());
-        texts.map(str::trim).find(|text| !text.is_empty()).map(str::to_owned)
-    };
-    let description = text(&["description", "title"]).unwrap_or_else(|| format!("Task {}", order + 1));
-    let tool = match text(&["tool"]).as_deref() {
-        None | Some("ccw" | "ai") => TOOL.to_owned(),
-        Some(tool) => tool.to_owned(),
-    };
-    let mode = match task["mode"].as_str() {
-        Some("analysis" | "read") => "analysis",
-        Some("review") => "review",
-        _ => MODE,
-    };
-    let prompt = text(&["prompt_template", "prompt"]).unwrap_or_else(|| format!("Execute: {description}"));
-    let on_error = match task["on_error"].as_str() {
-        Some("continue") => Some("continue"),
-        Some("pause" | "stop") => Some("pause"),
-        Some("fail_fast" | "abort") => Some("fail_fast"),
-        _ => None,
-    };
-    let always = [
-        ("description", json!(description)),
-        ("tool", json!(tool)),
-        ("mode", json!(mode)),
-        ("prompt_template", json!(prompt)),
-    ];
-    let command = text(&["command"]).map(|command| ("command", json!(command)));
-    let on_error = on_error.map(|on_error| ("on_error", json!(on_error)));
-    let all = always.into_iter().chain(command).chain(on_error);
-    all.map(|(key, value)| (key.to_owned(), value)).collect()
-}
-
 /// The objects of a file below the directory of issues; none if it is not there.
 fn rows(root: &Path, name: &str) -> Result<Vec<Value>, Error> {
     let path = RepoPath::new(format!("{ISSUES}/{name}")).map_err(|why| wrong(&why.to_string()))?;
@@ -113,28 +76,6 @@ fn rows(root: &Path, name: &str) -> Result<Vec<Value>, Error> {
 mod tests {
     use super::*;
     use std::fs;
-
-    #[test]
-    fn a_task_of_a_solution_is_a_task_of_a_loop() {
-        for (task, expected) in [
-            (
-                json!({"title": "T", "tool": "ccw", "mode": "create", "on_error": "stop", "command": "make"}),
-                json!({"description": "T", "tool": "gemini", "mode": "write", "prompt_template": "Execute: T",
-                    "command": "make", "on_error": "pause"}),
-            ),
-            (
-                json!({"description": " D ", "title": "T", "tool": "codex", "mode": "read", "prompt": "P", "on_error": "abort"}),
-                json!({"description": "D", "tool": "codex", "mode": "analysis", "prompt_template": "P",
-                    "on_error": "fail_fast"}),
-            ),
-            (
-                json!({"mode": "review", "tool": 3, "on_error": "never", "prompt_template": "Q"}),
-                json!({"description": "Task 1", "tool": "gemini", "mode": "review", "prompt_template": "Q"}),
-            ),
-        ] {
-            assert_eq!(Value::from(members(&task, 0)), expected, "{task}");
-        }
-    }
 
     #[test]
     fn the_solution_that_is_bound_counts() {

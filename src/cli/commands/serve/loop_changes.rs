@@ -12,11 +12,12 @@ const LISTENERS: usize = 64;
 const WAITING: usize = 256;
 
 /// The changes of loops, which are noticed while a client listens.
+#[derive(Clone)]
 pub(super) struct LoopNews {
     pub send: Sender<String>,
     /// The places of clients.
     pub places: Arc<Semaphore>,
-    is_compared: Mutex<bool>,
+    is_compared: Arc<Mutex<bool>>,
 }
 
 /// What is compared of a loop.
@@ -35,7 +36,13 @@ pub(super) type KnownLoops = BTreeMap<String, KnownLoop>;
 impl LoopNews {
     pub(super) fn new() -> Self {
         let (send, _) = channel(WAITING);
-        Self { send, places: Arc::new(Semaphore::new(LISTENERS)), is_compared: Mutex::default() }
+        Self { send, places: Arc::new(Semaphore::new(LISTENERS)), is_compared: Arc::default() }
+    }
+
+    /// Tells whoever listens.
+    pub(super) fn tell(&self, message: &Value) {
+        // Without a client that listens there is nobody to tell.
+        let _ = self.send.send(message.to_string());
     }
 
     /// Whether loops are compared. A client begins to listen while this is locked, so that its begin and the end of the

@@ -110,12 +110,12 @@ async fn compare(service: Arc<Service>, mut before: KnownLoops) {
                 return;
             }
         }
+        service.generations.tell_progress(&service.loop_news);
         sleep(QUIET).await;
         // What cannot be read now is compared later.
         let Ok(now) = read(&service).await else { continue };
         for message in changes(&before, &now) {
-            // Without a client that listens there is nobody to tell.
-            let _ = service.loop_news.send.send(message.to_string());
+            service.loop_news.tell(&message);
         }
         before = now;
     }

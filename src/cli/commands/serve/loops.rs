@@ -3,15 +3,16 @@
 //! Each route is written with commands of `orch`; only the form of requests and answers is the older one. What was
 //! inconsistent there is settled, and `docs/serve.md` lists it.
 
+use super::super::loop_tasks::{LIST, WORKFLOW, new_task};
 use super::super::report::told_of_each;
 use super::gate::Asker;
 use super::issues::tasks_of_issue;
 use super::queue::WorkTerms;
 use super::request::wrong;
 use super::service::Service;
-use super::tokens::random;
 use super::{problem, request};
 use crate::base::{Code, Error};
+use crate::cli::random::random;
 use crate::decide::State;
 use crate::record::LogEvent;
 use crate::scan::open_regular;
@@ -29,8 +30,6 @@ use std::time::Duration;
 
 /// Where the routes begin.
 pub(super) const PATH: &str = "/api/loops/v2";
-/// The workflow of a loop.
-const WORKFLOW: &str = "ccw-loop";
 /// The settings of a loop that a request may change.
 const SETTINGS: [&str; 5] = ["description", "max_iterations", "tags", "priority", "notes"];
 /// The members of a task of a loop that a request may give.
@@ -48,7 +47,7 @@ const FIRST_LINE: u64 = 64 * 1024;
 pub(super) struct LoopView {
     pub id: String,
     /// The phase of the task.
-    phase: String,
+    pub phase: String,
     /// The time of its last step.
     pub updated: String,
     pub document: Value,
@@ -65,12 +64,12 @@ struct LoopRequest {
 }
 
 /// An answer: its status, its members besides `success`, and the path of what was created.
-struct LoopAnswer(StatusCode, Value, Option<String>);
+pub(super) struct LoopAnswer(pub StatusCode, pub Value, pub Option<String>);
 
 /// The routes, for one caller.
-struct Loops<'s> {
-    service: &'s Service,
-    caller: Caller,
+pub(super) struct Loops<'s> {
+    pub service: &'s Service,
+    pub caller: Caller,
     /// How long the request has waited for its turn.
     waited: Duration,
 }
@@ -129,7 +128,7 @@ impl LoopRequest {
     /// Whether it starts or continues a run.
     fn starts_run(&self) -> bool {
         match self.parts.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
-            [_, "start" | "resume"] => true,
+            [_, "start" | "resume" | "generate"] => true,
             [_, "status"] => self.body.get("status").is_some_and(|status| status == "running"),
             _ => false,
         }
@@ -156,12 +155,14 @@ impl Loops<'_> {
             ("POST", [id, "tasks"]) => self.add_task(id, body),
             ("PUT", [id, "tasks", "reorder"]) => self.reorder(id, body),
             ("POST", [id, "import"]) => self.import(id, body),
+            ("GET", [id, "generate"]) => self.generation(id),
+            ("POST", [id, "generate"]) => self.generate(id, body),
             (
                 _,
                 []
                 | [_]
                 | ["tasks", _]
-                | [_, "status" | "start" | "pause" | "resume" | "stop" | "tasks" | "import"],
+                | [_, "status" | "start" | "pause" | "resume" | "stop" | "tasks" | "import" | "generate"],
             ) => {
                 let message = format!("`{PATH}/{}` has no method {method}", parts.join("/"));
                 Err(Error::new(Code::MethodNotAllowed, message))
@@ -209,7 +210,7 @@ impl Loops<'_> {
     }
 
     /// The loop with exactly this id. Returns an error if there is none.
-    fn one(&self, id: &str) -> Result<LoopView, Error> {
+    pub(super) fn one(&self, id: &str) -> Result<LoopView, Error> {
         let unknown = || Error::new(Code::UnknownTask, format!("there is no loop `{id}`"));
         let (workspace, task) = self.service.runner.task(id).map_err(|error| match error.code() {
             Code::UnknownTask => unknown(),
@@ -364,7 +365,7 @@ impl Loops<'_> {
     }
 
     /// The loop that a request names, with its list of tasks.
-    fn planned(&self, id: &str) -> Result<(LoopView, Vec<Value>), Error> {
+    pub(super) fn planned(&self, id: &str) -> Result<(LoopView, Vec<Value>), Error> {
         let mut view = self.one(id)?;
         let tasks = view.tasks.take().ok_or_else(|| {
             Error::new(Code::NotEnabled, format!("`{id}` has no plan yet"))
@@ -375,7 +376,7 @@ impl Loops<'_> {
 
     /// Replaces the list of tasks of a loop.
     fn replace(&self, id: &str, tasks: Vec<Value>) -> Result<(), Error> {
-        self.give(id, &[("skill_state.develop.tasks", &Value::Array(tasks))])
+        self.give(id, &[(LIST, &Value::Array(tasks))])
     }
 
     fn add_task(&self, id: &str, body: &Map<String, Value>) -> Result<LoopAnswer, Error> {
@@ -385,7 +386,7 @@ impl Loops<'_> {
         }
         check_task(body)?;
         let (_, mut tasks) = self.planned(id)?;
-        let task = self.new_task(body)?;
+        let task = new_task(body, self.caller.clock.now())?;
         let added = outward(&task, tasks.len());
         tasks.push(task);
         self.replace(id, tasks)?;
@@ -400,24 +401,13 @@ impl Loops<'_> {
         let workspace = self.service.runner.workspace()?;
         let before = tasks.len();
         for members in tasks_of_issue(workspace.root(), issue)? {
-            tasks.push(self.new_task(&members)?);
+            tasks.push(new_task(&members, self.caller.clock.now())?);
         }
         let added: Vec<Value> =
             tasks.iter().enumerate().skip(before).map(|(order, task)| outward(task, order)).collect();
         self.replace(id, tasks)?;
         let message = format!("Imported {} tasks from issue {issue}", added.len());
         Ok(LoopAnswer(StatusCode::CREATED, json!({"data": added, "message": message}), None))
-    }
-
-    /// A task with these members that is still to be done.
-    fn new_task(&self, members: &Map<String, Value>) -> Result<Value, Error> {
-        let word = random(4).map_err(|error| Error::new(Code::Io, error.to_string()))?;
-        let now = self.caller.clock.now();
-        let mut task = json!({"id": format!("task-{}-{word}", now.seconds() * 1000), "status": "pending"});
-        let members = members.iter().map(|(key, value)| (key.as_str(), value.clone()));
-        members.for_each(|(key, value)| task[key] = value);
-        (task["created_at"], task["updated_at"]) = (now.to_string().into(), now.to_string().into());
-        Ok(task)
     }
 
     fn change_task(&self, task_id: &str, body: &Map<String, Value>) -> Result<LoopAnswer, Error> {
@@ -473,7 +463,7 @@ pub(super) fn all_loops(workspace: &Workspace) -> Result<Vec<LoopView>, Error> {
 }
 
 /// A task as a loop; `None` if it is none.
-fn view(workspace: &Workspace, sight: &Sight) -> Option<LoopView> {
+pub(super) fn view(workspace: &Workspace, sight: &Sight) -> Option<LoopView> {
     if sight.workflow().name.as_str() != WORKFLOW {
         return None;
     }
@@ -541,7 +531,7 @@ fn found(data: &Value) -> LoopAnswer {
     LoopAnswer(StatusCode::OK, json!({"data": data}), None)
 }
 
-fn not_now(view: &LoopView, order: &str) -> Error {
+pub(super) fn not_now(view: &LoopView, order: &str) -> Error {
     Error::new(Code::NotEnabled, format!("cannot {order} `{}`: it is {}", view.id, view.phase))
 }
 
@@ -578,7 +568,7 @@ fn check_task(body: &Map<String, Value>) -> Result<(), Error> {
 }
 
 /// A text in a body; `None` if it is not there. Returns an error if it is empty or no text.
-fn text<'b>(body: &'b Map<String, Value>, key: &str) -> Result<Option<&'b str>, Error> {
+pub(super) fn text<'b>(body: &'b Map<String, Value>, key: &str) -> Result<Option<&'b str>, Error> {
     match body.get(key) {
         None => Ok(None),
         Some(Value::String(text)) if !text.trim().is_empty() => Ok(Some(text)),
@@ -587,7 +577,7 @@ fn text<'b>(body: &'b Map<String, Value>, key: &str) -> Result<Option<&'b str>, 
 }
 
 /// Returns an error if a body has members other than these.
-fn only(body: &Map<String, Value>, known: &[&str]) -> Result<(), Error> {
+pub(super) fn only(body: &Map<String, Value>, known: &[&str]) -> Result<(), Error> {
     match body.keys().find(|key| !known.contains(&key.as_str())) {
         None => Ok(()),
         Some(key) => Err(wrong(&format!("there is no `{key}`; the members are {}", known.join(", ")))),

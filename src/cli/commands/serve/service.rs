@@ -2,6 +2,7 @@
 
 use super::events::Events;
 use super::gate::{Asker, RequestGate};
+use super::generations::Generations;
 use super::live::RunNews;
 use super::loop_changes::LoopNews;
 use super::paging::Page;
@@ -37,6 +38,8 @@ pub(super) struct Service {
     pub events: Events,
     /// The runs that clients started.
     pub runs: StartedRuns,
+    /// What came of the executors that propose tasks.
+    pub generations: Generations,
     /// Where changes of loops are told.
     pub loop_news: LoopNews,
     /// Where changes of runs are told.
@@ -59,6 +62,7 @@ impl Service {
             gate,
             events,
             runs: StartedRuns::default(),
+            generations: Generations::default(),
             loop_news: LoopNews::new(),
             news,
             stop,
@@ -179,12 +183,7 @@ async fn respond(service: Arc<Service>, route: &'static Route, request: Request)
 impl Service {
     /// Tells those who listen which transitions an order has applied. The watch tells of its own.
     pub(super) fn tell(&self, printed: &str) {
-        let document: Value = serde_json::from_str(printed).unwrap_or_default();
-        if document["applied"] == true {
-            let at = self.runner.caller().clock.now();
-            let transitions = document["transitions"].as_array().into_iter().flatten();
-            transitions.for_each(|transition| self.events.publish_transition(at, transition));
-        }
+        self.events.publish_transitions(self.runner.caller().clock.now(), printed);
     }
 
     /// Executes a command that drives a run. If the run goes on, the answer is the run as it is now.

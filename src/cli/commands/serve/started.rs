@@ -42,6 +42,30 @@ pub(super) enum StartOutcome {
     Ended(Box<Executed>),
 }
 
+/// What a command has done, once it has ended.
+#[derive(Clone, Default)]
+struct StartedResult(Arc<Mutex<Option<Executed>>>);
+
+impl StartedResult {
+    /// Waits until the command has ended, or has begun what it does.
+    fn wait(&self, has_begun: impl Fn() -> bool) -> StartOutcome {
+        loop {
+            if let Some(executed) = self.0.lock().unwrap_or_else(PoisonError::into_inner).take() {
+                return StartOutcome::Ended(Box::new(executed));
+            }
+            if has_begun() {
+                return StartOutcome::Begun;
+            }
+            thread::sleep(TICK);
+        }
+    }
+}
+
+/// The error for a task that somebody drives.
+fn busy(task: &str) -> Error {
+    Error::new(Code::Busy, format!("a run of `{task}` is in progress")).with_hint(format!("orch stop {task}"))
+}
+
 impl StartedRuns {
     /// Executes a command that drives a task, and waits until its run has begun or it has ended. Returns an error if
     /// this server drives the task already, or too many.
@@ -53,20 +77,55 @@ impl StartedRuns {
         words: Vec<String>,
         news: &RunNews,
     ) -> Result<StartOutcome, Error> {
-        let (interrupts, files) = (runner.interrupts_of_its_own(), files(runner, task)?);
+        let files = files(runner, task)?;
+        let news = news.clone();
+        let result = self.spawn(runner, caller, task, words, move |_| news.changed())?;
+        Ok(result.wait(|| {
+            // Only this server drives the task, or the command fails.
+            let run = files.read().ok().flatten().filter(|run| run.pid == std::process::id());
+            files.is_driven() && run.is_some_and(|run| run.ended().is_none())
+        }))
+    }
+
+    /// Executes a command that drives a task without a run, and waits until it drives it or has ended; `ended` is
+    /// called with what it has done. Returns an error if somebody drives the task already, or this server too many.
+    pub(super) fn start_without_run(
+        &self,
+        runner: &CommandRunner,
+        caller: Caller,
+        task: &str,
+        words: Vec<String>,
+        ended: impl FnOnce(&Executed) + Send + 'static,
+    ) -> Result<StartOutcome, Error> {
+        let files = files(runner, task)?;
+        if files.is_driven() {
+            return Err(busy(task));
+        }
+        let result = self.spawn(runner, caller, task, words, ended)?;
+        Ok(result.wait(|| files.is_driven()))
+    }
+
+    /// Executes a command that drives a task in a thread of its own, and calls `ended` with what it has done.
+    fn spawn(
+        &self,
+        runner: &CommandRunner,
+        caller: Caller,
+        task: &str,
+        words: Vec<String>,
+        ended: impl FnOnce(&Executed) + Send + 'static,
+    ) -> Result<StartedResult, Error> {
+        let interrupts = runner.interrupts_of_its_own();
         let mut driven = self.driven();
         if driven.runs.contains_key(task) {
-            return Err(Error::new(Code::Busy, format!("a run of `{task}` is in progress"))
-                .with_hint(format!("orch stop {task}")));
+            return Err(busy(task));
         }
         if driven.runs.len() >= MOST {
             return Err(Error::busy(format!("this server drives {MOST} runs already")));
         }
         driven.runs.insert(task.to_owned(), interrupts.clone());
         drop(driven);
-        let result: Arc<Mutex<Option<Executed>>> = Arc::default();
-        let (runs, runner, name) = (self.clone(), runner.clone(), task.to_owned());
-        let (left, news) = (Arc::clone(&result), news.clone());
+        let result = StartedResult::default();
+        let (runs, runner, name, left) = (self.clone(), runner.clone(), task.to_owned(), result.clone());
         thread::spawn(move || {
             let later = LaterWork::default();
             let terms = CallTerms {
@@ -76,29 +135,19 @@ impl StartedRuns {
                 ..CallTerms::default()
             };
             let executed = runner.execute(caller, &words, terms);
-            *left.lock().unwrap_or_else(PoisonError::into_inner) = Some(executed);
             {
                 let mut driven = runs.driven();
                 driven.runs.remove(&name);
                 driven.telling += 1;
             }
             runs.0.ended.notify_all();
-            news.changed();
+            ended(&executed);
+            *left.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(executed);
             later.finish();
             runs.driven().telling -= 1;
             runs.0.ended.notify_all();
         });
-        loop {
-            if let Some(executed) = result.lock().unwrap_or_else(PoisonError::into_inner).take() {
-                return Ok(StartOutcome::Ended(Box::new(executed)));
-            }
-            // Only this server drives the task, or the command fails.
-            let run = files.read().ok().flatten().filter(|run| run.pid == std::process::id());
-            if files.is_driven() && run.is_some_and(|run| run.ended().is_none()) {
-                return Ok(StartOutcome::Begun);
-            }
-            thread::sleep(TICK);
-        }
+        Ok(result)
     }
 
     /// Whether this server drives a task.

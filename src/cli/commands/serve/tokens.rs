@@ -1,6 +1,7 @@
 //! The two tokens, in a file that only its owner can read.
 
 use crate::base::{Code, Error};
+use crate::cli::random::random;
 use crate::scan::{Directory, open_regular};
 use rustix::process::geteuid;
 use serde_json::{Value, json};
@@ -118,13 +119,6 @@ fn private(path: &Path, user: u32) -> io::Result<Option<Vec<u8>>> {
     let mut bytes = Vec::new();
     file.read_to_end(&mut bytes)?;
     Ok(Some(bytes))
-}
-
-/// A word of this many random bytes.
-pub(super) fn random(bytes: usize) -> io::Result<String> {
-    let mut bytes = vec![0; bytes];
-    getrandom::fill(&mut bytes).map_err(io::Error::other)?;
-    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
 #[cfg(test)]

@@ -1,0 +1,140 @@
+//! `orch generate`: an executor proposes tasks for the list of a loop.
+
+use super::loop_tasks::{LIST, TOOL, WORKFLOW, members, new_task};
+use super::prelude::{Args, Context, ExitCode, Failure, Ui};
+use super::report;
+use crate::base::{Code, Error, Period};
+use crate::decide::data_of;
+use crate::drive::{self, Commission, StopFlag};
+use crate::scan::Schema;
+use crate::survey::{Sight, Workspace};
+use crate::view::{GenerationAnswer, generation_prompt};
+use serde_json::{Map, Value};
+
+/// The instructions of the executor.
+const AGENT: &str = "ccw-loop-generate";
+/// The schema of its answer.
+const SCHEMA: &str = "ccw-loop-tasks";
+/// What its prompt shows of the state.
+const SHOWN: [&str; 4] = ["description", "notes", "max_iterations", "skill_state"];
+/// The longest that it may take.
+const LIMIT: Period = Period::from_seconds(10 * 60);
+
+/// Have an executor propose tasks for a development loop, and add them to its list.
+///
+/// Starts `[executor.NAME]` of orch.toml that `--tool` names, or else `[executor.generate]` or `[executor.default]`, with
+/// its time limits and at most 10 minutes, and asks for tasks as JSON (`orch schema ccw-loop-tasks`). An answer that the
+/// schema does not accept, or that has more tasks than were asked for, is refused as a whole. The tasks are added in one
+/// commit, to the list as it is then.
+///
+/// The loop (a task of the workflow `ccw-loop`) must have a plan, and must not be running. No run of it can start
+/// meanwhile. Ctrl-C ends the executor, and nothing is added.
+#[derive(Debug, Args)]
+pub struct GenerateArgs {
+    /// The loop; optional if the current directory, the branch name or a single open task identifies it.
+    pub task: Option<String>,
+    /// Ask for at most N tasks.
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=20))]
+    count: u32,
+    /// The tool of tasks that name none, and the executor that is asked, if one has this name.
+    #[arg(long, value_name = "NAME", default_value = TOOL)]
+    tool: String,
+    /// Start what orch.toml names even if nobody has trusted it; for CI also ORCH_TRUST_ONCE=1.
+    #[arg(long)]
+    trust_once: bool,
+}
+
+pub fn run(args: &GenerateArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
+    let workspace = context.workspace(ui)?;
+    let task = report::meant(&workspace, context, args.task.as_deref())?;
+    let writer = context.writer(&workspace);
+    if args.trust_once {
+        writer.refuse_agent(&["orch", "generate", task.id.as_str(), "--trust-once"])?;
+    }
+    let judged = workspace.look(&task)?;
+    judged.require_tracked()?;
+    let shown = shown(&judged)?;
+    // Whatever would keep the tasks out is found before an executor is started.
+    let now = || context.caller.clock.now();
+    let placeholder = members(&Value::Null, 0);
+    let placeholders: Result<Vec<Value>, Error> =
+        (0..args.count).map(|_| new_task(&placeholder, now())).collect();
+    drive::extend_list(&writer, &task, (LIST, &placeholders?), "would be generated", true)?;
+    let schema = workspace.system().schema(SCHEMA).unwrap_or_default();
+    let subject = workspace.subject(&judged, None);
+    let commission = Commission {
+        executor: Some(&args.tool),
+        prompt: generation_prompt(&subject, AGENT, (args.count, &args.tool), &shown, schema),
+        limit: LIMIT,
+        trust: args.trust_once,
+    };
+    context.keep_log(&workspace);
+    ui.status(&format!("an executor proposes tasks for `{}`", task.id));
+    let stop = StopFlag::default();
+    context.interrupts.drives(stop.clone());
+    let flag = stop.clone();
+    context.interrupts.instead(move || flag.stop());
+    let answered = drive::commission(&writer, &task, &commission, &stop);
+    context.interrupts.at_once();
+    let tasks = proposed(&workspace, &answered?, args)?;
+    let tasks: Result<Vec<Value>, Error> = tasks.iter().map(|task| new_task(task, now())).collect();
+    let tasks = tasks?;
+    let added: Vec<String> = tasks.iter().filter_map(|task| Some(task["id"].as_str()?.to_owned())).collect();
+    let reason = format!("generated {} tasks: {}", added.len(), added.join(", "));
+    let applied = drive::extend_list(&writer, &task, (LIST, &tasks), &reason, false)?;
+    if !context.global.json {
+        report::applied(&workspace, context, ui, &applied, false)?;
+        return Ok(ExitCode::Fine);
+    }
+    writer.renew_suggestion(&applied.judged)?;
+    let transitions = report::transition_lines(&applied);
+    ui.document(&GenerationAnswer { task: task.id.to_string(), added, applied: true, transitions })?;
+    Ok(ExitCode::Fine)
+}
+
+/// What the executor is shown of the state. Returns an error if the task is no loop, or has no list yet.
+fn shown(judged: &Sight) -> Result<Vec<(String, Value)>, Error> {
+    let (workflow, id) = (judged.workflow(), &judged.task.id);
+    if workflow.name.as_str() != WORKFLOW {
+        let message = format!("`{id}` is no loop: its workflow is `{}`, not `{WORKFLOW}`", workflow.name);
+        return Err(Error::new(Code::NotEnabled, message));
+    }
+    let data = judged.state().map(|state| Value::Object(data_of(workflow, state))).unwrap_or_default();
+    if data.pointer(&format!("/{}", LIST.replace('.', "/"))).is_none() {
+        return Err(Error::new(Code::NotEnabled, format!("`{id}` has no plan yet"))
+            .with_hint("start the loop; its first action makes the list of tasks".to_owned()));
+    }
+    let shown = SHOWN.iter().filter_map(|key| Some((format!("/{key}"), data.get(key)?.clone())));
+    Ok(shown.collect())
+}
+
+/// The tasks in the answer of an executor, with all members that a task of the list has.
+fn proposed(
+    workspace: &Workspace,
+    answer: &Value,
+    args: &GenerateArgs,
+) -> Result<Vec<Map<String, Value>>, Error> {
+    let text = workspace.system().schema(SCHEMA).unwrap_or_default();
+    let schema = Schema::compile(&format!("schemas/{SCHEMA}.schema.json"), text);
+    let schema = schema.map_err(|problems| {
+        let first = problems.into_iter().next();
+        first.map_or_else(|| Error::new(Code::SchemaInvalid, "the schema cannot be used"), Error::from)
+    })?;
+    if let Some(problem) = schema.validate(answer).first() {
+        return Err(drive::no_answer(&format!("{} at `{}`", problem.message, problem.pointer)));
+    }
+    let tasks = answer["tasks"].as_array().map(Vec::as_slice).unwrap_or_default();
+    if u64::try_from(tasks.len()).is_ok_and(|count| count > u64::from(args.count)) {
+        let why = format!("it has {} tasks, and at most {} were asked for", tasks.len(), args.count);
+        return Err(drive::no_answer(&why));
+    }
+    let tools = Value::from(args.tool.as_str());
+    let complete = |(order, task): (usize, &Value)| {
+        let mut task = task.clone();
+        if task.get("tool").is_none() {
+            task["tool"] = tools.clone();
+        }
+        members(&task, order)
+    };
+    Ok(tasks.iter().enumerate().map(complete).collect())
+}

@@ -1,0 +1,114 @@
+//! Generations: executors of this server that propose tasks for loops, and what came of the last one of each loop.
+
+use super::loop_changes::LoopNews;
+use super::problem::status_of;
+use crate::base::{Error, Timestamp};
+use crate::cli::remote::Executed;
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+
+/// How many loops are remembered. Those whose generation is in progress always are.
+const MOST: usize = 256;
+
+/// The last generation of each loop since the server has started.
+#[derive(Clone, Default)]
+pub(super) struct Generations(Arc<Mutex<BTreeMap<String, Generation>>>);
+
+/// A generation, and what came of it if it has ended.
+struct Generation {
+    begun: Instant,
+    started_at: Timestamp,
+    request: Value,
+    end: Option<GenerationEnd>,
+}
+
+/// What came of a generation.
+struct GenerationEnd {
+    at: Timestamp,
+    /// The added tasks.
+    tasks: Vec<Value>,
+    error: Option<Value>,
+}
+
+impl Generations {
+    /// A generation of a loop begins.
+    pub(super) fn begin(&self, id: &str, at: Timestamp, request: Value) {
+        let mut all = self.all();
+        let has_ended = |one: &Generation| one.end.is_some();
+        if all.len() >= MOST
+            && let Some(old) = all.iter().find(|(_, one)| has_ended(one)).map(|(id, _)| id.clone())
+        {
+            all.remove(&old);
+        }
+        all.insert(id.to_owned(), Generation { begun: Instant::now(), started_at: at, request, end: None });
+    }
+
+    /// It never began.
+    pub(super) fn forget(&self, id: &str) {
+        self.all().remove(id);
+    }
+
+    /// It has ended: its command has done this, and these tasks were added.
+    pub(super) fn end(&self, id: &str, at: Timestamp, executed: &Executed, tasks: Vec<Value>) {
+        if let Some(one) = self.all().get_mut(id) {
+            let error = executed.error.as_ref().map(told);
+            one.end = Some(GenerationEnd { at, tasks, error });
+        }
+    }
+
+    /// The last generation of a loop, as the API shows it; `None` if there was none.
+    pub(super) fn shown(&self, id: &str) -> Option<Value> {
+        let all = self.all();
+        let one = all.get(id)?;
+        let end = one.end.as_ref();
+        let error = end.and_then(|end| end.error.clone());
+        let status = match (end, &error) {
+            (None, _) => "running",
+            (_, Some(_)) => "failed",
+            _ => "completed",
+        };
+        Some(json!({
+            "loop_id": id,
+            "status": status,
+            "request": one.request,
+            "started_at": one.started_at.to_string(),
+            "ended_at": end.map(|end| end.at.to_string()),
+            "tasks": end.map(|end| end.tasks.as_slice()).unwrap_or_default(),
+            "error": error,
+        }))
+    }
+
+    /// Tells who listens to `news` that executors still work.
+    pub(super) fn tell_progress(&self, news: &LoopNews) {
+        for (id, one) in self.all().iter().filter(|(_, one)| one.end.is_none()) {
+            let message = format!("Generating tasks for {} s", one.begun.elapsed().as_secs());
+            news.tell(&progress(id, "generating", &message));
+        }
+    }
+
+    fn all(&self) -> MutexGuard<'_, BTreeMap<String, Generation>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The message about a stage of a generation.
+pub(super) fn progress(id: &str, stage: &str, message: &str) -> Value {
+    let payload = json!({"stage": stage, "message": message});
+    json!({"type": "LOOP_TASK_GENERATION_PROGRESS", "loop_id": id, "payload": payload})
+}
+
+/// The message about its end.
+pub(super) fn complete(id: &str, executed: &Executed, tasks: &[Value]) -> Value {
+    let error = executed.error.as_ref().map(told);
+    let payload = json!({
+        "success": error.is_none(), "total": tasks.len(), "imported": tasks.len(), "tasks": tasks, "error": error,
+    });
+    json!({"type": "LOOP_TASK_GENERATION_COMPLETE", "loop_id": id, "payload": payload})
+}
+
+fn told(error: &Error) -> Value {
+    let status = status_of(error.code()).as_u16();
+    json!({"message": error.located(), "code": error.code().as_str(), "hint": error.hint(), "status": status})
+}

@@ -1,0 +1,92 @@
+//! `/{id}/generate` of the loops: an executor proposes tasks, and the answer does not wait for it.
+
+use super::generations::{complete, progress};
+use super::loops::{LoopAnswer, Loops, PATH, not_now, only, outward, text, view};
+use super::request::wrong;
+use super::started::StartOutcome;
+use crate::base::{Code, Error};
+use crate::cli::remote::CommandRunner;
+use axum::http::StatusCode;
+use serde_json::{Map, Value, json};
+
+/// The most tasks that a request may ask for.
+const MOST: u64 = 20;
+
+impl Loops<'_> {
+    /// Starts an executor that proposes tasks.
+    pub(super) fn generate(&self, id: &str, body: &Map<String, Value>) -> Result<LoopAnswer, Error> {
+        only(body, &["tool", "count"])?;
+        let tool = text(body, "tool")?;
+        let count = body.get("count").map(|count| count.as_u64().filter(|count| (1..=MOST).contains(count)));
+        let count = count
+            .map(|count| count.ok_or_else(|| wrong(&format!("`count` is not a number from 1 to {MOST}"))));
+        let count = count.transpose()?;
+        let (loop_view, _) = self.planned(id)?;
+        if !["paused", "user_exit"].contains(&loop_view.phase.as_str()) {
+            return Err(not_now(&loop_view, "generate tasks for"));
+        }
+        let options =
+            [tool.map(|tool| format!("--tool={tool}")), count.map(|count| format!("--count={count}"))];
+        let words = ["generate".to_owned()].into_iter().chain(options.into_iter().flatten());
+        let words = words.chain(["--".to_owned(), id.to_owned()]).collect();
+        let service = self.service;
+        if service.runs.drives(id) {
+            return Err(Error::busy(format!("an executor works for `{id}`")));
+        }
+        let clock = self.caller.clock;
+        service.generations.begin(id, clock.now(), json!({"tool": tool, "count": count}));
+        service.loop_news.tell(&progress(id, "analyzing", "Analyzing the loop"));
+        let (generations, news, events) =
+            (service.generations.clone(), service.loop_news.clone(), service.events.clone());
+        let (runner, name) = (service.runner.clone(), id.to_owned());
+        let started = service.runs.start_without_run(
+            &service.runner,
+            self.caller.clone(),
+            id,
+            words,
+            move |executed| {
+                events.publish_transitions(clock.now(), &executed.printed);
+                let tasks = added(&runner, &name, &executed.printed);
+                news.tell(&complete(&name, executed, &tasks));
+                generations.end(&name, clock.now(), executed, tasks);
+            },
+        );
+        let error = match started {
+            Ok(StartOutcome::Ended(executed)) => executed.error,
+            Ok(StartOutcome::Begun) => None,
+            Err(error) => {
+                service.generations.forget(id);
+                Some(error)
+            }
+        };
+        if let Some(error) = error {
+            return Err(error);
+        }
+        let members = json!({"data": service.generations.shown(id), "message": "Generating tasks"});
+        Ok(LoopAnswer(StatusCode::ACCEPTED, members, Some(format!("{PATH}/{id}/generate"))))
+    }
+
+    /// What came of the last generation.
+    pub(super) fn generation(&self, id: &str) -> Result<LoopAnswer, Error> {
+        let id = self.one(id)?.id;
+        let shown = self.service.generations.shown(&id);
+        let none = || {
+            let message = format!("this server has generated no tasks for `{id}` since it was started");
+            Error::new(Code::UnknownTask, message)
+        };
+        Ok(LoopAnswer(StatusCode::OK, json!({"data": shown.ok_or_else(none)?}), None))
+    }
+}
+
+/// The tasks that a command says it has added, as the list shows them.
+fn added(runner: &CommandRunner, id: &str, printed: &str) -> Vec<Value> {
+    let document: Value = serde_json::from_str(printed).unwrap_or_default();
+    let Some(ids) = document["added"].as_array() else { return Vec::new() };
+    let read = || {
+        let (workspace, task) = runner.task(id).ok()?;
+        view(&workspace, &workspace.look(&task).ok()?)?.tasks
+    };
+    let tasks = read().unwrap_or_default();
+    let shown = tasks.iter().enumerate().map(|(order, task)| outward(task, order));
+    shown.filter(|task| ids.contains(&task["task_id"])).collect()
+}
