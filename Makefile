@@ -2,7 +2,7 @@
 
 CARGO ?= cargo
 
-.PHONY: help demo test check bench bench-large fix build loops model audit-fuzz soak faults mutations formats install test-web
+.PHONY: help demo test check bench bench-large features fix build loops model audit-fuzz soak faults mutations formats install test-web
 
 help: ## List the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -25,6 +25,12 @@ check: ## What CI runs: formatting, lints, tests, documentation
 	$(CARGO) clippy --all-targets -- -D warnings
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --no-deps
 	$(MAKE) test
+
+features: ## Each feature alone, and none: no warning (a target directory of its own)
+	for feature in "" api board mcp repl; do \
+		RUSTFLAGS="-D warnings" CARGO_TARGET_DIR=target/features \
+			$(CARGO) check --no-default-features --features "$$feature" || exit 1; \
+	done
 
 bench: build ## Print every speed target beside its yardstick
 	$(CARGO) bench --bench targets

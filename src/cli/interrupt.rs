@@ -2,7 +2,7 @@
 //! files.
 
 use crate::drive::StopFlag;
-use crate::run::{kill_all, wait_for_hang_up};
+use crate::run::kill_all;
 use crate::store::IndexGate;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
@@ -97,10 +97,11 @@ impl Interrupts {
 
     /// From now on the process ends when the terminal on stdin is gone. Not every process is told so by a SIGHUP, and
     /// a line editor reads the end of a terminal again and again.
+    #[cfg(feature = "repl")]
     pub(super) fn end_with_terminal(&self) {
         let (run, gate) = (Arc::clone(&self.run), self.gate.clone());
         thread::spawn(move || {
-            if wait_for_hang_up() {
+            if crate::run::wait_for_hang_up() {
                 end(&run.lock().unwrap_or_else(PoisonError::into_inner), &gate);
             }
         });

@@ -14,6 +14,7 @@ mod pager;
 mod progress;
 mod random;
 #[cfg(any(feature = "api", feature = "mcp"))]
+#[cfg_attr(not(feature = "api"), expect(dead_code, reason = "the protocol for agents uses a part of it"))]
 mod remote;
 mod ui;
 

@@ -308,7 +308,7 @@ fn each_crate_of_the_outside_has_one_home() {
         ("tracing_subscriber", "cli/logging.rs"),
         ("reedline", "cli/commands/repl/"),
         ("rmcp", "cli/commands/mcp/"),
-        ("tokio", "cli/commands/mcp cli/commands/serve"),
+        ("tokio", "cli/commands/mcp cli/commands/serve cli/remote/queue.rs"),
         ("percent_encoding", "cli/commands/mcp/ cli/commands/serve/ view/html/"),
         ("axum", "cli/commands/serve/"),
         ("hyper", "cli/commands/serve/"),

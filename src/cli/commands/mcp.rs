@@ -19,8 +19,10 @@ pub(super) use http::http;
 
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use crate::base::Code;
+use crate::cli::remote::{QueueLimits, WorkQueue};
 use agent::Agent;
 use server::OrchServer;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// The names of the tools, which are those of their commands.
@@ -47,12 +49,13 @@ pub fn run(_args: &McpArgs, context: &Context, _ui: &Ui) -> Result<ExitCode, Fai
     context.interrupts.listen();
     let cannot = |error: std::io::Error| Failure::new(Code::Io, format!("cannot serve: {error}"));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(cannot)?;
-    let agent = Agent::of(context);
-    let served = runtime.block_on(server::serve(OrchServer::new(agent.clone())));
+    let queue = Arc::new(WorkQueue::new(QueueLimits::SERVER));
+    let server = OrchServer::new(Agent::of(context), Arc::clone(&queue));
+    let served = runtime.block_on(server::serve(server));
     // A read of stdin may still be waiting.
     runtime.shutdown_background();
     // A command that has begun is completed, so that its commit is whole.
-    agent.finish(END);
+    queue.finish(END);
     served.map_err(|why| Failure::new(Code::Io, why))?;
     Ok(ExitCode::Fine)
 }

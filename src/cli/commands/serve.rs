@@ -21,7 +21,6 @@ mod output;
 mod pages;
 mod paging;
 mod problem;
-mod queue;
 mod request;
 mod router;
 mod routes;
@@ -172,14 +171,14 @@ pub fn run(args: &ServeArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fai
         hosts: args.host.clone(),
         read_only: args.read_only,
     };
-    let service = Arc::new(Service::new(runner.clone(), gate, (events, news), stopped.clone()));
-    let runs = service.runs.clone();
+    let service = Arc::new(Service::new(runner, gate, (events, news), stopped.clone()));
+    let (runs, queue) = (service.runs.clone(), Arc::clone(&service.queue));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(cannot)?;
     let served = runtime.block_on(server::serve(listener, service, stopped));
     runs.end(END);
     // An order that has begun is completed. If it takes too long, the next command completes its commit or takes it
     // back, as after any process that was killed.
-    runner.finish(END);
+    queue.finish(END);
     watch.end(END);
     // No program outlives the server: until the process exits, none starts.
     let _none_starts = ManuallyDrop::new(kill_all());

@@ -4,8 +4,9 @@
 //! So the answers, checks, rights and codes of a server are those of the command line.
 
 mod argument;
+mod queue;
 mod runner;
-mod turns;
 
 pub use argument::{Argument, ArgumentForm, command_line};
+pub use queue::{QueueLimits, WorkQueue, WorkTerms};
 pub use runner::{CallTerms, CommandRunner, Executed};

@@ -1,6 +1,5 @@
 //! Executes command lines in this process, and keeps what they print.
 
-use super::turns::Turns;
 use crate::base::{Code, Error, Period};
 use crate::cli::logging::Logging;
 use crate::cli::pager::Pager;
@@ -17,7 +16,6 @@ use crate::view::{ErrorView, line};
 use clap::Parser;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
 
 /// The most characters of a client's name in a record.
 const NAME: usize = 60;
@@ -32,7 +30,6 @@ struct RunnerParts {
     task_in_use: Option<String>,
     interrupts: Interrupts,
     logging: Arc<Logging>,
-    turns: Turns,
 }
 
 /// How a command of a client differs from one that is typed.
@@ -67,7 +64,6 @@ impl CommandRunner {
             task_in_use: context.global.task_in_use.clone(),
             interrupts: context.interrupts.clone(),
             logging: Arc::clone(&context.logging),
-            turns: Turns::default(),
         }))
     }
 
@@ -131,11 +127,6 @@ impl CommandRunner {
         self.0.interrupts.of_served_command()
     }
 
-    /// Calls `work` while no other work is done alone.
-    pub fn alone<R>(&self, work: impl FnOnce() -> R) -> R {
-        self.0.turns.alone(work)
-    }
-
     /// The repository as it is now. Returns an error if there is none that can be read.
     pub fn workspace(&self) -> Result<Workspace, Error> {
         Workspace::open_to_look(&self.0.start, self.0.caller.environment.clone())
@@ -148,12 +139,5 @@ impl CommandRunner {
         workspace.take_whole_ids_alone();
         let task = workspace.task(id)?;
         Ok((workspace, task))
-    }
-
-    /// Waits until the work in progress that is done alone has ended, at most until `patience` is over. No other begins.
-    pub fn finish(&self, patience: Duration) {
-        if !self.0.turns.finish(patience) {
-            tracing::warn!("a command has not ended in time");
-        }
     }
 }

@@ -1,8 +1,10 @@
 //! The protocol for agents (MCP) over HTTP.
 
 use super::client::{Answer, Server};
-use crate::harness::{World, started};
+use crate::harness::{World, eventually, started};
 use serde_json::{Value, json};
+use std::fs::File;
+use std::io::Read;
 
 /// Sends a message of the protocol with a token.
 fn send(server: &Server, token: &str, message: &Value) -> Answer {
@@ -67,4 +69,40 @@ fn a_person_is_an_agent_there_and_nobody_else_is_answered() {
     assert_eq!(answer.status, 413);
     let reads = Server::start(&world, &["--read-only"]);
     assert_eq!(send(&reads, &reads.agent, &call).status, 403);
+}
+
+fn tool(server: &Server, name: &str) -> Value {
+    called(server, "tools/call", &json!({"name": name, "arguments": {"task": "t"}}))
+}
+
+#[test]
+fn calls_wait_with_the_requests_of_others_and_a_refusal_is_a_failed_call() {
+    let world = started("planning");
+    world.plan("t", 1);
+    let server = Server::start(&world, &["--no-watch"]);
+    let lock = File::open(world.path(".git/orch/lock")).expect("a lock file");
+    lock.lock().expect("locked");
+    // The first order waits for the lock, and the others for the first.
+    let (host, bearer) = (format!("127.0.0.1:{}", server.port), format!("Bearer {}", server.agent));
+    let headers = [("Host", host.as_str()), ("Authorization", &bearer), ("Content-Type", "application/json")];
+    let order = || server.open("POST", "/api/v1/tasks/t/next", &headers, "{\"expect\": \"plan_review\"}");
+    let mut waiting = vec![order()];
+    assert!(tool(&server, "suggest")["isError"] != true, "a question does not wait for an order");
+    waiting.extend((0..300).map(|_| order()));
+    eventually("there is no place left", || tool(&server, "suggest")["isError"] == true);
+    let refused = tool(&server, "next");
+    assert_eq!(
+        (&refused["isError"], &refused["structuredContent"]["error"]["code"]),
+        (&json!(true), &json!("busy"))
+    );
+    let read = json!({"jsonrpc": "2.0", "id": 1, "method": "resources/list", "params": {}});
+    assert_eq!(send(&server, &server.agent, &read).json()["error"]["data"]["code"], "busy");
+    drop(lock);
+    for mut stream in waiting {
+        stream.read_to_end(&mut Vec::new()).expect("an answer");
+    }
+    // All orders were for the same step, which was taken once.
+    assert_eq!(world.phase("t"), "plan_review");
+    assert_eq!(world.orch_json(&["log", "t"])["entries"].as_array().map(Vec::len), Some(2));
+    assert_eq!(server.stop(), Some(0));
 }

@@ -1,5 +1,6 @@
-//! Executes commands of `orch` for an agent, one at a time.
+//! Executes commands of `orch` for an agent.
 
+use crate::base::Period;
 use crate::cli::Context;
 use crate::cli::remote::{CallTerms, CommandRunner};
 use crate::survey::{Error, Workspace};
@@ -27,11 +28,11 @@ impl Agent {
     }
 
     /// Executes a command and returns the document that it prints. `client` names the agent in records, unless the
-    /// environment does.
-    pub(super) fn execute(&self, words: &[String], client: Option<&str>) -> String {
-        let runner = &self.runner;
-        let execute = || runner.execute(runner.agent(client), words, CallTerms::default());
-        let printed = runner.alone(execute).printed;
+    /// environment does; `waited` is how long the call has waited already.
+    pub(super) fn execute(&self, words: &[String], client: Option<&str>, waited: Duration) -> String {
+        let waited = Period::from_milliseconds(u64::try_from(waited.as_millis()).unwrap_or(u64::MAX));
+        let terms = CallTerms { waited, ..CallTerms::default() };
+        let printed = self.runner.execute(self.runner.agent(client), words, terms).printed;
         (self.told)(&printed);
         printed
     }
@@ -39,11 +40,6 @@ impl Agent {
     /// The repository as it is now. Returns an error if there is none that can be read.
     pub(super) fn workspace(&self) -> Result<Workspace, Error> {
         self.runner.workspace()
-    }
-
-    /// Waits until the command in progress has ended, at most until `patience` is over. No other begins.
-    pub(super) fn finish(&self, patience: Duration) {
-        self.runner.finish(patience);
     }
 }
 

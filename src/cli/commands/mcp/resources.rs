@@ -4,6 +4,7 @@ use super::agent::Agent;
 use crate::survey::Workspace;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 use rmcp::model::{Resource, ResourceTemplate};
+use std::time::Duration;
 
 /// What a URI does not contain as it is: all but the unreserved characters and the slash.
 const ENCODED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~').remove(b'/');
@@ -66,7 +67,7 @@ pub(super) fn read(agent: &Agent, uri: &str) -> Option<(String, &'static str)> {
         ResourceKind::Task => {
             // A beginning of an id means a task on the command line, and is no URI of one.
             let task = workspace.task(&name).ok().filter(|task| task.id.as_str() == name)?;
-            agent.execute(&["suggest".to_owned(), "--".to_owned(), task.id.to_string()], None)
+            agent.execute(&["suggest".to_owned(), "--".to_owned(), task.id.to_string()], None, Duration::ZERO)
         }
         ResourceKind::Workflow => workspace.workflow(&name).ok()?.document.text.clone(),
         ResourceKind::Schema => workspace.system().schema(&name)?.to_owned(),

@@ -5,6 +5,8 @@ use super::input::EndingInput;
 use super::news::{ResourceChange, ResourceNews};
 use super::resources;
 use super::tools::{TOOLS, ToolRow};
+use crate::cli::remote::{WorkQueue, WorkTerms};
+use crate::view::{ErrorView, line};
 use rmcp::handler::server::ServerHandler;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ErrorData, Extensions,
@@ -17,16 +19,12 @@ use rmcp::service::{NotificationContext, RequestContext, RoleServer, ServiceExt,
 use rmcp::transport::async_rw::AsyncRwTransport;
 use serde_json::json;
 use std::collections::BTreeSet;
-use std::panic::resume_unwind;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use tokio::sync::Semaphore;
 use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::watch::Sender;
 
 /// The longest message that is read, in bytes. A longer one is passed over.
 const MESSAGE: usize = 4 * 1024 * 1024;
-/// How many commands are executed at once.
-const AT_ONCE: usize = 8;
 /// How many resources are listed at a time.
 const PAGE: usize = 200;
 /// What a client tells its model about this server.
@@ -52,8 +50,8 @@ pub(super) async fn serve(server: OrchServer) -> Result<(), String> {
 pub(in crate::cli::commands) struct OrchServer {
     agent: Agent,
     news: ResourceNews,
-    /// The places of the commands that are executed at once: each takes a thread.
-    places: Arc<Semaphore>,
+    /// What waits and what is executed.
+    queue: Arc<WorkQueue>,
     /// Whether the client stays connected.
     is_connected: bool,
     /// The name that a client has given besides the protocol.
@@ -62,18 +60,21 @@ pub(in crate::cli::commands) struct OrchServer {
     subscribed: Arc<Mutex<BTreeSet<String>>>,
     /// Whether stdin has ended.
     ended: Sender<bool>,
+    /// Whether nothing begins any more. What a client has sent before the end of stdin does.
+    stopped: Sender<bool>,
 }
 
 impl OrchServer {
-    pub(super) fn new(agent: Agent) -> Self {
+    pub(super) fn new(agent: Agent, queue: Arc<WorkQueue>) -> Self {
         Self {
             news: ResourceNews::new(agent.clone()),
             agent,
-            places: Arc::new(Semaphore::new(AT_ONCE)),
+            queue,
             is_connected: true,
             named: |_| None,
             subscribed: Arc::default(),
             ended: Sender::new(false),
+            stopped: Sender::new(false),
         }
     }
 
@@ -83,21 +84,24 @@ impl OrchServer {
         Self { is_connected: false, named, subscribed: Arc::default(), ..self.clone() }
     }
 
-    /// Ends what listens to changes.
+    /// Ends what listens to changes, and lets nothing begin.
     #[cfg(feature = "api")]
     pub(super) fn end(&self) {
+        self.stopped.send_replace(true);
         self.ended.send_replace(true);
     }
 
-    /// Does something that may take a while in another thread, when there is a place for it. A panic there is one here.
-    async fn in_background<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> T {
-        // The semaphore is never closed.
-        let place = Arc::clone(&self.places).acquire_owned().await;
-        let done = tokio::task::spawn_blocking(move || {
-            let _until_the_end = place;
-            work()
-        });
-        done.await.unwrap_or_else(|error| resume_unwind(error.into_panic()))
+    /// Does something that may take a while in another thread, when there is a place for it. Returns an error if it has
+    /// not begun, or not ended in time. A panic there is one here.
+    async fn in_background<T: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T, ErrorData> {
+        let done = self.queue.execute(WorkTerms::default(), self.stopped.subscribe(), move |_| Ok(work()));
+        done.await.map_err(|error| {
+            let data = json!({"code": error.code().as_str(), "hint": error.hint()});
+            ErrorData::internal_error(error.to_string(), Some(data))
+        })
     }
 
     fn subscribed(&self) -> MutexGuard<'_, BTreeSet<String>> {
@@ -143,7 +147,12 @@ impl ServerHandler for OrchServer {
         let named = (self.named)(&context.extensions);
         let client = named.or_else(|| context.client_info().map(|client| client.name));
         let agent = self.agent.clone();
-        let printed = self.in_background(move || agent.execute(&words, client.as_deref())).await;
+        let terms = WorkTerms { is_order: tool.writes, is_alone: tool.writes, within: None };
+        let work = move |waited| Ok(agent.execute(&words, client.as_deref(), waited));
+        let printed = self.queue.execute(terms, self.stopped.subscribe(), work).await;
+        // As if the command had failed, so that the agent reads what to do.
+        let printed = printed
+            .unwrap_or_else(|error| line(&ErrorView::new(error.code(), error.to_string(), error.hint())));
         Ok(answer(tool, printed).into())
     }
 
@@ -154,7 +163,7 @@ impl ServerHandler for OrchServer {
     ) -> Result<ListResourcesResult, ErrorData> {
         let agent = self.agent.clone();
         let all =
-            self.in_background(move || agent.workspace().map(|workspace| resources::all(&workspace))).await;
+            self.in_background(move || agent.workspace().map(|workspace| resources::all(&workspace))).await?;
         let all = all.map_err(|error| ErrorData::internal_error(error.to_string(), None))?;
         let start = match request.and_then(|request| request.cursor) {
             None => 0,
@@ -182,7 +191,7 @@ impl ServerHandler for OrchServer {
         _context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
         let (agent, uri) = (self.agent.clone(), request.uri.clone());
-        let read = self.in_background(move || resources::read(&agent, &uri)).await;
+        let read = self.in_background(move || resources::read(&agent, &uri)).await?;
         let (text, media) = read.ok_or_else(|| not_found(&request.uri))?;
         let contents = ResourceContents::text(text, request.uri).with_mime_type(media);
         Ok(ReadResourceResult::new(vec![contents]).into())
@@ -197,7 +206,7 @@ impl ServerHandler for OrchServer {
         if self.subscribed().contains(&request.uri) {
             return Ok(());
         }
-        if !self.in_background(move || news.subscribe(&uri)).await {
+        if !self.in_background(move || news.subscribe(&uri)).await? {
             self.news.unsubscribe(&request.uri);
             return Err(not_found(&request.uri));
         }
@@ -225,7 +234,7 @@ impl ServerHandler for OrchServer {
         tokio::spawn(async move {
             let news = server.news.clone();
             let hearing = news.clone();
-            let mut heard = server.in_background(move || hearing.hear()).await;
+            let Ok(mut heard) = server.in_background(move || hearing.hear()).await else { return };
             loop {
                 let told = match heard.recv().await {
                     Ok(ResourceChange::List) => context.peer.notify_resource_list_changed().await,
@@ -258,7 +267,7 @@ impl ServerHandler for OrchServer {
             }
             news.hear()
         });
-        let (mut heard, mut ended) = (begun.await, self.ended.subscribe());
+        let (mut heard, mut ended) = (begun.await?, self.ended.subscribe());
         let tell = async {
             loop {
                 let told = match heard.recv().await {

@@ -15,7 +15,7 @@ pub(super) struct ToolRow {
     about: &'static str,
     arguments: &'static [Argument],
     /// Whether it moves a task.
-    writes: bool,
+    pub writes: bool,
     /// The key of the answer that is a text for the agent; the whole answer otherwise.
     pub text: Option<&'static str>,
 }

@@ -14,6 +14,18 @@ pub(super) const HEALTH: &str = "/api/v1/health";
 /// The header with which an agent names itself.
 const AGENT: &str = "orch-agent";
 
+/// The headers on which it depends who may ask, and how a body is read.
+const SINGLE: [&str; 8] = [
+    "host",
+    "authorization",
+    "origin",
+    "sec-fetch-site",
+    "sec-fetch-mode",
+    "sec-fetch-dest",
+    "content-type",
+    "last-event-id",
+];
+
 /// Decides which requests are answered.
 pub(super) struct RequestGate {
     pub tokens: Tokens,
@@ -43,6 +55,7 @@ pub(super) enum Asker {
 impl RequestGate {
     /// Who sent a request. Returns an error if it is not answered.
     pub(super) fn admit(&self, method: &Method, uri: &Uri, headers: &HeaderMap) -> Result<Asker, Error> {
+        SINGLE.iter().try_for_each(|name| once(headers, name))?;
         let host = only(headers, HOST.as_str())?.unwrap_or_default();
         // What stands in the target would win over the header.
         let target = uri.authority().map(Authority::as_str).filter(|target| *target != host);
@@ -54,7 +67,7 @@ impl RequestGate {
         if !is_from_here(method, headers, host) {
             return Err(Error::new(Code::ForeignRequest, "the request comes from a page of another site"));
         }
-        let asker = match self.holder(uri, headers) {
+        let asker = match self.holder(uri, headers)? {
             _ if uri.path() == HEALTH => Asker::Anyone,
             Some(TokenHolder::Person) => Asker::Person,
             Some(TokenHolder::Agent) => Asker::Agent(agent(headers)?),
@@ -98,20 +111,24 @@ impl RequestGate {
         self.ticket.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn holder(&self, uri: &Uri, headers: &HeaderMap) -> Option<TokenHolder> {
+    /// Whose token a request has; `None` if it has none that is valid. Returns an error if there are two cookies.
+    fn holder(&self, uri: &Uri, headers: &HeaderMap) -> Result<Option<TokenHolder>, Error> {
         if let Some(given) = text(headers, AUTHORIZATION.as_str()) {
-            let (scheme, token) = given.split_once(' ')?;
-            return scheme.eq_ignore_ascii_case("bearer").then(|| self.tokens.holder(token.trim()))?;
+            let token = given.split_once(' ').filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"));
+            return Ok(token.and_then(|(_, token)| self.tokens.holder(token.trim())));
         }
         if let Some(holder) = self.token_in(uri) {
-            return Some(holder);
+            return Ok(Some(holder));
         }
         let name = self.cookie();
         let cookies = headers.get_all(COOKIE).into_iter().filter_map(|value| value.to_str().ok());
-        let mut pairs =
-            cookies.flat_map(|text| text.split(';')).filter_map(|pair| pair.trim().split_once('='));
-        let (_, session) = pairs.find(|(key, _)| *key == name)?;
-        self.sessions.holder(session)
+        let pairs = cookies.flat_map(|text| text.split(';')).filter_map(|pair| pair.trim().split_once('='));
+        let mut sessions = pairs.filter(|(key, _)| *key == name).map(|(_, session)| session);
+        let session = sessions.next();
+        if sessions.next().is_some() {
+            return Err(wrong(&format!("the request has two cookies `{name}`")));
+        }
+        Ok(session.and_then(|session| self.sessions.holder(session)))
     }
 
     /// Whether a host is this server. Another name would be one that its owner can make mean any machine (DNS
@@ -158,13 +175,18 @@ fn is_from_here(method: &Method, headers: &HeaderMap, host: &str) -> bool {
         && !(headers.contains_key(ORIGIN) && text(headers, ORIGIN.as_str()).is_none())
 }
 
+/// Returns an error if a header stands in a request again: two readers could take different ones.
+fn once(headers: &HeaderMap, name: &str) -> Result<(), Error> {
+    match headers.get_all(name).into_iter().nth(1) {
+        None => Ok(()),
+        Some(_) => Err(wrong(&format!("the header `{name}` stands twice in the request"))),
+    }
+}
+
 /// The value of a header that may stand there once. Returns an error if it stands there again, or is no text.
 fn only<'h>(headers: &'h HeaderMap, name: &str) -> Result<Option<&'h str>, Error> {
-    let mut values = headers.get_all(name).into_iter();
-    let Some(value) = values.next() else { return Ok(None) };
-    if values.next().is_some() {
-        return Err(wrong(&format!("the header `{name}` stands twice in the request")));
-    }
+    once(headers, name)?;
+    let Some(value) = headers.get(name) else { return Ok(None) };
     let text = std::str::from_utf8(value.as_bytes());
     Ok(Some(text.map_err(|_| wrong(&format!("the header `{name}` is not UTF-8")))?))
 }
@@ -302,6 +324,18 @@ mod tests {
             ("http://evil.example/x", &["host: localhost:4747"], "foreign-request"),
             ("http://localhost:4747/x", &["host: board.example"], "foreign-request"),
             ("http://localhost:4747/x", &[], "foreign-request"),
+            ("/x", &["host: localhost:4747", &token], "usage"),
+            ("/x", &["host: localhost:4747", "authorization: Bearer x"], "usage"),
+            (
+                "/x",
+                &["host: localhost:4747", "origin: http://localhost:4747", "origin: http://localhost:4747"],
+                "usage",
+            ),
+            (
+                "/x",
+                &["host: localhost:4747", "content-type: application/json", "content-type: text/plain"],
+                "usage",
+            ),
         ] {
             let lines = [&[token.as_str()], lines].concat();
             assert_eq!(asked(&gate, "POST", target, &lines), expected, "{target} {lines:?}");
@@ -351,6 +385,7 @@ mod tests {
             // A cookie holds no token, and a session is none.
             ("/api/v1/tasks", format!("cookie: orch-4747={p}"), "no-token"),
             ("/api/v1/tasks", format!("authorization: Bearer {}", p.to_uppercase()), "no-token"),
+            ("/api/v1/tasks", format!("cookie: orch-4747={0}; orch-4747={0}", p.to_uppercase()), "usage"),
             ("/api/v1/tasks", format!("cookie: orch-4748={}", a.to_uppercase()), "no-token"),
             (&format!("/?token={p}"), String::new(), "Person"),
             (&format!("/?token={p}1"), String::new(), "no-token"),

@@ -7,12 +7,12 @@ use super::super::loop_tasks::{LIST, WORKFLOW, new_task};
 use super::super::report::told_of_each;
 use super::gate::Asker;
 use super::issues::tasks_of_issue;
-use super::queue::WorkTerms;
 use super::request::wrong;
 use super::service::Service;
 use super::{problem, request};
 use crate::base::{Code, Error};
 use crate::cli::random::random;
+use crate::cli::remote::WorkTerms;
 use crate::decide::State;
 use crate::record::LogEvent;
 use crate::scan::open_regular;
@@ -70,7 +70,7 @@ pub(super) struct LoopAnswer(pub StatusCode, pub Value, pub Option<String>);
 pub(super) struct Loops<'s> {
     pub service: &'s Service,
     pub caller: Caller,
-    /// How long the request has waited for its turn.
+    /// How long the request has waited in the queue.
     waited: Duration,
 }
 
@@ -115,13 +115,13 @@ async fn respond(service: Arc<Service>, request: Request) -> Result<LoopAnswer, 
         method: parts.method,
     };
     let is_order = ![Method::GET, Method::HEAD].contains(&request.method);
-    // A list is read and replaced in one turn. A run goes on after its turn would have ended.
+    // Between the reading and the replacing of a list there is no other order. A run goes on after its answer.
     let terms = WorkTerms { is_order, is_alone: is_order && !request.starts_run(), within: None };
     let work = move |service: &Service, waited: Duration| {
         let loops = Loops { service, caller: service.caller(&asker), waited };
         loops.answer(&request)
     };
-    service.in_turn(terms, work).await
+    service.in_queue(terms, work).await
 }
 
 impl LoopRequest {

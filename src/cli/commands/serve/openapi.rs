@@ -97,7 +97,7 @@ fn document() -> Value {
         "info": {
             "title": "orch",
             "version": env!("CARGO_PKG_VERSION"),
-            "description": "Each operation is a command of orch: it answers with the document that the command prints with `--json`, and the header `Orch-Exit-Code` has its exit code.",
+            "description": "Each operation is a command of orch: it answers with the document that the command prints with `--json`, and the header `Orch-Exit-Code` has its exit code. What is no HTTP, or has a head of more than 32 KiB, is answered with 400 or 431 without a document.",
             "license": {"name": "MIT OR Apache-2.0"},
         },
         "servers": [{"url": "/"}],

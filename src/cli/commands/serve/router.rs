@@ -73,6 +73,7 @@ fn agents(service: &Arc<Service>) -> Router<Arc<Service>> {
     let told = Arc::clone(service);
     let service = mcp::http(
         service.runner.clone(),
+        Arc::clone(&service.queue),
         BODY,
         move |printed| told.tell(printed),
         |extensions| match extensions.get::<Parts>()?.extensions.get::<Asker>()? {

@@ -7,13 +7,12 @@ use super::live::RunNews;
 use super::loop_changes::LoopNews;
 use super::paging::Page;
 use super::problem::problem;
-use super::queue::{QueueLimits, WorkQueue, WorkTerms};
 use super::request;
 use super::routes::Route;
 use super::started::{StartOutcome, StartedRuns, files};
 use super::{openapi, output};
 use crate::base::{Code, Digest, Error, Period};
-use crate::cli::remote::{CallTerms, CommandRunner, Executed};
+use crate::cli::remote::{CallTerms, CommandRunner, Executed, QueueLimits, WorkQueue, WorkTerms};
 use crate::survey::Caller;
 use axum::extract::{Request, State};
 use axum::http::header::{CONTENT_TYPE, ETAG, IF_MATCH, IF_NONE_MATCH, LINK};
@@ -24,12 +23,8 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::watch::Receiver;
 
-/// How many commands are executed at once, how many wait at most, how long a command waits until it begins, and how long
-/// a client then waits for its answer.
-const LIMITS: QueueLimits = QueueLimits { at_once: 8, waiting: 256, queue: MOST_WAIT, patience: PATIENCE };
 /// The longest that an order may wait for other orders and for locks.
-const MOST_WAIT: Duration = Duration::from_secs(60);
-const PATIENCE: Duration = Duration::from_secs(120);
+const MOST_WAIT: Duration = QueueLimits::SERVER.queue;
 
 /// The server, as its handlers see it.
 pub(super) struct Service {
@@ -46,7 +41,8 @@ pub(super) struct Service {
     pub news: RunNews,
     /// Whether the server ends.
     pub stop: Receiver<bool>,
-    queue: WorkQueue,
+    /// What waits and what is executed, for all clients.
+    pub queue: Arc<WorkQueue>,
 }
 
 impl Service {
@@ -56,7 +52,7 @@ impl Service {
         (events, news): (Events, RunNews),
         stop: Receiver<bool>,
     ) -> Self {
-        let queue = WorkQueue::new(LIMITS);
+        let queue = Arc::new(WorkQueue::new(QueueLimits::SERVER));
         Self {
             runner,
             gate,
@@ -85,22 +81,17 @@ impl Service {
         self: &Arc<Self>,
         work: impl FnOnce(&Self) -> Result<T, Error> + Send + 'static,
     ) -> Result<T, Error> {
-        self.in_turn(WorkTerms::default(), |service, _| work(service)).await
+        self.in_queue(WorkTerms::default(), |service, _| work(service)).await
     }
 
-    /// Does work on these terms in another thread. It is given the time that it has waited.
-    pub(super) async fn in_turn<T: Send + 'static>(
+    /// Does work on these terms in another thread, after what waits before it. It is given the time that it has waited.
+    pub(super) async fn in_queue<T: Send + 'static>(
         self: &Arc<Self>,
         terms: WorkTerms,
         work: impl FnOnce(&Self, Duration) -> Result<T, Error> + Send + 'static,
     ) -> Result<T, Error> {
         let service = Arc::clone(self);
-        let work = move |waited| match terms.is_alone {
-            // The commands of agents are no requests of this queue.
-            true => service.runner.alone(|| work(&service, waited)),
-            false => work(&service, waited),
-        };
-        self.queue.execute(terms, self.stop.clone(), work).await
+        self.queue.execute(terms, self.stop.clone(), move |waited| work(&service, waited)).await
     }
 
     /// Executes a command. A task is named by its whole id.
@@ -177,7 +168,7 @@ async fn respond(service: Arc<Service>, route: &'static Route, request: Request)
         response.headers_mut().insert("orch-exit-code", HeaderValue::from(u16::from(exit as u8)));
         Ok(response)
     };
-    service.in_turn(terms, work).await
+    service.in_queue(terms, work).await
 }
 
 impl Service {

@@ -6,15 +6,19 @@
 use crate::base::{Code, Error};
 use std::panic::resume_unwind;
 use std::sync::Arc;
-use std::time::Duration;
+use std::thread;
+use std::time::{Duration, Instant};
 use tokio::sync::watch::Receiver;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::spawn_blocking;
-use tokio::time::{Instant, sleep, timeout};
+use tokio::time::{sleep, timeout};
+
+/// How often it is looked at the end whether the order in progress has ended.
+const TICK: Duration = Duration::from_millis(5);
 
 /// How much work there may be, and how long a client waits for it.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct QueueLimits {
+pub struct QueueLimits {
     /// How much is done at once.
     pub at_once: usize,
     /// How much waits at most.
@@ -27,7 +31,7 @@ pub(super) struct QueueLimits {
 
 /// What is known of work before it begins.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct WorkTerms {
+pub struct WorkTerms {
     /// Whether it may change something.
     pub is_order: bool,
     /// Whether no other such work may be done meanwhile.
@@ -36,24 +40,33 @@ pub(super) struct WorkTerms {
     pub within: Option<Duration>,
 }
 
+impl QueueLimits {
+    /// Those of a server: as many commands as a machine has cores, or a few more, and a client that is kept waiting
+    /// for minutes at most.
+    pub const SERVER: Self =
+        Self { at_once: 8, waiting: 256, queue: Duration::from_secs(60), patience: Duration::from_secs(120) };
+}
+
 /// The work of a server.
-pub(super) struct WorkQueue {
+pub struct WorkQueue {
     limits: QueueLimits,
     places: Arc<Semaphore>,
     at_once: Arc<Semaphore>,
-    turn: Arc<Semaphore>,
+    /// The place of the order in progress.
+    order: Arc<Semaphore>,
 }
 
 impl WorkQueue {
-    pub(super) fn new(limits: QueueLimits) -> Self {
+    /// Nothing is done yet.
+    pub fn new(limits: QueueLimits) -> Self {
         let of = |permits| Arc::new(Semaphore::new(permits));
-        let (places, at_once, turn) = (of(limits.at_once + limits.waiting), of(limits.at_once), of(1));
-        Self { limits, places, at_once, turn }
+        let (places, at_once, order) = (of(limits.at_once + limits.waiting), of(limits.at_once), of(1));
+        Self { limits, places, at_once, order }
     }
 
     /// Does work in another thread. It is given the time that it has waited. Returns an error of the code `busy` if it
     /// has not begun, and of `answer-late` if it has, and has not ended in time; then it goes on.
-    pub(super) async fn execute<T: Send + 'static>(
+    pub async fn execute<T: Send + 'static>(
         &self,
         terms: WorkTerms,
         mut stop: Receiver<bool>,
@@ -64,9 +77,9 @@ impl WorkQueue {
             return Err(Error::busy("too many requests wait for an answer"));
         };
         let permits = async {
-            // Work that waits for its turn takes no place from work that could be done.
-            let turn = if terms.is_alone { permit(&self.turn).await } else { None };
-            (place, turn, permit(&self.at_once).await)
+            // An order that waits for another one takes no place from work that could be done.
+            let alone = if terms.is_alone { permit(&self.order).await } else { None };
+            (place, alone, permit(&self.at_once).await)
         };
         let limit = terms.within.map_or(self.limits.queue, |within| within.min(self.limits.queue));
         let permits = tokio::select! {
@@ -88,6 +101,23 @@ impl WorkQueue {
             Err(_) => Err(late(terms.is_order)),
         }
     }
+
+    /// Waits until the work in progress that is done alone has ended, at most until `patience` is over. No other such
+    /// work begins.
+    pub fn finish(&self, patience: Duration) {
+        let until = Instant::now() + patience;
+        loop {
+            if let Ok(permit) = self.order.try_acquire() {
+                permit.forget();
+                return;
+            }
+            if Instant::now() >= until {
+                tracing::warn!("a command has not ended in time");
+                return;
+            }
+            thread::sleep(TICK);
+        }
+    }
 }
 
 async fn permit(semaphore: &Arc<Semaphore>) -> Option<OwnedSemaphorePermit> {
@@ -99,7 +129,7 @@ fn late(is_order: bool) -> Error {
     let (message, hint) = if is_order {
         (
             "the order has begun and takes too long to wait for; it may still take effect",
-            "do not send it again before you have looked at the task, its log or /api/v1/events",
+            "do not send it again before you have looked at the task, its log or the events",
         )
     } else {
         ("the command takes too long to wait for", "ask for less, such as one task")
@@ -174,7 +204,7 @@ mod tests {
                 Ok(())
             });
             let others = async {
-                // The first order has its turn as soon as it was polled.
+                // The first order has its place as soon as it was polled.
                 let impatient = WorkTerms { within: Some(Duration::ZERO), ..ALONE };
                 assert_eq!(code(queue.execute(impatient, stop.clone(), |_| Ok(())).await), Err(Code::Busy));
                 let patient = WorkTerms { within: Some(SHORT), ..ALONE };
@@ -196,6 +226,30 @@ mod tests {
             let queue = queue(1, 1, LONG, LONG);
             end.send_replace(true);
             assert_eq!(code(queue.execute(FREE, stop, |_| Ok(())).await), Err(Code::Busy));
+        });
+    }
+
+    #[test]
+    fn the_end_waits_for_the_order_in_progress_but_not_for_ever() {
+        let (free, freed) = mpsc::channel::<()>();
+        let (_open, stop) = watch::channel(false);
+        run(async {
+            let queue = queue(2, 1, LONG, SHORT);
+            let late = queue.execute(ALONE, stop.clone(), move |_| {
+                freed.recv().expect("freed");
+                Ok(())
+            });
+            assert_eq!(code(late.await), Err(Code::AnswerLate));
+            queue.finish(SHORT);
+            assert_eq!(queue.order.available_permits(), 0, "it has not ended");
+            free.send(()).expect("waits");
+            queue.finish(LONG);
+            let impatient = WorkTerms { within: Some(SHORT), ..ALONE };
+            assert_eq!(
+                code(queue.execute(impatient, stop, |_| Ok(())).await),
+                Err(Code::Busy),
+                "none begins"
+            );
         });
     }
 
