@@ -2,7 +2,7 @@
 
 CARGO ?= cargo
 
-.PHONY: help demo test check bench bench-large features fix build loops model audit-fuzz soak faults mutations formats install test-web
+.PHONY: help demo test check bench bench-large features fix build loops model audit-fuzz soak faults protocol mutations formats install test-web
 
 help: ## List the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -58,6 +58,9 @@ soak: ## The fault and race tests at length
 
 faults: ## Every system call that reads or writes fails once, or ends the process; prints tables, takes hours (needs strace)
 	ORCH_FAULTS=1 $(CARGO) test --test it -- faults::reading faults::writing --nocapture
+
+protocol: ## The model of a commit with larger bounds, and each kill of the command that heals; takes minutes
+	ORCH_PROTOCOL=1 ORCH_FAULTS=1 $(CARGO) test --test it -- protocol --nocapture
 
 mutations: ## Many thousands of mutated texts for everything that reads what others write
 	ORCH_MUTATIONS=6000 $(CARGO) test --test it mutated -- --nocapture

@@ -137,6 +137,8 @@ impl Store {
         let lock = self.lock()?;
         self.forget_attributes();
         self.costs.locks.fetch_add(1, Relaxed);
+        // Before anything else: only the lock that a killed process left keeps git from committing its index.
+        self.finish_leftovers()?;
         self.clear_index_lock()?;
         self.wait_for_index()?;
         self.refuse_bare()?;
@@ -147,7 +149,6 @@ impl Store {
             self.refuse_open_commit()?;
         }
         let (author, committer) = (self.identity(Person::Author)?, self.identity(Person::Committer)?);
-        self.finish_leftovers()?;
         Ok(Transaction { store: self, head, author, committer, _lock: lock })
     }
 
@@ -212,7 +213,12 @@ impl<'s> Transaction<'s> {
         let (built, objects) = self.build(planned, store.signs()?)?;
         let mut journal = self.journal(planned, &built)?;
         let published = self.publish(planned, &mut journal, objects).inspect_err(|_| {
-            if let Err(error) = store.take_back(&journal) {
+            // Without a journal, nothing has been changed yet.
+            let taken_back = store.has_journal().and_then(|is_there| match is_there {
+                true => store.follow_head(&journal).and_then(|()| store.remove_journal()),
+                false => Ok(()),
+            });
+            if let Err(error) = taken_back {
                 tracing::warn!(error = error.logged(), "cannot take back an abandoned batch yet");
             }
         });
@@ -227,7 +233,7 @@ impl<'s> Transaction<'s> {
         // What fails once may succeed when it is done as after a kill.
         let placed = self.place(&journal, published).or_else(|error| {
             tracing::warn!(error = error.logged(), "cannot place the files; trying again");
-            store.finish(&journal).map(|()| Vec::new())
+            store.follow_head(&journal).map(|()| Vec::new())
         });
         let (placed, unfinished) = match placed {
             Ok(placed) => (placed, store.remove_journal().err().map(|error| error.to_string())),
@@ -274,7 +280,11 @@ impl<'s> Transaction<'s> {
             Some(held) => Some(held),
             None => store.lock_written_index()?,
         };
-        branch.commit()?;
+        if let Err(error) = branch.commit() {
+            // Whoever takes the entries back takes over the lock, so that git does not commit them.
+            index.into_iter().for_each(IndexLock::leave);
+            return Err(error);
+        }
         Ok(Published { prepared, left_staged, index })
     }
 
@@ -311,15 +321,17 @@ impl<'s> Transaction<'s> {
     ) -> Result<Vec<PlacedFile>, Error> {
         let Published { prepared, index, .. } = published;
         let store = self.store;
-        let stamps = prepared.place(self.judged(journal)?)?;
+        let stamps = match self.judged(journal).and_then(|wanted| prepared.place(wanted)) {
+            Ok(stamps) => stamps,
+            Err(error) => {
+                // Until the files are in place, `git commit -a` would commit the old ones.
+                index.into_iter().for_each(IndexLock::leave);
+                return Err(error);
+            }
+        };
         // A directory may be moved only when its files are on the disk, so the index stays locked until then.
         let _index = index.filter(|_| !journal.moves.is_empty());
-        let references = store.files_of(&journal.reference);
-        let targets = journal.files.iter().map(|file| file.path.under(&store.root));
-        let changed: Vec<PathBuf> = targets.chain(references.iter().cloned()).collect();
-        let mut places = durable::directories_of(changed.iter().map(PathBuf::as_path));
-        places.extend(references);
-        durable::sync(&places)?;
+        store.sync_places(journal)?;
         for moved in &journal.moves {
             store.move_path(moved)?;
         }

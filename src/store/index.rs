@@ -106,7 +106,7 @@ impl Store {
             Ok(Some(update)) => return Ok(IndexUpdate::Ours(Box::new(update))),
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Err(self.index_is_busy()),
             // git locks in its own way, and reports what is wrong with the index.
-            Ok(None) | Err(_) => {}
+            Ok(None) | Err(_) => self.clear_index_lock()?,
         }
         let mut process = self.start_git_update()?;
         if process.wait_for_lock() {
@@ -183,6 +183,20 @@ impl Store {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(Error::moved()),
             Err(_) => Ok(None),
         }
+    }
+
+    /// Takes the lock of the index, or takes over the one that a killed process left, and leaves it to
+    /// [`Self::sync_index`] and [`Self::clear_index_lock`]. Returns an error of [`Class::Busy`] if git holds it.
+    pub(super) fn hold_index(&self) -> Result<(), Error> {
+        patiently(|| match self.lock_index() {
+            Ok(lock) => {
+                lock.leave();
+                Ok(())
+            }
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(self.index_is_busy()),
+            // For example without hard links: git locks in its own way.
+            Err(_) => Ok(()),
+        })
     }
 
     /// Brings the index up to date with these changes. Returns the paths of which the user has staged another

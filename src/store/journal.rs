@@ -55,6 +55,8 @@ pub(super) struct JournalFile {
 pub(super) type PlacedFile = (RepoPath, FileStamp);
 
 const FILE: &str = "journal.json";
+/// A journal that could not be read.
+const BROKEN: &str = "journal.json.broken";
 
 impl Journal {
     /// The path that a file of the work tree has in the commit.
@@ -103,8 +105,6 @@ impl Store {
             return Ok(());
         }
         match self.try_lock()? {
-            // The lock of the index is removed when the files are in place, so that no `git commit -a` takes the
-            // old ones.
             Some(_lock) => self.finish_leftovers().and_then(|()| self.clear_index_lock()),
             None => Ok(()),
         }
@@ -114,54 +114,46 @@ impl Store {
     pub(super) fn finish_leftovers(&self) -> Result<(), Error> {
         let path = self.own(FILE);
         let Some(text) = read_journal(&path)? else { return Ok(()) };
-        let Ok(journal) = serde_json::from_slice::<Journal>(&text) else { return self.remove_journal() };
+        let Ok(journal) = serde_json::from_slice::<Journal>(&text) else { return self.set_aside(&text) };
         let since = path.metadata().and_then(|metadata| metadata.modified()).ok();
         self.clear_reference_lock(&journal.reference, journal.new, since)?;
         for file in &journal.files {
             self.remove_temporary(&file.path);
         }
         self.mend_reference(&journal)?;
-        if self.has_happened(&journal)? {
-            tracing::warn!(commit = %journal.new, "finishing what a killed process left");
-            self.finish(&journal)?;
-            self.remove_journal()
-        } else {
-            self.take_back(&journal)
-        }
-    }
-
-    /// Restores the index of a batch whose branch has not moved, and removes the journal. Returns an error if
-    /// the index cannot be written; then the journal stays for the next command.
-    pub(super) fn take_back(&self, journal: &Journal) -> Result<(), Error> {
-        let head = self.head_tree()?;
-        let mut changes = Vec::new();
-        for IndexChange { path, before, after } in &journal.index {
-            // HEAD may be another branch by now, or the user may have committed what is staged.
-            if blob_in(head.as_ref(), path)? == before.map(|(blob, _)| blob) {
-                changes.push(IndexChange { path: path.clone(), before: *after, after: *before });
-            }
-        }
-        self.clear_index_lock()?;
-        self.sync_index(&changes)?;
+        tracing::warn!(commit = %journal.new, "completing or taking back what a killed process left");
+        self.follow_head(&journal)?;
         self.remove_journal()
     }
 
-    /// Writes the files and updates the index after the branch has moved.
+    /// Makes the files and the index agree with HEAD as far as a batch changes them, whether its branch has moved or
+    /// not. Returns an error if one of them cannot be written; then the journal must stay for the next command.
     ///
-    /// Writes and stages only what HEAD contains: another branch may be checked out by now, or the user may
-    /// have committed since.
-    pub(super) fn finish(&self, journal: &Journal) -> Result<(), Error> {
+    /// Writes and stages only what HEAD contains: another branch may be checked out by now, or the user may have
+    /// committed since. The lock of the index, which a killed process may have left, is held until everything agrees,
+    /// because a `git commit` that takes it before commits what does not.
+    pub(super) fn follow_head(&self, journal: &Journal) -> Result<(), Error> {
+        self.hold_index()?;
         let head = self.head_tree()?;
         let mut files = Vec::new();
         for JournalFile { path, before, after } in &journal.files {
-            let committed = journal.after_moves(path);
-            if self.blob_on_disk(path)? == *before && blob_in(head.as_ref(), &committed)? == Some(*after) {
-                let blob = self.repo.find_blob(self.oid(*after)?)?;
-                files.push((path.under(&self.root), blob));
+            let disk = self.blob_on_disk(path)?;
+            let committed = blob_in(head.as_ref(), &journal.after_moves(path))?;
+            let held = blob_in(head.as_ref(), path)?;
+            if disk == *before && committed == Some(*after) {
+                files.push((path.under(&self.root), Some(self.repo.find_blob(self.oid(*after)?)?)));
+            } else if disk == Some(*after) && disk != *before && held == *before {
+                // A power failure took back the branch, but not the file.
+                let blob = before.map(|blob| Ok::<_, Error>(self.repo.find_blob(self.oid(blob)?)?));
+                files.push((path.under(&self.root), blob.transpose()?));
             }
         }
-        let files: Vec<_> = files.iter().map(|(path, blob)| (path.clone(), blob.content())).collect();
-        durable::write_all(&self.root, &files)?;
+        for (path, _) in files.iter().filter(|(_, blob)| blob.is_none()) {
+            durable::remove(&self.root, path);
+        }
+        let written = files.iter().filter_map(|(path, blob)| Some((path.clone(), blob.as_ref()?.content())));
+        durable::write_all(&self.root, &written.collect::<Vec<_>>())?;
+        self.sync_places(journal)?;
         for moved in &journal.moves {
             let is_committed = match &head {
                 Some(tree) => entry_at(tree, &moved.to)?.is_some() && entry_at(tree, &moved.from)?.is_none(),
@@ -173,13 +165,39 @@ impl Store {
             }
         }
         let mut changes = Vec::new();
-        for change in &journal.index {
-            if blob_in(head.as_ref(), &change.path)? == change.after.map(|(blob, _)| blob) {
-                changes.push(change.clone());
+        for IndexChange { path, before, after } in &journal.index {
+            let held = blob_in(head.as_ref(), path)?;
+            let is = |side: &Option<(Digest, i32)>| held == side.map(|(blob, _)| blob);
+            if is(after) {
+                changes.push(IndexChange { path: path.clone(), before: *before, after: *after });
+            } else if is(before) {
+                changes.push(IndexChange { path: path.clone(), before: *after, after: *before });
             }
         }
-        self.clear_index_lock()?;
-        self.sync_index(&changes).map(drop)
+        self.sync_index(&changes)?;
+        self.clear_index_lock()
+    }
+
+    /// Syncs the branch and the directories of the files of a batch.
+    pub(super) fn sync_places(&self, journal: &Journal) -> Result<(), Error> {
+        let references = self.files_of(&journal.reference);
+        let targets = journal.files.iter().map(|file| file.path.under(&self.root));
+        let changed: Vec<PathBuf> = targets.chain(references.iter().cloned()).collect();
+        let mut places = durable::directories_of(changed.iter().map(PathBuf::as_path));
+        places.extend(references);
+        durable::sync(&places)
+    }
+
+    /// Puts a journal that cannot be read where it can be looked at. One that a process was killed at while writing it
+    /// belongs to a batch that has not changed anything yet; of any other, only people can tell what it was.
+    fn set_aside(&self, text: &[u8]) -> Result<(), Error> {
+        let (path, own) = (self.own(FILE), self.own_directory()?);
+        if !text.is_empty() {
+            let broken = self.own(BROKEN);
+            tracing::warn!(kept = %broken.display(), "the journal cannot be read; it is kept");
+            own.rename(FILE, &own, BROKEN).map_err(|source| io_error(&path, source))?;
+        }
+        self.remove_journal()
     }
 
     /// Moves a file or a directory in the work tree. One that is gone was moved already. Returns an error if
@@ -215,13 +233,6 @@ impl Store {
         tracing::warn!(reference = journal.reference, "writing a reference again that a power failure tore");
         let text = format!("{}\n", journal.new);
         durable::write_atomic(self.repo.commondir(), &path, text.as_bytes()).map(drop)
-    }
-
-    /// Whether the branch contains the batch's last commit.
-    fn has_happened(&self, journal: &Journal) -> Result<bool, Error> {
-        let Some(now) = self.target(&journal.reference)? else { return Ok(false) };
-        let (now, new) = (self.oid(now)?, self.oid(journal.new)?);
-        Ok(now == new || (self.repo.find_commit(new).is_ok() && self.repo.graph_descendant_of(now, new)?))
     }
 
     /// Removes temporary files that a killed process left beside a file.

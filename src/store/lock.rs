@@ -70,11 +70,13 @@ pub(super) struct IndexLock<'s> {
     index: PathBuf,
     own: Directory,
     git: Directory,
+    is_left: bool,
     _holding: MutexGuard<'s, ()>,
 }
 
 impl Store {
-    /// Takes the index lock. The caller holds the lock among `orch` processes.
+    /// Takes the index lock, or takes over the one that a killed process left. The caller holds the lock among `orch`
+    /// processes.
     ///
     /// Fails with [`io::ErrorKind::AlreadyExists`] if another process holds it. Other errors mean that it
     /// cannot be taken in this way, for example without hard links.
@@ -87,8 +89,13 @@ impl Store {
         let lock = self.index_lock();
         let own = self.own_directory().map_err(io::Error::other)?;
         let git = Directory::open(self.repo.path(), self.repo.path())?;
-        own.link(KEPT, &git, LOCK)?;
-        Ok(IndexLock { lock, own, git, index: self.index(), _holding: holding })
+        match own.link(KEPT, &git, LOCK) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists && is_ours(&lock)? => {
+                tracing::warn!("taking over the index lock of a killed process");
+            }
+            linked => linked?,
+        }
+        Ok(IndexLock { lock, own, git, index: self.index(), is_left: false, _holding: holding })
     }
 
     /// Whether a lock file of `orch` exists. It belongs to a live process unless the caller holds the lock
@@ -115,6 +122,11 @@ impl Store {
 }
 
 impl IndexLock<'_> {
+    /// Leaves the lock to whoever mends what this process could not, which takes it over.
+    pub(super) fn leave(mut self) {
+        self.is_left = true;
+    }
+
     /// Replaces the index and keeps its permissions; `time` is its modification time, if not the current
     /// time.
     ///
@@ -159,7 +171,7 @@ impl IndexLock<'_> {
 impl Drop for IndexLock<'_> {
     fn drop(&mut self) {
         // A lock that stays keeps git out, so one failure to look is not the last word.
-        if is_ours(&self.lock).or_else(|_| is_ours(&self.lock)).unwrap_or(false) {
+        if !self.is_left && is_ours(&self.lock).or_else(|_| is_ours(&self.lock)).unwrap_or(false) {
             // If this fails, the next command removes it.
             let _ = fs::remove_file(&self.lock);
         }

@@ -1,11 +1,11 @@
 //! Killed processes, several at once, a user at work beside: nothing is lost, nothing runs twice.
 
-mod inject;
+pub mod inject;
 mod power;
 mod reading;
 mod writing;
 
-pub use inject::choices;
+pub use inject::{choices, told};
 
 use crate::harness::{World, eventually, executable};
 use crate::setting;
@@ -269,6 +269,18 @@ fn leftovers_do_not_reach_another_branch() {
     world.orch(&["status"]).succeeds().says("t1");
     assert_eq!(world.dirty(), "");
     assert!(!world.path(".git/orch/journal.json").exists());
+}
+
+#[test]
+fn a_journal_that_cannot_be_read_is_kept() {
+    let world = World::ready();
+    world.orch(&["new", "t1"]).succeeds();
+    world.write(".git/orch/journal.json", "{\"reference\": \"refs/he");
+    world.orch(&["status"]).succeeds();
+    assert!(!world.path(".git/orch/journal.json").exists());
+    assert_eq!(world.read(".git/orch/journal.json.broken"), "{\"reference\": \"refs/he");
+    world.plan("t1", 1);
+    world.orch(&["next", "t1"]).succeeds();
 }
 
 /// The journal of a batch that adds these files, given as path and blob, with the commit `new`.

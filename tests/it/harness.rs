@@ -324,6 +324,15 @@ impl Ended {
     }
 }
 
+/// The same repository at another place.
+pub fn copy(world: &World) -> World {
+    let other = World::without_git();
+    fs::remove_dir(other.root()).expect("removed");
+    let ended = other.command("cp").current_dir("/").arg("-a").args([world.root(), other.root()]).output();
+    assert!(ended.expect("cp runs").status.success());
+    other
+}
+
 /// A world with a task `t` in the given phase.
 pub fn started(phase: &str) -> World {
     let world = World::ready();

@@ -28,6 +28,7 @@ mod observed;
 mod odd;
 mod outputs;
 mod people;
+mod protocol;
 mod readme;
 mod reftable;
 #[cfg(feature = "repl")]

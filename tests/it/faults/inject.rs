@@ -13,6 +13,8 @@ pub struct Fault {
     pub call: &'static str,
     pub effect: Effect,
     pub nth: usize,
+    /// Only calls with this path, below the root, count.
+    pub only: Option<&'static str>,
 }
 
 /// What happens at a system call.
@@ -51,7 +53,10 @@ pub fn traced(
         _ => command.args(["-qq", "--seccomp-bpf", "-e", "signal=none"]),
     };
     command.args(["-e", &format!("trace={calls}")]);
-    if let Some(Fault { call, effect, nth }) = fault {
+    if let Some(Fault { call, effect, nth, only }) = fault {
+        if let Some(path) = only {
+            command.arg("-P").arg(world.root().canonicalize().expect("a root").join(path));
+        }
         let effect = match effect {
             Effect::Error(error) => format!("error={error}"),
             Effect::Kill => "signal=KILL".to_owned(),

@@ -97,7 +97,7 @@ fn a_branch_without_its_bytes_is_written_again() {
         world.plan("t", 1);
         let before = world.git(&["rev-parse", "HEAD"]);
         let order = |nth| {
-            let fault = Fault { call: "renameat", effect: Effect::Kill, nth };
+            let fault = Fault { call: "renameat", effect: Effect::Kill, nth, only: None };
             let (_, trace) = traced(&world, &["next", "t"], (&[], Some(fault)), |command| {
                 command.stdin(world.keyboard());
             });

@@ -106,7 +106,7 @@ fn a_call_that_fails_changes_no_answer() {
         for _ in 0..2 {
             let (call, error) = (CALLS[below(CALLS.len())], ERRORS[below(ERRORS.len())]);
             let nth = 1 + below(counts[call].max(1));
-            let fault = Fault { call, effect: Effect::Error(error), nth };
+            let fault = Fault { call, effect: Effect::Error(error), nth, only: None };
             let found = scene.try_fault(arguments, fault, &untouched);
             found.unwrap_or(Ok(())).unwrap_or_else(|wrong| panic!("{wrong}"));
         }
@@ -190,7 +190,7 @@ fn every_fault() {
                 let (mut points, mut runs, before) = (0, 0, wrong.len());
                 for error in errors {
                     for nth in 1.. {
-                        let fault = Fault { call, effect: Effect::Error(error), nth };
+                        let fault = Fault { call, effect: Effect::Error(error), nth, only: None };
                         let Some(found) = scene.try_fault(arguments, fault, &untouched) else { break };
                         runs += 1;
                         points = points.max(nth);

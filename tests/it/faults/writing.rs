@@ -3,8 +3,7 @@
 //! in the index and in the work tree stays as it is.
 
 use super::inject::{Effect, Fault, Run, can_inject, choices, count, hit, is_whole, told, traced};
-use crate::harness::{Ended, World};
-use std::fs;
+use crate::harness::{Ended, World, copy};
 
 /// An order, and what leads up to it.
 struct Order {
@@ -229,15 +228,6 @@ impl Trial {
     }
 }
 
-/// The same repository at another place.
-fn copy(world: &World) -> World {
-    let other = World::without_git();
-    fs::remove_dir(other.root()).expect("removed");
-    let ended = other.command("cp").current_dir("/").arg("-a").args([world.root(), other.root()]).output();
-    assert!(ended.expect("cp runs").status.success());
-    other
-}
-
 #[test]
 fn a_fault_of_an_order_leaves_the_old_state_or_the_new_one() {
     if !can_inject() {
@@ -251,7 +241,8 @@ fn a_fault_of_an_order_leaves_the_old_state_or_the_new_one() {
         let trial = Trial::of(order);
         for _ in 0..3 {
             let (call, effects, count) = trial.calls[below(trial.calls.len())];
-            let fault = Fault { call, effect: effects[below(effects.len())], nth: 1 + below(count) };
+            let fault =
+                Fault { call, effect: effects[below(effects.len())], nth: 1 + below(count), only: None };
             let found = trial.try_fault(fault);
             found.unwrap_or(Ok(())).unwrap_or_else(|wrong| panic!("{wrong}"));
         }
@@ -268,7 +259,7 @@ fn every_fault() {
             let (mut points, mut runs, before) = (0, 0, wrong.len());
             for effect in *effects {
                 for nth in 1.. {
-                    let fault = Fault { call, effect: *effect, nth };
+                    let fault = Fault { call, effect: *effect, nth, only: None };
                     let Some(found) = trial.try_fault(fault) else { break };
                     runs += 1;
                     points = points.max(nth);
