@@ -27,7 +27,7 @@ check: ## What CI runs: formatting, lints, tests, documentation
 	$(MAKE) test
 
 features: ## Each feature alone, and none: no warning (a target directory of its own)
-	for feature in "" api board mcp repl; do \
+	for feature in "" api board mcp repl webhook; do \
 		RUSTFLAGS="-D warnings" CARGO_TARGET_DIR=target/features \
 			$(CARGO) check --no-default-features --features "$$feature" || exit 1; \
 	done

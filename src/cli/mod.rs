@@ -31,7 +31,7 @@ pub use ui::{Colour, Ui};
 
 use crate::apply::Writer;
 use crate::base::{Code, Period, RepoPath};
-use crate::survey::{Caller, Workspace};
+use crate::survey::{Caller, Variables, Workspace};
 use crate::view::{self, Style};
 use clap::{FromArgMatches, Parser};
 use logging::Logging;
@@ -154,7 +154,10 @@ impl Context {
 /// Runs the command line and returns the exit code. `variable` reads environment variables; nothing else
 /// does.
 #[must_use]
-pub fn run(arguments: impl IntoIterator<Item = OsString>, variable: impl Fn(&str) -> Option<String>) -> u8 {
+pub fn run(
+    arguments: impl IntoIterator<Item = OsString>,
+    variable: impl Fn(&str) -> Option<String> + Clone + Send + Sync + 'static,
+) -> u8 {
     let arguments: Vec<OsString> = arguments.into_iter().collect();
     if let Some(shell) = variable(complete::VARIABLE).filter(|shell| !shell.is_empty()) {
         return complete::run(&shell, &arguments, variable);
@@ -174,7 +177,8 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>, variable: impl Fn(&str
     let logging = Arc::new(Logging::begin(cli.global.verbose, variable("ORCH_LOG"), &ui));
     let pager = Pager::of(!cli.global.no_pager, start.clone(), &variable);
     let (at_terminal, process) = (std::io::stdin().is_terminal(), Some(std::process::id()));
-    let caller = Caller { at_terminal, process, ..Caller::from_environment(variable) };
+    let variables = Variables::of(variable.clone());
+    let caller = Caller { at_terminal, process, variables, ..Caller::from_environment(variable) };
     let interrupts = Interrupts::new(caller.environment.index_gate.clone());
     let wait = cli.command.as_ref().and_then(Command::wait);
     let (global, whole_ids, later) = (cli.global, false, None);

@@ -103,6 +103,8 @@ pub(super) const NOTIFY: Section = Section {
     keys: &[
         ("on", "on = [\"human\", \"failed\"]"),
         ("command", "command = [\"notify-send\", \"orch\"]"),
+        ("webhook", "webhook = \"https://example.com/hooks/orch\""),
+        ("secret", "secret = \"ORCH_WEBHOOK_KEY\""),
         ("time_limit", "time_limit = \"10s\""),
         ("bell", "bell = true"),
     ],

@@ -12,15 +12,17 @@ mod root_path;
 mod roots;
 mod subject;
 mod task_branch;
+mod webhook;
 
 pub use crate::base::Patterns;
 pub use executors::{ExecutorConfig, Executors};
-pub use notices::NotifyConfig;
+pub use notices::{NotifyAction, NotifyConfig};
 pub use parse::{UnknownWorkflow, parse, unknown_workflows};
 pub use root_path::{InvalidRoot, RootPath};
 pub use roots::{Root, Roots};
 pub use subject::{CommitSubject, InvalidSubject, Placeholder};
 pub use task_branch::{InvalidTaskBranch, TaskBranch};
+pub use webhook::Webhook;
 
 use crate::base::{Digest, RepoPath, RuleId, TaskId, WorkflowName, words};
 use crate::decide::People;
@@ -82,10 +84,10 @@ pub struct Config {
 }
 
 impl Config {
-    /// The entries of `[[notify]]` that start a program, each with its name: `notify.1` is the first of all entries.
-    pub fn notify_commands(&self) -> impl Iterator<Item = (String, &NotifyConfig)> {
+    /// What the entries of `[[notify]]` do, each with the name of the entry: `notify.1` is the first of all.
+    pub fn notify_actions(&self) -> impl Iterator<Item = (String, &NotifyConfig, &NotifyAction)> {
         let named = self.notify.iter().zip(1..).map(|(entry, number)| (format!("notify.{number}"), entry));
-        named.filter(|(_, entry)| !entry.command.is_empty())
+        named.flat_map(|(name, entry)| entry.actions.iter().map(move |action| (name.clone(), entry, action)))
     }
 }
 

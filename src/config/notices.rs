@@ -3,6 +3,7 @@
 use super::executors::command;
 use super::keys::NOTIFY;
 use super::reader::{SettingsReader, choice, invalid};
+use super::webhook::{self, Webhook};
 use crate::base::{Period, Spanned, TomlTable, TomlValue};
 use crate::decide::NoticeKind;
 
@@ -16,12 +17,21 @@ const LONGEST: Period = Period::from_seconds(600);
 pub struct NotifyConfig {
     /// The events; not empty.
     pub on: Vec<NoticeKind>,
-    /// The program and its arguments; empty if none is started.
-    pub command: Vec<String>,
-    /// How long the program may take.
+    /// What is done besides ringing the bell.
+    pub actions: Vec<NotifyAction>,
+    /// How long each of them may take.
     pub time_limit: Period,
     /// Whether to ring the bell of the terminal.
     pub bell: bool,
+}
+
+/// What an entry does.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum NotifyAction {
+    /// Starts a program: its name and its arguments.
+    Command(Vec<String>),
+    /// Posts to an address.
+    Webhook(Webhook),
 }
 
 /// An entry that cannot be read does nothing.
@@ -32,7 +42,7 @@ pub(super) fn notify(reader: &mut SettingsReader<'_>, value: &TomlValue<'_>) -> 
 
 fn entry(reader: &mut SettingsReader<'_>, table: Spanned<TomlTable<'_, '_>>) -> Option<NotifyConfig> {
     let Spanned { value: mut table, span } = table;
-    let has_command = table.has("command");
+    let (has_command, has_webhook) = (table.has("command"), table.has("webhook"));
     let on = table.take("on").map(|value| {
         let known = NoticeKind::ALL.map(NoticeKind::as_str);
         let on = reader.items("on", value, |text| choice(text, NoticeKind::named, &known));
@@ -51,6 +61,9 @@ fn entry(reader: &mut SettingsReader<'_>, table: Spanned<TomlTable<'_, '_>>) -> 
         }
         command
     });
+    let url = reader.parsed_at(&mut table, "webhook", webhook::url);
+    let has_secret = table.has("secret");
+    let secret = reader.parsed_at(&mut table, "secret", webhook::variable);
     let limit = reader.parsed_at(&mut table, "time_limit", |text| {
         let limit = Period::parse(text).ok_or_else(|| "the value is not a duration".to_owned())?;
         let is_possible = (1..=LONGEST.milliseconds()).contains(&limit.milliseconds());
@@ -58,16 +71,24 @@ fn entry(reader: &mut SettingsReader<'_>, table: Spanned<TomlTable<'_, '_>>) -> 
     });
     let bell = reader.boolean(&mut table, "bell", false);
     reader.finish(table);
-    if !has_command && !bell {
-        reader.report(span, invalid("the entry has neither `command` nor `bell = true`", hint("command")));
+    if has_secret && !has_webhook {
+        reader.report(span.clone(), invalid("`secret` is for a `webhook`", hint("webhook")));
     }
+    if !has_command && !has_webhook && !bell {
+        let message = "the entry has none of `command`, `webhook` and `bell = true`";
+        reader.report(span, invalid(message, hint("command")));
+    }
+    let command = command.filter(|command| !command.is_empty()).map(NotifyAction::Command);
+    // A body that should be signed is not sent without a signature.
+    let is_whole = has_secret == secret.is_some();
+    let webhook = url.filter(|_| is_whole).map(|url| NotifyAction::Webhook(Webhook { url, secret }));
     let entry = NotifyConfig {
         on: on.unwrap_or_default(),
-        command: command.unwrap_or_default(),
+        actions: command.into_iter().chain(webhook).collect(),
         time_limit: limit.unwrap_or(DEFAULT_LIMIT),
         bell,
     };
-    (!entry.on.is_empty() && (entry.bell || !entry.command.is_empty())).then_some(entry)
+    (!entry.on.is_empty() && (entry.bell || !entry.actions.is_empty())).then_some(entry)
 }
 
 fn hint(key: &str) -> String {

@@ -274,6 +274,7 @@ mod tests {
     use super::*;
     use crate::base::Code;
     use crate::base::TaskId;
+    use crate::config::{NotifyAction, Webhook};
     use crate::decide::NoticeKind;
 
     #[test]
@@ -316,6 +317,10 @@ mod tests {
             [[notify]]
             on = ["done"]
             bell = true
+            [[notify]]
+            on = ["done"]
+            webhook = "https://example.com/x"
+            secret = "KEY"
         "#;
         let (config, findings) = parse(text, "orch.toml");
         assert_eq!(findings, []);
@@ -333,16 +338,22 @@ mod tests {
         assert_eq!(reviewer.command, ["claude", "-p"]);
         assert_eq!(reviewer.times.hard.map(|hard| hard.to_string()).as_deref(), Some("10m"));
         assert_eq!(config.executors.find(["nobody"]), None);
-        let [first, second] = config.notify.as_slice() else { panic!("{:?}", config.notify) };
+        let [first, second, third] = config.notify.as_slice() else { panic!("{:?}", config.notify) };
         assert_eq!(
             (first.on.as_slice(), first.bell),
             (&[NoticeKind::Human, NoticeKind::RunEnded][..], false)
         );
         assert_eq!(
-            (first.command.join(" "), first.time_limit.to_string()),
-            ("notify-send orch".to_owned(), "1m".to_owned())
+            (first.actions.as_slice(), first.time_limit.to_string()),
+            (
+                &[NotifyAction::Command(vec!["notify-send".to_owned(), "orch".to_owned()])][..],
+                "1m".to_owned()
+            )
         );
-        assert!(second.bell && second.command.is_empty());
+        assert!(second.bell && second.actions.is_empty());
+        let url = "https://example.com/x".to_owned();
+        let webhook = Webhook { url, secret: Some("KEY".to_owned()) };
+        assert_eq!(third.actions, [NotifyAction::Webhook(webhook)]);
         let found = |path: &str| config.roots.match_directory(&RepoPath::new(path).expect("valid"));
         assert_eq!(found("work/a"), Some((0, TaskId::new("a").expect("valid"))));
         assert_eq!(found("work/old"), None);
@@ -405,7 +416,7 @@ mod tests {
             ),
             (
                 "[[notify]]\nbel = true",
-                "1:1: config-value: the entry has no `on`\n1:1: config-value: the entry has neither `command` nor `bell = true`\n2:1: config-unknown-key: unknown key `bel`",
+                "1:1: config-value: the entry has no `on`\n1:1: config-value: the entry has none of `command`, `webhook` and `bell = true`\n2:1: config-unknown-key: unknown key `bel`",
             ),
             (
                 "[[notify]]\non = ['humn']\ncommand = 'a'",
@@ -414,6 +425,14 @@ mod tests {
             (
                 "[[notify]]\non = []\ncommand = []\ntime_limit = '1h'",
                 "2:6: config-value: the list of events is empty\n3:11: config-value: the command is empty\n4:14: config-value: the limit must be above 0s and at most 10m",
+            ),
+            (
+                "[[notify]]\non = ['done']\nwebhook = 'http://example.com'\nsecret = 'a b'",
+                "3:11: config-value: without `https` it must lead to this machine\n4:10: config-value: not the name of an environment variable; the key itself does not belong here",
+            ),
+            (
+                "[[notify]]\non = ['done']\nbell = true\nsecret = 'KEY'",
+                "1:1: config-value: `secret` is for a `webhook`",
             ),
             ("notify = ['human']", "1:11: config-value: expected a table, found a string"),
             ("[executor.a]\ncommand = ['']", "2:11: config-value: the program name is empty"),

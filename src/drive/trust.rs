@@ -8,6 +8,7 @@
 use super::RunOptions;
 use crate::apply::Writer;
 use crate::base::{Code, Digest, Error, ObjectFormat, command};
+use crate::config::{NotifyAction, Webhook};
 use crate::scan::{Directory, io_error};
 use crate::store::durable;
 use crate::survey::Workspace;
@@ -28,6 +29,9 @@ enum CommandPurpose {
     Notification,
 }
 
+/// The word that the digest of a webhook begins with.
+const WEBHOOK: &str = "webhook";
+
 impl CommandPurpose {
     /// The word that the digest of a command begins with. Digests with these words are kept on disks.
     fn word(self) -> &'static str {
@@ -43,8 +47,10 @@ impl CommandPurpose {
 pub struct Trustee {
     /// The key in `orch.toml`, or the path of the instructions.
     pub name: String,
-    /// The command with its arguments; `None` for instructions.
+    /// The command with its arguments; `None` for instructions and webhooks.
     pub command: Option<Vec<String>>,
+    /// The address that a webhook posts to; `None` for everything else.
+    pub webhook: Option<String>,
     /// Whether it is trusted as it is.
     pub is_trusted: bool,
     digest: Digest,
@@ -96,7 +102,8 @@ pub(super) fn refuse_untrusted(
     let is_known = known.contains(&digest);
     let is_own = !options.command.is_empty() && is_known;
     let new = subjects(writer)?.into_iter().find(|one| {
-        let counts = one.command.is_none() || one.digest == digest;
+        let is_text = one.command.is_none() && one.webhook.is_none();
+        let counts = is_text || one.digest == digest;
         counts && !known.contains(&one.digest)
     });
     if is_own || (is_known && new.is_none()) {
@@ -109,22 +116,27 @@ pub(super) fn refuse_untrusted(
     }))
 }
 
-/// The leave to start a program of `[[notify]]` as it was when this was made.
+/// The leave to do what an entry of `[[notify]]` says, as it was when this was made.
 #[derive(Debug, Clone)]
 pub struct NotificationLeave {
     root: PathBuf,
     name: String,
-    argv: Vec<String>,
-    /// What was trusted; `None` if it may be started whatever it is.
+    action: NotifyAction,
+    /// What was trusted; `None` if it may be done whatever it is.
     digest: Option<Digest>,
 }
 
 impl NotificationLeave {
-    /// Leave to start a command of `orch.toml`, whose key there is `name`. If `trusts_all`, the command needs no trust.
-    /// Returns an error unless a person has trusted the command as it is now.
-    pub fn of(writer: &Writer<'_>, name: &str, argv: &[String], trusts_all: bool) -> Result<Self, Error> {
+    /// Leave to do what an entry of `orch.toml` says, whose key there is `name`. If `trusts_all`, it needs no trust.
+    /// Returns an error unless a person has trusted it as it is now.
+    pub fn of(
+        writer: &Writer<'_>,
+        name: &str,
+        action: &NotifyAction,
+        trusts_all: bool,
+    ) -> Result<Self, Error> {
         let root = writer.workspace.root().to_owned();
-        let leave = Self { root, name: name.to_owned(), argv: argv.to_owned(), digest: None };
+        let leave = Self { root, name: name.to_owned(), action: action.clone(), digest: None };
         if trusts_all || writer.caller.trusts_once {
             return Ok(leave);
         }
@@ -133,7 +145,7 @@ impl NotificationLeave {
         if is_trusted { Ok(Self { digest: Some(digest), ..leave }) } else { Err(leave.refusal()) }
     }
 
-    /// Returns an error if the command, or a file that it names, has changed since this was made.
+    /// Returns an error if the entry, or a file that it names, has changed since this was made.
     pub fn require_unchanged(&self) -> Result<(), Error> {
         match self.digest {
             Some(digest) if self.digest_now()? != digest => Err(self.refusal()),
@@ -142,11 +154,25 @@ impl NotificationLeave {
     }
 
     fn digest_now(&self) -> Result<Digest, Error> {
-        command_digest(&self.root, CommandPurpose::Notification, &self.argv)
+        notification_digest(&self.root, &self.action)
     }
 
     fn refusal(&self) -> Error {
-        untrusted(&configured(&self.argv, &self.name))
+        untrusted(&match &self.action {
+            NotifyAction::Command(argv) => configured(argv, &self.name),
+            NotifyAction::Webhook(webhook) => format!("`{}` of [{}] in orch.toml", webhook.url, self.name),
+        })
+    }
+}
+
+/// The digest of what an entry of `[[notify]]` does.
+fn notification_digest(root: &Path, action: &NotifyAction) -> Result<Digest, Error> {
+    match action {
+        NotifyAction::Command(argv) => command_digest(root, CommandPurpose::Notification, argv),
+        NotifyAction::Webhook(Webhook { url, secret }) => {
+            let told = format!("{WEBHOOK}\n{url}\n{}\n", secret.as_deref().unwrap_or_default());
+            Ok(ObjectFormat::Sha256.blob(told.as_bytes()))
+        }
     }
 }
 
@@ -178,18 +204,22 @@ fn subjects(writer: &Writer<'_>) -> Result<Vec<Trustee>, Error> {
         let Some(executor) = setting.config.executors.named(name) else { continue };
         let digest = command_digest(root, CommandPurpose::Executor, &executor.command)?;
         let (name, command) = (format!("executor.{name}"), Some(executor.command.clone()));
-        found.push(Trustee { name, command, is_trusted: false, digest });
+        found.push(Trustee { name, command, webhook: None, is_trusted: false, digest });
     }
-    for (name, notify) in setting.config.notify_commands() {
-        let digest = command_digest(root, CommandPurpose::Notification, &notify.command)?;
-        found.push(Trustee { name, command: Some(notify.command.clone()), is_trusted: false, digest });
+    for (name, _, action) in setting.config.notify_actions() {
+        let digest = notification_digest(root, action)?;
+        let (command, webhook) = match action {
+            NotifyAction::Command(argv) => (Some(argv.clone()), None),
+            NotifyAction::Webhook(webhook) => (None, Some(webhook.url.clone())),
+        };
+        found.push(Trustee { name, command, webhook, is_trusted: false, digest });
     }
     let shipped = System::shipped();
     let texts = setting.system.iter().filter(|(path, _)| path.starts_with("agents/"));
     for (path, text) in texts.filter(|(path, text)| shipped.text(path) != Some(*text)) {
         let digest = ObjectFormat::Sha256.blob(format!("agent\n{path}\n{text}").as_bytes());
         let name = format!("{}/{path}", setting.config.system);
-        found.push(Trustee { name, command: None, is_trusted: false, digest });
+        found.push(Trustee { name, command: None, webhook: None, is_trusted: false, digest });
     }
     Ok(found)
 }

@@ -1,13 +1,19 @@
-//! Word of events: the programs of `[[notify]]`, started once per event and task.
+//! Word of events: the programs of `[[notify]]`, started once per event and task, and its webhooks.
 //!
 //! Whoever hears of an event asks the [`Notifier`], which decides what is started and returns at once. The programs run
 //! in a few threads of their own, within their time limits. None starts that a person has not trusted.
 
 mod claims;
 mod queue;
+#[cfg(feature = "webhook")]
+mod webhook;
+#[cfg(not(feature = "webhook"))]
+#[path = "no_webhook.rs"]
+mod webhook;
 
 use crate::apply::Writer;
 use crate::base::{Code, Diagnostic, Error, Period, command};
+use crate::config::NotifyAction;
 use crate::decide::{Ending, NoticeKind, Runner, run_notices};
 use crate::drive::{NotificationLeave, RunEnd, TaskNotice, WatchEffect};
 use crate::run::{Ended, LimitedProgram};
@@ -18,6 +24,7 @@ use claims::NoticeClaims;
 use queue::NoticeQueue;
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// The variable that tells the processes of one program from all others.
 const MARK: &str = "ORCH_NOTICE";
@@ -25,6 +32,9 @@ const MARK: &str = "ORCH_NOTICE";
 const GRACE: Period = Period::from_seconds(1);
 /// How many characters of the last line that a failed program printed are reported.
 const MOST_SAID: usize = 200;
+
+/// Does what an entry says. Returns what failed, and how.
+type NotifyJob = Box<dyn FnOnce() -> Result<(), (String, String)> + Send>;
 
 /// Receives what is wrong with a program, in any thread.
 pub type FaultSink = Arc<dyn Fn(Diagnostic) + Send + Sync>;
@@ -164,8 +174,9 @@ impl Notifier {
         let config = workspace.config();
         tracing::info!(task = %sight.task.id, event = kind.as_str(), "notice");
         let mut text = None;
-        for (name, entry) in config.notify_commands().filter(|(_, entry)| entry.on.contains(&kind)) {
-            let Some(leave) = self.leave(writer, &name, &entry.command) else { continue };
+        for (name, entry, action) in config.notify_actions().filter(|(_, entry, _)| entry.on.contains(&kind))
+        {
+            let Some(leave) = self.leave(writer, &name, action) else { continue };
             let input = match text.take().map_or_else(|| word(writer, kind, sight, run), Ok) {
                 Ok(input) => input,
                 Err(error) => {
@@ -174,34 +185,63 @@ impl Notifier {
                 }
             };
             text = Some(input.clone());
-            let program = LimitedProgram {
-                argv: entry.command.clone(),
-                directory: workspace.root().to_owned(),
-                environment: Vec::new(),
-                input,
-                times: Times { hard: Some(entry.time_limit), ..Times::default() },
-                grace: GRACE,
-            };
-            self.count += 1;
-            let mark = (MARK.to_owned(), format!("{}-{}", std::process::id(), self.count));
+            let job = self.job(writer, action, input, entry.time_limit);
             let report = Arc::clone(&self.report);
-            let job = Box::new(move || {
+            self.queue.push(Box::new(move || {
                 // While it waited, somebody may have written another program in its place.
-                match leave.require_unchanged() {
-                    Ok(()) => perform(&program, &mark, &name, &report),
-                    Err(error) => report(error.into_warning()),
-                }
-            });
-            self.queue.push(job);
+                let done = leave.require_unchanged().map_err(Error::into_warning);
+                let done = done.and_then(|()| {
+                    let failed = |what: String| format!("`{what}` of [{name}] in orch.toml failed");
+                    job().map_err(|(what, how)| {
+                        Diagnostic::warning(Code::NotifyFailed, format!("{}: {how}", failed(what)))
+                    })
+                });
+                done.unwrap_or_else(|problem| report(problem));
+            }));
         }
         config.notify.iter().any(|entry| entry.bell && entry.on.contains(&kind))
     }
 
+    /// What an entry does with a document. It returns what failed, and how.
+    fn job(&mut self, writer: &Writer<'_>, action: &NotifyAction, input: String, limit: Period) -> NotifyJob {
+        match action.clone() {
+            NotifyAction::Webhook(webhook) => {
+                let key = webhook.secret.as_deref().map(|name| writer.caller.variables.get(name));
+                let limit = Duration::from_millis(limit.milliseconds());
+                Box::new(move || {
+                    let sent = match &key {
+                        Some(None) => Err(format!(
+                            "the variable {} is not set, so the document cannot be signed and was not sent",
+                            webhook.secret.as_deref().unwrap_or_default()
+                        )),
+                        key => {
+                            webhook::post(&webhook, key.as_ref().and_then(Option::as_deref), &input, limit)
+                        }
+                    };
+                    sent.map_err(|how| (webhook.url.clone(), how))
+                })
+            }
+            NotifyAction::Command(argv) => {
+                let program = LimitedProgram {
+                    argv,
+                    directory: writer.workspace.root().to_owned(),
+                    environment: Vec::new(),
+                    input,
+                    times: Times { hard: Some(limit), ..Times::default() },
+                    grace: GRACE,
+                };
+                self.count += 1;
+                let mark = (MARK.to_owned(), format!("{}-{}", std::process::id(), self.count));
+                Box::new(move || perform(&program, &mark).map_err(|how| (command(&program.argv), how)))
+            }
+        }
+    }
+
     /// The leave to start an entry, if there is one. Reports once that there is none, until it is trusted.
-    fn leave(&mut self, writer: &Writer<'_>, name: &str, argv: &[String]) -> Option<NotificationLeave> {
-        let entry = format!("{name} {}", command(argv));
+    fn leave(&mut self, writer: &Writer<'_>, name: &str, action: &NotifyAction) -> Option<NotificationLeave> {
+        let entry = format!("{name} {action:?}");
         // The trust is read each time, since it may be given or taken back at any time.
-        match NotificationLeave::of(writer, name, argv, self.trusts) {
+        match NotificationLeave::of(writer, name, action, self.trusts) {
             Ok(leave) => {
                 self.refused.remove(&entry);
                 return Some(leave);
@@ -225,10 +265,10 @@ fn word(
     Ok(line(&Notice::new(writer.now(), kind, workspace.repository()?, suggestion, run.cloned())))
 }
 
-/// Runs a program to its end, and reports what went wrong.
-fn perform(program: &LimitedProgram, mark: &(String, String), name: &str, report: &FaultSink) {
+/// Runs a program to its end. Returns what went wrong.
+fn perform(program: &LimitedProgram, mark: &(String, String)) -> Result<(), String> {
     let (ended, last) = match program.run(mark) {
-        Ok((Ended::Well, _)) => return,
+        Ok((Ended::Well, _)) => return Ok(()),
         Ok(ended) => ended,
         Err(error) => (Ended::NotStarted(error.to_string()), None),
     };
@@ -240,10 +280,5 @@ fn perform(program: &LimitedProgram, mark: &(String, String), name: &str, report
         Ended::NotStarted(why) => why,
     };
     let last = last.map(|last| format!(": {}", last.chars().take(MOST_SAID).collect::<String>()));
-    let message = format!(
-        "`{}` of [{name}] in orch.toml failed: {how}{}",
-        command(&program.argv),
-        last.unwrap_or_default()
-    );
-    report(Diagnostic::warning(Code::NotifyFailed, message));
+    Err(format!("{how}{}", last.unwrap_or_default()))
 }

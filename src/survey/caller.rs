@@ -3,7 +3,9 @@
 use crate::base::{TaskId, Timestamp};
 use crate::decide::{ActorKind, By, Stamp};
 use crate::store::Environment;
+use std::fmt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// A source of the current time.
@@ -67,7 +69,49 @@ pub struct Caller {
     pub clock: Clock,
     /// The environment variables of git.
     pub environment: Environment,
+    /// All environment variables, for what the settings name.
+    pub variables: Variables,
 }
+
+/// Looks up environment variables.
+#[derive(Clone)]
+pub struct Variables(Arc<dyn Fn(&str) -> Option<String> + Send + Sync>);
+
+impl Variables {
+    /// Those that a function knows.
+    pub fn of(variable: impl Fn(&str) -> Option<String> + Send + Sync + 'static) -> Self {
+        Self(Arc::new(variable))
+    }
+
+    /// The value of a variable; `None` if it is not set or empty.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<String> {
+        (self.0)(name).filter(|value| !value.is_empty())
+    }
+}
+
+/// No variable is set.
+impl Default for Variables {
+    fn default() -> Self {
+        Self::of(|_| None)
+    }
+}
+
+impl fmt::Debug for Variables {
+    /// Values are secrets.
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        to.write_str("Variables")
+    }
+}
+
+/// They are those of one process.
+impl PartialEq for Variables {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl Eq for Variables {}
 
 impl Caller {
     /// Reads the caller from environment variables through a function.
@@ -121,6 +165,7 @@ impl Caller {
             trusts_once,
             clock,
             environment,
+            variables: Variables::default(),
         }
     }
 

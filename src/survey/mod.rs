@@ -27,7 +27,7 @@ mod tasks;
 mod workflows;
 
 pub use crate::base::Error;
-pub use caller::{Caller, Clock};
+pub use caller::{Caller, Clock, Variables};
 pub use costs::Counted;
 pub use loaded::{Loaded, UsableWorkflow};
 pub use looks::LookDepth;

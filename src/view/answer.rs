@@ -84,8 +84,10 @@ pub struct TrustAnswer {
 pub struct TrustLine {
     /// The key in orch.toml, or the path of the instructions.
     pub name: String,
-    /// The program and its arguments; null for instructions.
+    /// The program and its arguments; null for instructions and webhooks.
     pub command: Option<Vec<String>>,
+    /// The address that a webhook posts to; null for everything else.
+    pub webhook: Option<String>,
     /// Whether it is trusted as it is now.
     pub trusted: bool,
 }

@@ -46,4 +46,6 @@ mod tidy;
 mod told;
 mod walk;
 mod watch;
+#[cfg(feature = "webhook")]
+mod webhook;
 mod workflow_new;

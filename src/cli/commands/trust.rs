@@ -45,14 +45,20 @@ pub fn run(args: &TrustArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fai
 }
 
 fn tell(trustees: Vec<Trustee>, revoked: bool, context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
-    let line = |one: Trustee| TrustLine { name: one.name, command: one.command, trusted: one.is_trusted };
+    let line = |one: Trustee| TrustLine {
+        name: one.name,
+        command: one.command,
+        webhook: one.webhook,
+        trusted: one.is_trusted,
+    };
     let trustees: Vec<TrustLine> = trustees.into_iter().map(line).collect();
     if context.global.json {
         ui.document(&TrustAnswer { trustees, revoked })?;
         return Ok(ExitCode::Fine);
     }
-    for TrustLine { name, command: argv, trusted } in trustees {
-        let told = argv.map(|argv| format!("  {}", command(&argv))).unwrap_or_default();
+    for TrustLine { name, command: argv, webhook, trusted } in trustees {
+        let told = argv.map(|argv| command(&argv)).or(webhook.map(|url| format!("post to {url}")));
+        let told = told.map(|told| format!("  {told}")).unwrap_or_default();
         ui.answer(&format!("{}  {name}{told}\n", if trusted { "trusted    " } else { "not trusted" }))?;
     }
     Ok(ExitCode::Fine)

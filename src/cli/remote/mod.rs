@@ -9,4 +9,6 @@ mod runner;
 
 pub use argument::{Argument, ArgumentForm, command_line};
 pub use queue::{QueueLimits, WorkQueue, WorkTerms};
-pub use runner::{CallTerms, CommandRunner, Executed};
+#[cfg(feature = "api")]
+pub use runner::Executed;
+pub use runner::{CallTerms, CommandRunner};
