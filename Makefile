@@ -2,7 +2,7 @@
 
 CARGO ?= cargo
 
-.PHONY: help demo test check bench bench-large features fix build loops model audit-fuzz soak faults protocol mutations formats install test-web
+.PHONY: help demo test check bench bench-large features fix build loops model audit-fuzz soak faults protocol bugs mutations formats install test-web
 
 help: ## List the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -61,6 +61,9 @@ faults: ## Every system call that reads or writes fails once, or ends the proces
 
 protocol: ## The model of a commit with larger bounds, and each kill of the command that heals; takes minutes
 	ORCH_PROTOCOL=1 ORCH_FAULTS=1 $(CARGO) test --test it -- protocol --nocapture
+
+bugs: ## Each deliberate bug of tests/bugs in a clone of the committed tree; its tests must fail. Takes half an hour
+	tests/bugs/run.sh
 
 mutations: ## Many thousands of mutated texts for everything that reads what others write
 	ORCH_MUTATIONS=6000 $(CARGO) test --test it mutated -- --nocapture

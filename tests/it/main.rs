@@ -5,6 +5,7 @@ mod bad_input;
 mod batch;
 #[cfg(feature = "board")]
 mod board;
+mod bugs;
 mod cli;
 mod code;
 mod core;

@@ -1,6 +1,9 @@
 //! Tests of git beside a transition whose branch has moved and whose files are not in place yet.
 
 use super::{Repo, path};
+use crate::base::Digest;
+use crate::store::ref_tables::RefMove;
+use crate::store::sign::Person;
 use crate::store::{MovedPath, PlannedCommit, Store, Write};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -79,4 +82,30 @@ fn git_commit_all_waits_until_a_directory_is_moved() {
         assert!(!repo.output("index", &["commit", "-q", "-a", "-m", "mine"], &[]).status.success());
     });
     assert_eq!(repo.git(&["status", "--porcelain"]), "");
+}
+
+/// `publish` looks at HEAD before; this is what counts if a commit comes between.
+#[test]
+fn a_branch_that_is_elsewhere_than_what_was_evaluated_is_not_moved() {
+    let repo = Repo::new();
+    repo.git(&["config", "user.name", "Ann"]);
+    repo.git(&["config", "user.email", "ann@example.com"]);
+    let commit = |message| {
+        repo.git(&["commit", "-q", "--allow-empty", "-m", message]);
+        Digest::parse(repo.git(&["rev-parse", "HEAD"]).trim()).expect("an id")
+    };
+    let [evaluated, theirs, ours] = ["evaluated", "theirs", "ours"].map(commit);
+    repo.git(&["reset", "-q", "--hard", &theirs.to_string()]);
+    let store = repo.store();
+    let committer = store.identity(Person::Committer).expect("known");
+    let name = "refs/heads/main";
+    for (from, is_right) in [(Some(evaluated), false), (None, false), (Some(theirs), true)] {
+        let moved = store
+            .lock_reference(RefMove { name, from, to: ours, message: "commit: ours" }, &committer)
+            .and_then(|lock| lock.commit());
+        assert_eq!(moved.is_ok(), is_right, "from {from:?}");
+        let expected = if is_right { ours } else { theirs };
+        assert_eq!(repo.git(&["rev-parse", "HEAD"]).trim(), expected.to_string());
+        assert!(!repo.path(".git/refs/heads/main.lock").exists());
+    }
 }
