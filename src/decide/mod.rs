@@ -63,6 +63,7 @@ pub use people::{AgentOrder, OrdersBy, People, Sender};
 pub use printed::Printed;
 pub use proof::{Approval, Proof, ProvenStep, Standing};
 pub use rebuild::rebuild_from_files;
+pub use rederive::permits_activity;
 pub use rename::{former_id, is_just_renamed, rename};
 pub use replay::{Disproof, Replayed, difference, refute, replay};
 pub use replay_record::replay_record;

@@ -60,6 +60,19 @@ pub(super) fn rederive(
     }
 }
 
+/// Whether a workflow permits a recorded step within a phase: a result, an answer, or the start or end of a run. `state`
+/// and `after` are the states before and after it.
+#[must_use]
+pub fn permits_activity(
+    workflow: &Workflow,
+    state: &State,
+    facts: &Facts,
+    entry: &HistoryEntry,
+    after: &State,
+) -> bool {
+    rederive(workflow, state, facts, entry, after).is_ok()
+}
+
 /// Rejects a step within a phase that no files could justify.
 pub(super) fn refuse_in_any_case(
     workflow: &Workflow,

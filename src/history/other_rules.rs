@@ -3,7 +3,9 @@
 use super::archive::Archive;
 use super::record::TaskRecord;
 use crate::base::Digest;
-use crate::decide::{Approval, Kind, People, ProvenStep, Recorded, Transition, WorkflowRef, evaluate};
+use crate::decide::{
+    Approval, Kind, People, ProvenStep, Recorded, Transition, WorkflowRef, evaluate, permits_activity,
+};
 use crate::scan::ValidationCache;
 use crate::store::Store;
 use crate::survey::setting::Setting;
@@ -33,8 +35,15 @@ pub(super) fn decided_by(step: &ProvenStep) -> Option<&WorkflowRef> {
     step.workflow.as_ref().filter(|_| matches!(step.entry.kind, Kind::Advance | Kind::Regress))
 }
 
-/// Whether the workflow of these settings makes the move of a step, on the files of its commit. A rule that only a
-/// person takes makes only the move of a person. Returns an error if git cannot be read.
+/// The workflow that decided a step, or permitted it within a phase, such as the result of an action.
+pub(super) fn ruled_by(step: &ProvenStep) -> Option<&WorkflowRef> {
+    use Kind::{Advance, Answer, End, Regress, Run, Signal, Skip, Start};
+    let is_ruled = matches!(step.entry.kind, Advance | Regress | Run | Skip | Answer | Signal | Start | End);
+    step.workflow.as_ref().filter(|_| is_ruled)
+}
+
+/// Whether the workflow of these settings makes the move of a step, or permits it within a phase, on the files of its
+/// commit. A rule that only a person takes makes only the move of a person. Returns an error if git cannot be read.
 pub(super) fn yields(
     store: &Store,
     archive: &Archive<'_>,
@@ -60,6 +69,13 @@ pub(super) fn yields(
     let code = CodeAt::Commit(store, parent);
     let snapshot = Snapshot { setting: rules, source: &source, validations: &validations, code, costs: None };
     let (workflow, observed, _) = snapshot.observe_step(false, task, &loaded, &before, &[])?;
+    if decided_by(step).is_none() {
+        let (Recorded::Known(before), Ok(after)) = (&before, pool.state_at(&event.id)) else {
+            return Ok(false);
+        };
+        return Ok(rules.refused_data(workflow, &after).is_none()
+            && permits_activity(workflow, before, &observed.facts, &step.entry, &after));
+    }
     let decision = evaluate(workflow, &before, &observed.facts);
     let is_due = |due: &Transition| due.to == step.entry.to && (!due.by_human || step.approval.is_some());
     Ok(decision.transition().is_some_and(is_due))

@@ -2,7 +2,8 @@
 //! that stand at neither end; and a range that changes the rules is judged by those that it begins with.
 
 use super::archive::Archive;
-use super::other_rules::{StepPlace, are_rules_alike, decided_by, permits, yields};
+use super::other_rules::{StepPlace, are_rules_alike, permits, ruled_by, yields};
+use super::record::TaskRecord;
 use crate::base::Digest;
 use crate::decide::{Proof, ProvenStep, Standing, WorkflowRef};
 use crate::store::Store;
@@ -14,6 +15,8 @@ use std::rc::Rc;
 pub(super) struct RangeRules<'a> {
     store: &'a Store,
     archive: &'a Archive<'a>,
+    /// Where the range begins.
+    parted: Digest,
     from: Rc<Setting>,
     to: Rc<Setting>,
 }
@@ -28,7 +31,7 @@ impl<'a> RangeRules<'a> {
     ) -> Result<Self, Error> {
         let setting = |end| archive.setting(&store.tree_source(end));
         let parted = store.merge_bases(from, to)?.first().copied().unwrap_or(from);
-        Ok(Self { store, archive, from: setting(parted)?, to: setting(to)? })
+        Ok(Self { store, archive, parted, from: setting(parted)?, to: setting(to)? })
     }
 
     /// Makes the steps of a commit unverifiable that only hold by rules that stand at neither end, or that the range
@@ -82,6 +85,18 @@ impl<'a> RangeRules<'a> {
             .then(|| format!("the workflow {name}@{digest} that decided stands at neither end of the range"))
     }
 
+    /// Why the workflow of a step is not that of the task where the range begins. A record keeps its workflow, so somebody
+    /// removed it and began another.
+    fn other_workflow(&self, place: StepPlace<'_>, step: &ProvenStep) -> Result<Option<String>, Error> {
+        let Some(WorkflowRef { name, .. }) = &step.workflow else { return Ok(None) };
+        let pool = self.archive.logs();
+        let record = TaskRecord::in_source(place.task, &self.store.tree_source(self.parted))?;
+        let own = pool.workflow_name(&pool.intact_heads(&record.read(pool, None)));
+        Ok(own.filter(|own| own != name).map(|own| {
+            format!("the range replaces the workflow `{own}` of the task, which the commit has that it begins with, by `{name}`")
+        }))
+    }
+
     /// Why the settings about people that permitted a step are looser than those at the beginning.
     fn loosened_people(&self, before: &Setting, step: &ProvenStep) -> Option<String> {
         let people = &self.from.config.people;
@@ -99,7 +114,10 @@ impl<'a> RangeRules<'a> {
         before: Option<&Setting>,
         step: &ProvenStep,
     ) -> Result<Option<String>, Error> {
-        let (Some(before), Some(WorkflowRef { name, .. })) = (before, decided_by(step)) else {
+        if let Some(other) = self.other_workflow(place, step)? {
+            return Ok(Some(other));
+        }
+        let (Some(before), Some(WorkflowRef { name, .. })) = (before, ruled_by(step)) else {
             return Ok(self.foreign_workflow(step));
         };
         let has_begun = self.from.workflow(name.as_str()).is_ok();

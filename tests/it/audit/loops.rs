@@ -104,7 +104,8 @@ case $ORCH_ACTION in
 esac
 "#;
 
-fn started() -> World {
+/// A task of the loop, ready for a run.
+pub fn started() -> World {
     let world = World::new();
     world.write("system/workflows/loop.md", LOOP);
     set_up(&world, SCRIPT);

@@ -1,6 +1,9 @@
 //! A range that changes the rules is judged by those that it begins with.
 
+use super::loops;
+use super::records::{LOG, relinked, tell_lines};
 use crate::harness::{World, started};
+use serde_json::Value;
 
 const WORKFLOW: &str = "system/workflows/global-state-machine.md";
 const SCHEMA: &str = "system/schemas/plan-review.schema.json";
@@ -156,4 +159,102 @@ fn other_words_for_the_same_rules_on_the_other_side_of_a_merge_change_nothing() 
         world.orch(&["audit", range]).succeeds();
         world.orch(&["check", "--range", range]).succeeds();
     }
+}
+
+/// What a run records in a loop whose rules a range changed, and whether the rules before permit it, too.
+#[test]
+fn a_result_or_an_answer_by_rules_that_the_range_loosened_is_found() {
+    const LOOP: &str = "system/workflows/loop.md";
+    const STATE_SCHEMA: &str = "system/schemas/loop-state.schema.json";
+    type Case = (&'static str, &'static [[&'static str; 3]], &'static str, bool);
+    let cases: [Case; 4] = [
+        (
+            "an action may write more, and does",
+            &[
+                [
+                    LOOP,
+                    "writes = [\"/score\", \"/notes\"]",
+                    "writes = [\"/score\", \"/notes\", \"/polished\"]",
+                ],
+                ["executor.sh", r#"\"notes\": [1, 2, 3, 4]"#, r#"\"polished\": true"#],
+            ],
+            "score=60",
+            false,
+        ),
+        (
+            "the schema permits more, and an answer uses it",
+            &[[STATE_SCHEMA, "100", "1000"], [LOOP, "[60, 70]", "[60, 500]"]],
+            "score=500",
+            false,
+        ),
+        ("the schema permits more, and nothing uses it", &[[STATE_SCHEMA, "100", "1000"]], "score=60", true),
+        ("other words", &[[LOOP, "# Loop", "# The loop"]], "score=60", true),
+    ];
+    for (what, changes, answer, is_fine) in cases {
+        let world = loops::started();
+        world.git(&["switch", "-q", "-c", "work"]);
+        for [path, from, to] in changes {
+            change(&world, path, from, to);
+        }
+        world.orch(&["run", "t", "--auto"]).ends(3);
+        world.orch(&["answer", "t", answer]).succeeds();
+        for command in [&["audit", "main..work"][..], &["check", "--range", "main..work"]] {
+            let ended = world.orch(command);
+            assert_eq!(ended.code, i32::from(!is_fine), "{what}: {command:?}: {ended:?}");
+            assert_eq!(ended.stdout.contains("that it begins with"), !is_fine, "{what}: {ended:?}");
+        }
+        world.orch(&["audit"]).succeeds();
+    }
+}
+
+/// `orch` lets no task change its workflow; who writes the record by hand can.
+#[test]
+fn a_step_by_a_lax_copy_of_the_workflow_is_found() {
+    const OWN: &str = "system/workflows/own.md";
+    let world = World::new();
+    world.orch(&["init"]).succeeds();
+    world.write(OWN, world.read(WORKFLOW));
+    world.write("orch.toml", "[[root]]\npath = \"tasks/*\"\nworkflow = \"own\"\n");
+    world.commit("A workflow of our own");
+    world.orch(&["new", "t"]).succeeds();
+    world.plan("t", 1);
+    world.orch(&["next", "t"]).succeeds();
+    world.git(&["switch", "-q", "-c", "work"]);
+    let strict = world.read(OWN);
+    let lax = strict.replace("plan_review.ready && plan_review.ok && ", "plan_review.ready || ");
+    assert_ne!(lax, strict);
+    world.write("system/workflows/lax.md", &lax);
+    world.commit("A lax copy");
+    // As if the copy had always governed the task.
+    world.write(OWN, &lax);
+    world.plan_review("t", false, 1);
+    world.orch_by_program(&["next", "t"]).succeeds().says("plan_review -> codegen");
+    world.write(OWN, strict);
+    let last = world.read(LOG).lines().count() - 1;
+    let lines = relinked(&world.read(LOG), |number, event| {
+        if number == last {
+            let named = event["workflow"].as_str().expect("a workflow").replace("own@", "lax@");
+            event["workflow"] = Value::from(named);
+            event["changes"] = event["changes"].as_array().expect("a list").iter().map(renamed).collect();
+        }
+    });
+    tell_lines(&world, &lines);
+    world.git(&["add", "-A"]);
+    world.git(&["commit", "-q", "--amend", "-m", "By hand"]);
+    for command in [&["audit", "main..work"][..], &["check", "--range", "main..work"]] {
+        world.orch(command).ends(1).says("the task has workflow `own`, but the step names `lax`");
+    }
+    // Nor does a task begin a second time to get another workflow.
+    world.git(&["reset", "-q", "--hard", "HEAD~1"]);
+    world.git(&["rm", "-q", "-r", "tasks/t"]);
+    world.commit("Forget it");
+    world.orch(&["new", "t", "--workflow", "lax"]).succeeds();
+    for command in [&["audit", "main..work"][..], &["check", "--range", "main..work"]] {
+        world.orch(command).ends(1).says("replaces the workflow `own` of the task");
+    }
+}
+
+/// A change of the state, with the name of the lax copy.
+fn renamed(change: &Value) -> Value {
+    serde_json::from_str(&change.to_string().replace("\"own\"", "\"lax\"")).expect("JSON")
 }
