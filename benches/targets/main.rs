@@ -21,6 +21,7 @@ mod mcp;
 mod overview;
 mod run;
 mod scale;
+mod serve;
 
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -38,7 +39,7 @@ fn main() {
         return;
     }
     println!("medians of {RUNS} runs each, in milliseconds\n");
-    let parts: [(&str, fn()); 13] = [
+    let parts: [(&str, fn()); 14] = [
         ("suggest", suggest),
         ("events", events),
         ("transitions", transitions),
@@ -49,6 +50,7 @@ fn main() {
         ("overview", overview::overview),
         ("run", run::run),
         ("mcp", mcp::mcp),
+        ("serve", serve::serve),
         ("scale", scale::scale),
         ("costs", costs::costs),
         ("against", against::against),

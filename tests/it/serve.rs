@@ -5,6 +5,7 @@ mod agents;
 mod client;
 mod generate;
 mod live;
+mod load;
 mod loops;
 mod orders;
 mod pages;

@@ -38,11 +38,17 @@ orch("new", "t-3", "--title", "An earlier decision", "--quiet");
 write("tasks/t-3/planning/plan.json", "{\n  \"title\": 3\n}\n");
 
 async function serve(...options) {
-  const server = spawn(process.env.ORCH, ["serve", "--listen", "127.0.0.1:0", ...options], { cwd: root, env });
+  // A person starts it: the token of a person has only the rights of whoever did, and a program has none.
+  const typed = ["exec", process.env.ORCH, "serve", "--listen", "127.0.0.1:0", ...options].join(" ");
+  const server = spawn("script", ["-qfec", typed, "/dev/null"], { cwd: root, env: { ...env, SHELL: "/bin/sh" } });
   let said = "";
   server.stderr.on("data", (data) => { said += data; });
   const url = await new Promise((found, failed) => {
-    server.stdout.once("data", (data) => found(String(data).trim()));
+    server.stdout.on("data", (data) => {
+      said += data;
+      const url = said.match(/^http:\S+(?=\s)/m);
+      if (url) found(url[0]);
+    });
     server.once("exit", () => failed(new Error(`orch serve ended: ${said}`)));
   });
   return { server, url, address: new URL(url).origin };

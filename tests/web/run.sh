@@ -9,6 +9,7 @@ skip() {
 }
 
 command -v npm >/dev/null || skip "there is no npm"
+command -v script >/dev/null || skip "there is no script(1), which gives the server a terminal"
 browser=${CHROMIUM:-$(command -v chromium || command -v chromium-browser || command -v google-chrome || true)}
 [ -n "$browser" ] || skip "there is no Chromium; install one, or name it in CHROMIUM"
 place=target/web

@@ -130,12 +130,10 @@ impl Argument {
             (ArgumentForm::OneOf(_, values) | ArgumentForm::SomeOf(_, values), _) => {
                 return wrong(&format!("one of {}", values.join(", ")));
             }
-            (ArgumentForm::Number(option), Value::Number(number))
-                if number.as_u64().is_some_and(|number| (1..=u64::from(u32::MAX)).contains(&number)) =>
-            {
-                options.push(format!("{option}={number}"));
-            }
-            (ArgumentForm::Number(_), _) => return wrong("a number from 1"),
+            (ArgumentForm::Number(option), value) => match whole(value) {
+                Some(number) => options.push(format!("{option}={number}")),
+                None => return wrong("a number from 1"),
+            },
             (ArgumentForm::Flag(option), Value::Bool(is_set)) => {
                 options.extend(is_set.then(|| option.to_owned()))
             }
@@ -151,6 +149,13 @@ impl Argument {
         }
         Ok(())
     }
+}
+
+/// A number from 1, however JSON writes it: 3 and 3.0 are the same.
+fn whole(value: &Value) -> Option<u32> {
+    let number = value.as_f64().filter(|number| number.fract() == 0.0 && *number >= 1.0)?;
+    // What has no fraction and is in this range is kept exactly.
+    format!("{number:.0}").parse().ok()
 }
 
 #[cfg(test)]
@@ -185,6 +190,20 @@ mod tests {
             let words = words.map(|words| words.join(" "));
             let expected = expected.map(str::to_owned).map_err(str::to_owned);
             assert_eq!(words, expected, "{form:?} {text:?}");
+        }
+        for (value, expected) in [
+            (json!(3.0), Some("--n=3")),
+            (json!(4_294_967_295_u32), Some("--n=4294967295")),
+            (json!(4_294_967_296_u64), None),
+            (json!(3.5), None),
+            (json!(0.0), None),
+            (json!(1e300), None),
+            (json!("3"), None),
+        ] {
+            let number = argument(ArgumentForm::Number("--n"));
+            let given = Map::from_iter([("x".to_owned(), value.clone())]);
+            let words = command_line("call", &[], std::iter::once(&number), &given).ok();
+            assert_eq!(words.as_ref().map(|words| words[0].as_str()), expected, "{value}");
         }
         let texts = argument(ArgumentForm::Texts("--t"));
         let given = Map::from_iter([("x".to_owned(), json!(["a", "b"]))]);

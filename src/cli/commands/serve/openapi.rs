@@ -12,6 +12,8 @@ use serde_json::{Map, Value, json};
 /// The path at which the document is served.
 pub(super) const PATH: &str = "/api/v1/openapi.json";
 
+/// The durations of at most a minute, in the forms that are common.
+pub(super) const UP_TO_A_MINUTE: &str = "^([1-5]?[0-9]s|60s|[01]m|[0-9]{1,4}ms|[1-5][0-9]{4}ms|60000ms)$";
 /// The path of the events.
 pub(super) const EVENTS: &str = "/api/v1/events";
 /// The path of the output of a run.
@@ -184,9 +186,13 @@ fn parameter(argument: &Argument, place: &str) -> Value {
     let mut schema = schema(argument);
     let about = schema["description"].take();
     schema.as_object_mut().map(|object| object.shift_remove("description"));
-    json!({
+    let mut parameter = json!({
         "name": argument.name, "in": place, "required": argument.is_required, "description": about, "schema": schema,
-    })
+    });
+    if matches!(argument.form, ArgumentForm::Flag(_)) {
+        parameter["allowEmptyValue"] = true.into();
+    }
+    parameter
 }
 
 fn body(arguments: &[Argument]) -> Value {
@@ -209,10 +215,9 @@ fn schema(argument: &Argument) -> Value {
         ArgumentForm::Texts(_) => schema["items"]["minLength"] = 1.into(),
         ArgumentForm::Number(_) => schema["maximum"] = u32::MAX.into(),
         ArgumentForm::Pairs => schema["propertyNames"] = json!({"pattern": "^[^=]+$"}),
-        ArgumentForm::OneOf(..)
-        | ArgumentForm::SomeOf(..)
-        | ArgumentForm::Duration(_)
-        | ArgumentForm::Flag(_) => {}
+        // The only one is the wait of an order, which has a maximum.
+        ArgumentForm::Duration(_) => schema["pattern"] = UP_TO_A_MINUTE.into(),
+        ArgumentForm::OneOf(..) | ArgumentForm::SomeOf(..) | ArgumentForm::Flag(_) => {}
     }
     schema
 }

@@ -328,3 +328,19 @@ fn wait(text: &str) -> Result<Duration, Error> {
 fn bad(why: String) -> Error {
     request::wrong(&why).with_hint(format!("see {}", openapi::PATH))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What the pattern in the OpenAPI document permits is accepted.
+    #[test]
+    fn an_order_waits_for_a_minute_at_most() {
+        for text in ["0s", "9s", "59s", "60s", "0m", "1m", "0ms", "9999ms", "59999ms", "60000ms"] {
+            assert!(wait(text).is_ok(), "{text}");
+        }
+        for text in ["61s", "2m", "60001ms", "1m1s", "1h", "", "s", "-1s"] {
+            assert!(wait(text).is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,257 @@
+//! A server with many clients: what they wait for an answer while others listen and order.
+
+use super::{ORCH, PLAN, RUNS, World, median};
+use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::process::{Child, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// How many clients listen to events.
+const LISTENERS: usize = 200;
+/// How many clients order, each one order at a time.
+const CLIENTS: usize = 16;
+/// How many orders are sent in a second.
+const RATE: u32 = 100;
+/// How many reads are timed while nothing else happens.
+const READS: usize = 500;
+/// How many tasks the orders are about.
+const TASKS: usize = 50;
+/// How many orders are timed while nothing else happens.
+const ALONE: usize = 30;
+
+/// A running server.
+struct Server {
+    child: Child,
+    port: u16,
+    token: String,
+}
+
+/// An answer, and how long it took.
+struct Answer {
+    status: u16,
+    time: Duration,
+    body: String,
+}
+
+/// A connection that is kept open.
+struct Client<'s> {
+    stream: BufReader<TcpStream>,
+    server: &'s Server,
+}
+
+impl Server {
+    fn start(world: &World) -> Self {
+        let mut command = world.command(ORCH, &["serve", "--listen", "127.0.0.1:0", "--no-watch"]);
+        let mut child = command.stdout(Stdio::piped()).spawn().expect("orch starts");
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().expect("a pipe")).read_line(&mut line).expect("a line");
+        let rest = line.trim().strip_prefix("http://127.0.0.1:").expect("an address");
+        let (port, token) = rest.split_once("/?token=").expect("a token");
+        Self { child, port: port.parse().expect("a port"), token: token.to_owned() }
+    }
+
+    fn client(&self) -> Client<'_> {
+        let stream = TcpStream::connect(("127.0.0.1", self.port)).expect("connected");
+        stream.set_nodelay(true).expect("set");
+        stream.set_read_timeout(Some(Duration::from_secs(120))).expect("set");
+        Client { stream: BufReader::new(stream), server: self }
+    }
+}
+
+impl Client<'_> {
+    fn send(&mut self, method: &str, path: &str, body: &str) {
+        let Server { port, token, .. } = self.server;
+        let head = format!(
+            "{method} /api/v1/{path} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nAuthorization: Bearer {token}\r\n\
+             Content-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
+            body.len()
+        );
+        self.stream.get_mut().write_all(head.as_bytes()).expect("sent");
+    }
+
+    /// The head of an answer, in small letters.
+    fn head(&mut self) -> String {
+        let mut head = String::new();
+        while !head.ends_with("\r\n\r\n") {
+            assert!(self.stream.read_line(&mut head).expect("a line") > 0, "{head}");
+        }
+        head.to_ascii_lowercase()
+    }
+
+    /// Sends a request and reads the answer.
+    fn ask(&mut self, method: &str, path: &str, body: &str) -> Answer {
+        let begun = Instant::now();
+        self.send(method, path, body);
+        let head = self.head();
+        let length = head.lines().find_map(|line| line.strip_prefix("content-length: ")?.parse().ok());
+        let mut body = vec![0; length.expect("a length")];
+        self.stream.read_exact(&mut body).expect("a body");
+        let time = begun.elapsed();
+        let status = head.split(' ').nth(1).and_then(|status| status.parse().ok());
+        Answer { status: status.expect("a status"), time, body: String::from_utf8(body).expect("text") }
+    }
+}
+
+/// The steps that a client heard of, and whether it missed an event.
+#[derive(Default)]
+struct Heard {
+    steps: BTreeMap<String, usize>,
+    missed: bool,
+}
+
+/// Listens until a step of the task `last`.
+fn listen(server: &Server, ready: &AtomicUsize) -> Heard {
+    let mut client = server.client();
+    client.send("GET", "events", "");
+    client.head();
+    let (mut heard, mut number, mut name, mut line) =
+        (Heard::default(), None::<u64>, String::new(), String::new());
+    loop {
+        line.clear();
+        assert!(client.stream.read_line(&mut line).expect("an event") > 0, "the stream has ended");
+        match line.trim_end().split_once(": ") {
+            Some(("id", id)) => {
+                let now = id.rsplit_once('-').and_then(|(_, number)| number.parse().ok());
+                heard.missed |= number.is_some() && now != number.map(|number| number + 1);
+                number = now;
+            }
+            Some(("event", event)) => event.clone_into(&mut name),
+            Some(("data", _)) if name == "ready" => drop(ready.fetch_add(1, Ordering::SeqCst)),
+            Some(("data", _)) if name == "reset" => heard.missed = true,
+            Some(("data", data)) if name == "transition" => {
+                let event: serde_json::Value = serde_json::from_str(data).expect("JSON");
+                let step = &event["transition"];
+                let text = |key: &str| step[key].as_str().unwrap_or_default().to_owned();
+                let is_last = text("task") == "last";
+                *heard.steps.entry(format!("{} {}", text("task"), text("commit"))).or_default() += 1;
+                if is_last {
+                    return heard;
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Milliseconds at the median and at the 99th percentile.
+fn percentiles(mut times: Vec<Duration>) -> (f64, f64) {
+    times.sort();
+    let at = |share: usize| times.get(times.len() * share / 100).or(times.last());
+    let shown = |time: Option<&Duration>| time.map_or(0.0, |time| time.as_secs_f64() * 1000.0);
+    (shown(at(50)), shown(at(99)))
+}
+
+/// The number of commits.
+fn commits(world: &World) -> usize {
+    let mut command = world.command("git", &["rev-list", "--count", "HEAD"]);
+    let counted = command.stdout(Stdio::piped()).output().expect("git runs").stdout;
+    String::from_utf8(counted).expect("text").trim().parse().expect("a number")
+}
+
+/// Prints a row for each kind of request. `ORCH_BENCH_SECONDS` is how long orders are sent.
+pub fn serve() {
+    let seconds = std::env::var("ORCH_BENCH_SECONDS").ok().and_then(|seconds| seconds.parse().ok());
+    let seconds: u32 = seconds.unwrap_or(5);
+    let world = World::new();
+    for number in 0..TASKS {
+        world.task(&format!("s-{number}"));
+    }
+    (0..ALONE).for_each(|number| world.task(&format!("a-{number}")));
+    world.task("last");
+    let commit = || world.time("git", &["commit", "-q", "--allow-empty", "-m", "by hand"]);
+    let commit = median((0..RUNS).map(|_| commit()).collect());
+    let before = commits(&world);
+    let mut server = Server::start(&world);
+    let ready = AtomicUsize::new(0);
+    let sent = AtomicUsize::new(0);
+    let total = (seconds * RATE) as usize;
+    let (mut idle, mut alone, mut reads, mut orders, mut moved) =
+        (Vec::new(), Vec::new(), Vec::new(), Vec::new(), ALONE);
+    let (mut heard, mut lasted) = (Vec::new(), Duration::ZERO);
+    thread::scope(|scope| {
+        let (server, world, ready, sent) = (&server, &world, &ready, &sent);
+        let listeners: Vec<_> = (0..LISTENERS).map(|_| scope.spawn(|| listen(server, ready))).collect();
+        while ready.load(Ordering::SeqCst) < LISTENERS {
+            thread::sleep(Duration::from_millis(10));
+        }
+        let mut reader = server.client();
+        idle = (0..READS).map(|at| reader.ask("GET", &format!("tasks/s-{}", at % TASKS), "").time).collect();
+        alone = (0..ALONE).map(|at| reader.ask("POST", &format!("tasks/a-{at}/next"), "{}").time).collect();
+        let begun = Instant::now();
+        let clients: Vec<_> =
+            (0..CLIENTS).map(|_| scope.spawn(move || order(server, world, sent, total, begun))).collect();
+        while clients.iter().any(|client| !client.is_finished()) {
+            reads.push(reader.ask("GET", "tasks/last", "").time);
+            thread::sleep(Duration::from_millis(10));
+        }
+        lasted = begun.elapsed();
+        for client in clients {
+            let (times, steps) = client.join().expect("all orders are answered");
+            orders.extend(times);
+            moved += steps;
+        }
+        server.client().ask("POST", "tasks/last/next", "");
+        heard = listeners.into_iter().map(|listener| listener.join().expect("it listens")).collect();
+    });
+    let _ = server.child.kill();
+    let _ = server.child.wait();
+    // The step of `last` is no order of these.
+    let recorded = commits(&world) - before - 1;
+    let lost = heard.iter().filter(|one| one.missed || one.steps.len() != moved + 1).count();
+    let twice: usize = heard.iter().map(|one| one.steps.values().filter(|count| **count > 1).count()).sum();
+    println!("serve, {LISTENERS} clients listen, {total} orders of {CLIENTS} clients at {RATE} a second");
+    for (what, times, target) in [
+        ("read, nothing else", idle, "target under 5"),
+        ("read, beside the orders", reads, ""),
+        ("order, nothing else", alone, "target under 25 and a commit"),
+        ("order, all at once", orders, ""),
+    ] {
+        let (median, most) = percentiles(times);
+        println!("  {what:26} {median:8.2}   99 of 100 {most:8.2}   {target}");
+    }
+    println!("  git commit, empty          {commit:8.2}");
+    println!("  {:.0} orders a second were answered", f64::from(seconds * RATE) / lasted.as_secs_f64());
+    println!(
+        "  {moved} steps, {recorded} recorded, {lost} clients missed an event, {twice} events came twice\n"
+    );
+    assert!(moved == recorded && lost == 0 && twice == 0, "events are lost, or tasks are moved twice");
+}
+
+/// Sends orders at their times until all are sent: each task goes on, which is ordered twice, and is sent back. Returns
+/// how long the answers took, and how many steps were taken.
+fn order(
+    server: &Server,
+    world: &World,
+    sent: &AtomicUsize,
+    total: usize,
+    begun: Instant,
+) -> (Vec<Duration>, usize) {
+    let mut client = server.client();
+    let (mut times, mut steps) = (Vec::new(), 0);
+    loop {
+        let number = sent.fetch_add(1, Ordering::SeqCst);
+        if number >= total {
+            return (times, steps);
+        }
+        let due = Duration::from_secs(1) * u32::try_from(number).expect("small") / RATE;
+        thread::sleep((begun + due).saturating_duration_since(Instant::now()));
+        let place = number % (3 * TASKS);
+        let (task, order, body) = match place.checked_sub(2 * TASKS) {
+            None => (place / 2, "next", "{\"expect\": \"plan_review\"}"),
+            Some(task) => (task, "rollback", "{\"to\": \"planning\", \"reason\": \"again\"}"),
+        };
+        let answer = client.ask("POST", &format!("tasks/s-{task}/{order}"), body);
+        assert_eq!(answer.status, 200, "{order}: {}", answer.body);
+        times.push(answer.time);
+        let document: serde_json::Value = serde_json::from_str(&answer.body).expect("JSON");
+        steps += document["transitions"].as_array().map_or(0, Vec::len);
+        if order == "rollback" {
+            // The plan is used up.
+            let plan = PLAN.replace("\"Bench\"", &format!("\"Bench {number}\""));
+            world.write(&format!("tasks/s-{task}/planning/planning.ai.json"), &plan);
+        }
+    }
+}
