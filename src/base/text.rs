@@ -1,6 +1,6 @@
 //! Serde for values that files store as text.
 
-use super::{Digest, PhaseId, RepoPath, RuleId, Timestamp};
+use super::{Digest, PhaseId, RepoPath, RuleId, TaskId, Timestamp};
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -26,6 +26,7 @@ macro_rules! text {
 text! {
     PhaseId: Self::new,
     RuleId: Self::new,
+    TaskId: Self::new,
     RepoPath: Self::new,
     Digest: |text: &str| Self::parse(text).ok_or_else(|| format!("{text:?} is not a digest")),
     Timestamp: |text: &str| Self::parse(text).ok_or_else(|| format!("{text:?} is not a point in time")),

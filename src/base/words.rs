@@ -2,8 +2,8 @@
 
 /// Declares an enum whose values files, documents and answers spell as the given texts.
 ///
-/// It has `ALL` (the list), `as_str` (value to text) and `named` (text to value). It serializes as its text, and
-/// tests describe it as an `enum` of a schema.
+/// It has `ALL` (the list), `as_str` (value to text) and `named` (text to value). It serializes as its text and is
+/// read from it, and tests describe it as an `enum` of a schema.
 macro_rules! words {
     (
         $(#[$meta:meta])*
@@ -33,6 +33,14 @@ macro_rules! words {
         impl serde::Serialize for $name {
             fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
                 serializer.serialize_str(self.as_str())
+            }
+        }
+
+        impl<'de> serde::Deserialize<'de> for $name {
+            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                let text = std::borrow::Cow::<'de, str>::deserialize(deserializer)?;
+                let unknown = || serde::de::Error::unknown_variant(&text, &[$($text),+]);
+                Self::named(&text).ok_or_else(unknown)
             }
         }
 

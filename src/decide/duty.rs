@@ -8,6 +8,7 @@
 use super::{Decision, Ending, ExpectState, Expectation, Verdict};
 use crate::base::{Code, PhaseId, words};
 use crate::workflow::{Owner, Workflow};
+use serde::{Deserialize, Serialize};
 
 words! {
     /// The kind of a decision.
@@ -72,7 +73,7 @@ words! {
 }
 
 /// How urgent a task is, most urgent first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Urgency {
     /// The state, a rule or the workflow is broken.
     Error,

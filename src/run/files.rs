@@ -76,6 +76,9 @@ enum Within {
 }
 
 impl RunFiles {
+    /// The path of the record of the last run in the directory of its task.
+    pub const RECORD_PATH: &str = ".orch/run.json";
+
     /// The files of a task, whether or not they exist.
     #[must_use]
     pub fn of(root: &Path, task: &RepoPath) -> Self {

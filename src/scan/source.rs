@@ -53,8 +53,18 @@ pub trait Source {
     /// Whether a component of the path is a symbolic link, so that the directory may be anywhere.
     fn is_behind_link(&self, directory: &RepoPath) -> Result<bool, Error>;
 
-    /// The nearest other repository that contains this directory or is at it.
-    fn other_repository(&self, _directory: &RepoPath) -> Result<Option<RepoPath>, Error> {
+    /// Whether a directory is the root of another repository. Returns an error if the machine fails.
+    fn is_repository(&self, _directory: &RepoPath) -> Result<bool, Error> {
+        Ok(false)
+    }
+
+    /// The nearest other repository that contains this directory or is at it. Returns an error if the machine fails.
+    fn other_repository(&self, directory: &RepoPath) -> Result<Option<RepoPath>, Error> {
+        for step in upwards(directory) {
+            if self.is_repository(&step)? {
+                return Ok(Some(step));
+            }
+        }
         Ok(None)
     }
 
@@ -158,7 +168,7 @@ pub struct Entry {
 }
 
 /// The kind of an entry.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EntryKind {
     /// A regular file.
     File,
@@ -220,11 +230,15 @@ impl<'c> WorkDir<'c> {
             (Some(_), kind) if kind.is_dir() => EntryKind::Directory,
             (Some(_), _) => EntryKind::Special,
         };
-        let metadata = match entry.path().symlink_metadata() {
-            Err(error) if is_missing(&error) => return Ok(None),
-            metadata => metadata.map_err(|source| io_error(entry.path(), source))?,
+        // The stamp of a directory says nothing about the files in it.
+        let metadata = match kind {
+            EntryKind::Directory => None,
+            _ => match entry.path().symlink_metadata() {
+                Err(error) if is_missing(&error) => return Ok(None),
+                metadata => Some(metadata.map_err(|source| io_error(entry.path(), source))?),
+            },
         };
-        let metadata = Some(metadata).filter(|metadata| !metadata.is_dir());
+        let metadata = metadata.filter(|metadata| !metadata.is_dir());
         let executable = kind == EntryKind::File && metadata.as_ref().is_some_and(is_executable);
         Ok(Some(Entry { path, kind, executable, stamp: metadata.as_ref().and_then(FileStamp::of) }))
     }
@@ -238,7 +252,7 @@ impl<'c> WorkDir<'c> {
     }
 
     /// Whether a directory is the root of a repository. In submodules and linked work trees `.git` is a file.
-    fn is_repository(directory: &Path) -> Result<bool, Error> {
+    fn is_repository_at(directory: &Path) -> Result<bool, Error> {
         let mark = directory.join(".git");
         match Self::metadata(&mark)? {
             None => Ok(false),
@@ -263,22 +277,25 @@ pub const OWN_DIRECTORY: &str = ".orch";
 impl Source for WorkDir<'_> {
     fn list(&self, directory: &RepoPath) -> Result<Vec<Entry>, Error> {
         let start = directory.under(&self.root);
-        if !Self::metadata(&start)?.is_some_and(|metadata| metadata.is_dir()) {
-            return Ok(Vec::new());
-        }
-        let walk = WalkDir::new(&start).min_depth(1).follow_links(false).sort_by_file_name();
+        let walk = WalkDir::new(&start).follow_links(false).follow_root_links(false).sort_by_file_name();
         let mut entries = Vec::new();
         let marked = RefCell::new(Vec::new());
         let is_ours = |entry: &walkdir::DirEntry| {
-            let is_mark = entry.file_name() == ".git";
+            let is_mark = entry.depth() > 0 && entry.file_name() == ".git";
             if is_mark {
                 let holder = entry.path().parent().filter(|holder| *holder != self.root);
                 marked.borrow_mut().extend(holder.map(Path::to_owned));
             }
-            !is_mark && entry.file_name() != OWN_DIRECTORY
+            entry.depth() == 0 || (!is_mark && entry.file_name() != OWN_DIRECTORY)
         };
         for entry in walk.into_iter().filter_entry(is_ours) {
             let error = match entry {
+                Ok(entry) if entry.depth() == 0 => {
+                    if !entry.file_type().is_dir() {
+                        return Ok(Vec::new());
+                    }
+                    continue;
+                }
                 Ok(entry) => {
                     entries.extend(self.entry(&entry)?);
                     continue;
@@ -286,14 +303,14 @@ impl Source for WorkDir<'_> {
                 Err(error) => error,
             };
             let path = error.path().unwrap_or(&start).to_owned();
-            let (depth, error) = (error.depth(), io::Error::from(error));
-            if is_missing(&error) && depth > 0 {
+            let error = io::Error::from(error);
+            if is_missing(&error) {
                 continue;
             }
             return Err(io_error(&path, error));
         }
         for holder in marked.into_inner() {
-            if !Self::is_repository(&holder)? {
+            if !Self::is_repository_at(&holder)? {
                 continue;
             }
             let path = holder.strip_prefix(&self.root).unwrap_or(&holder);
@@ -361,13 +378,8 @@ impl Source for WorkDir<'_> {
         Ok(false)
     }
 
-    fn other_repository(&self, directory: &RepoPath) -> Result<Option<RepoPath>, Error> {
-        for step in upwards(directory) {
-            if Self::is_repository(&step.under(&self.root))? {
-                return Ok(Some(step));
-            }
-        }
-        Ok(None)
+    fn is_repository(&self, directory: &RepoPath) -> Result<bool, Error> {
+        Self::is_repository_at(&directory.under(&self.root))
     }
 
     fn read(&self, path: &RepoPath, limit: u64) -> Result<Content, Error> {

@@ -38,6 +38,23 @@ impl FileStamp {
         Self::of(&path.symlink_metadata().ok()?)
     }
 
+    /// The stamp as bytes: equal stamps, and only these, have equal bytes.
+    #[must_use]
+    pub fn bytes(&self) -> [u8; 60] {
+        let mut bytes = [0; 60];
+        let since = |time: SystemTime| match time.duration_since(SystemTime::UNIX_EPOCH) {
+            Ok(after) => after.as_nanos().cast_signed(),
+            Err(before) => -before.duration().as_nanos().cast_signed(),
+        };
+        bytes[..8].copy_from_slice(&self.place.0.to_le_bytes());
+        bytes[8..16].copy_from_slice(&self.place.1.to_le_bytes());
+        bytes[16..24].copy_from_slice(&self.length.to_le_bytes());
+        bytes[24..28].copy_from_slice(&self.mode.to_le_bytes());
+        bytes[28..44].copy_from_slice(&since(self.modified).to_le_bytes());
+        bytes[44..].copy_from_slice(&since(self.changed).to_le_bytes());
+        bytes
+    }
+
     /// Whether the file changed so shortly before `now` that another change could yield the same stamp.
     #[must_use]
     pub fn is_recent(&self, now: SystemTime) -> bool {

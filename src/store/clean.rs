@@ -43,6 +43,11 @@ impl Store {
         Ok(Cow::Owned(blob.content().to_vec()))
     }
 
+    /// For how many bytes the settings of git were asked whether it converts them.
+    pub(crate) fn converted(&self) -> u64 {
+        self.converted.get()
+    }
+
     fn hash_object(&self, path: &RepoPath, bytes: &[u8], options: &[&str]) -> Result<Digest, Error> {
         let named = format!("--path={path}");
         let arguments = [&["hash-object", "--stdin", named.as_str()], options].concat();
@@ -54,12 +59,14 @@ impl Store {
     /// has an effect.
     pub fn is_stored_as_is(&self, path: &RepoPath, bytes: &[u8]) -> Result<bool, Error> {
         if bytes.contains(&b'\r') {
+            self.converted.set(self.converted.get() + 1);
             return Ok(false);
         }
         // libgit2 reads the whole index to answer, so ask it only if some attribute file mentions conversion.
         if !self.converts_somewhere(path) {
             return Ok(true);
         }
+        self.converted.set(self.converted.get() + 1);
         self.refuse_special(path, ATTRIBUTES)?;
         for name in CONVERTING {
             let value =
@@ -82,8 +89,8 @@ impl Store {
             })
     }
 
-    /// Whether any attribute file that applies to a path mentions a converting attribute.
-    fn converts_somewhere(&self, path: &RepoPath) -> bool {
+    /// Whether any attribute file that applies to a path, in the directories above it, mentions a converting attribute.
+    pub(crate) fn converts_somewhere(&self, path: &RepoPath) -> bool {
         let above = std::iter::successors(path.parent(), RepoPath::parent);
         let in_tree = above.map(|directory| directory.under(&self.root).join(ATTRIBUTES));
         let own = self.repo.commondir().join("info/attributes");

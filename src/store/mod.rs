@@ -77,7 +77,7 @@ use listing::Listing;
 use recent::Recent;
 use references::RefStorage;
 use sign::Person;
-use std::cell::{OnceCell, RefCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -96,6 +96,8 @@ pub struct Store {
     /// Whether an attribute file names a converting attribute, of those that were read since the last
     /// look or commit began.
     conversions: RefCell<BTreeMap<PathBuf, bool>>,
+    /// How often bytes were converted, or may have been.
+    converted: Cell<u64>,
     /// Cached results about parts of trees.
     parts: code::Parts,
     blobs: RefCell<Recent<Arc<[u8]>>>,
@@ -219,6 +221,7 @@ impl Store {
             environment: environment.clone(),
             shared_attributes: OnceCell::new(),
             conversions: RefCell::default(),
+            converted: Cell::default(),
             parts: code::Parts::default(),
             blobs: Recent::at_most(RECENT_BLOBS).into(),
             trees: Recent::at_most(RECENT_TREES).into(),

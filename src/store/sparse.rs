@@ -101,8 +101,8 @@ impl Source for WorkTree<'_> {
         self.files.is_behind_link(directory)
     }
 
-    fn other_repository(&self, directory: &RepoPath) -> Result<Option<RepoPath>, Error> {
-        self.files.other_repository(directory)
+    fn is_repository(&self, directory: &RepoPath) -> Result<bool, Error> {
+        self.files.is_repository(directory)
     }
 
     fn read(&self, path: &RepoPath, limit: u64) -> Result<Content, Error> {

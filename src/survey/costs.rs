@@ -8,6 +8,7 @@ use std::sync::{Mutex, PoisonError};
 #[derive(Default)]
 pub struct Costs {
     looks: AtomicU64,
+    known: AtomicU64,
     reads: AtomicU64,
     bytes: AtomicU64,
     evaluations: AtomicU64,
@@ -23,6 +24,8 @@ type OnLook = Box<dyn Fn(u64) + Send>;
 pub struct Counted {
     /// Tasks that were evaluated.
     pub looks: u64,
+    /// Tasks that needed no look, because an earlier one is known.
+    pub known: u64,
     /// Task files that were read.
     pub reads: u64,
     /// How many bytes were read of them, and of what commits hold of them.
@@ -55,6 +58,10 @@ impl Costs {
         *self.on_look.lock().unwrap_or_else(PoisonError::into_inner) = Some(told);
     }
 
+    pub(super) fn knew(&self) {
+        self.known.fetch_add(1, Relaxed);
+    }
+
     /// A file of a task was read, so many bytes of it.
     pub(super) fn read(&self, bytes: usize) {
         self.reads.fetch_add(1, Relaxed);
@@ -73,6 +80,7 @@ impl Costs {
     pub(super) fn counted(&self) -> Counted {
         Counted {
             looks: self.looks.load(Relaxed),
+            known: self.known.load(Relaxed),
             reads: self.reads.load(Relaxed),
             bytes: self.bytes.load(Relaxed),
             evaluations: self.evaluations.load(Relaxed),
@@ -88,6 +96,7 @@ impl Counted {
     pub fn since(&self, earlier: &Self) -> Self {
         Self {
             looks: self.looks - earlier.looks,
+            known: self.known - earlier.known,
             reads: self.reads - earlier.reads,
             bytes: self.bytes - earlier.bytes,
             evaluations: self.evaluations - earlier.evaluations,

@@ -19,15 +19,14 @@ pub(super) struct Glance<'a> {
 }
 
 impl<'a> Glance<'a> {
-    /// Lists the files of a task. Returns an error if they cannot be listed.
+    /// A source whose task has these files, listed just before.
     pub(super) fn of(
         source: &'a dyn Source,
         costs: Option<&'a Costs>,
         place: &'a TaskPlace,
-    ) -> Result<Self, Error> {
-        let entries = source.list_task(place)?;
-        costs.inspect(|costs| costs.listed(entries.len()));
-        Ok(Self { source, costs, place, entries, state: RefCell::default() })
+        entries: Vec<Entry>,
+    ) -> Self {
+        Self { source, costs, place, entries, state: RefCell::default() }
     }
 
     /// Reads the state and keeps it for the next read.
@@ -70,8 +69,8 @@ impl Source for Glance<'_> {
         self.source.is_behind_link(directory)
     }
 
-    fn other_repository(&self, directory: &RepoPath) -> Result<Option<RepoPath>, Error> {
-        self.source.other_repository(directory)
+    fn is_repository(&self, directory: &RepoPath) -> Result<bool, Error> {
+        self.source.is_repository(directory)
     }
 
     fn read(&self, path: &RepoPath, limit: u64) -> Result<Content, Error> {

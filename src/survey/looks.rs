@@ -1,5 +1,7 @@
 //! Looks at many tasks, in as many threads as there are cores.
 
+use super::known::{Keeper, KnownLooks};
+use super::sight::LookDepth;
 use super::{At, Costs, Error, Setting, Sight, TaskRef, Workspace};
 use crate::scan::ValidationCache;
 use crate::store::{Environment, Location, Store};
@@ -14,15 +16,6 @@ const PART: usize = 32;
 /// The stack size of a helper thread, equal to that of the main thread: values and directories may be nested deeply.
 pub(crate) const THREAD_STACK: usize = 8 << 20;
 
-/// How much of a log a look reads.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum LookDepth {
-    /// Only the end of a long log, if that is enough.
-    End,
-    /// The whole log.
-    Whole,
-}
-
 /// What it takes to open a workspace again in another thread, with the settings that were read.
 struct Opener {
     root: PathBuf,
@@ -32,6 +25,7 @@ struct Opener {
     environment: Environment,
     costs: Arc<Costs>,
     wait: Option<Duration>,
+    known: Option<Arc<KnownLooks>>,
     at: At,
 }
 
@@ -49,6 +43,7 @@ impl Opener {
             threads: 1,
             // A helper gets tasks, never names.
             whole_ids: false,
+            known: self.known.clone(),
             at: self.at,
         })
     }
@@ -67,14 +62,52 @@ impl Workspace {
         depth: LookDepth,
         told: impl Fn(&Self, &TaskRef, Result<Sight, Error>) -> R + Sync,
     ) -> Vec<R> {
-        let parts: Vec<&[TaskRef]> = tasks.chunks(PART).collect();
+        self.in_parts(tasks, |workspace, part| {
+            let under = workspace.begin_looks();
+            let look = |task: &TaskRef| match &under {
+                Ok(head) => workspace.look_further(task, head.clone(), depth),
+                // Each task has the error.
+                Err(_) => workspace.look(task),
+            };
+            part.iter().map(|task| told(workspace, task, look(task))).collect()
+        })
+    }
+
+    /// What `told` makes of a look at each of these tasks, or has made of an earlier one that a new look would repeat,
+    /// in the order of the tasks. `told` must depend on nothing but the look and the settings.
+    pub fn tell_each<R: Send>(
+        &self,
+        tasks: &[TaskRef],
+        keeper: &Keeper<R>,
+        told: impl Fn(&Self, &Sight) -> R + Sync,
+    ) -> Vec<Result<R, Error>> {
+        let made = self.in_parts(tasks, |workspace, part| {
+            let under = workspace.begin_looks();
+            let tell = |task: &TaskRef| match (&under, &workspace.known) {
+                (Ok(head), Some(known)) => workspace.tell_known(task, head.clone(), (known, keeper), &told),
+                _ => workspace.look(task).map(|sight| told(workspace, &sight)),
+            };
+            part.iter().map(tell).collect()
+        });
+        self.known.iter().for_each(|known| known.keep());
+        made
+    }
+
+    /// Passes tasks or directories in parts to `work_on`, in as many threads as there are cores. Returns what it makes
+    /// of them, in the same order.
+    pub(super) fn in_parts<T: Sync, R: Send>(
+        &self,
+        of: &[T],
+        work_on: impl Fn(&Self, &[T]) -> Vec<R> + Sync,
+    ) -> Vec<R> {
+        let parts: Vec<&[T]> = of.chunks(PART).collect();
         let next = AtomicUsize::new(0);
         let work = |workspace: &Self| {
             let mut done: Vec<(usize, Vec<R>)> = Vec::new();
             loop {
                 let number = next.fetch_add(1, Relaxed);
                 let Some(part) = parts.get(number) else { return done };
-                done.push((number, workspace.look_at_part(part, depth, &told)));
+                done.push((number, work_on(workspace, part)));
             }
         };
         let helpers = (self.threads - 1).min(parts.len() / 2);
@@ -95,21 +128,6 @@ impl Workspace {
         done.into_iter().flat_map(|(_, part)| part).collect()
     }
 
-    fn look_at_part<R>(
-        &self,
-        part: &[TaskRef],
-        depth: LookDepth,
-        told: &impl Fn(&Self, &TaskRef, Result<Sight, Error>) -> R,
-    ) -> Vec<R> {
-        let under = self.begin_looks();
-        let look = |task: &TaskRef| match &under {
-            Ok(head) => self.look_further(task, head.clone(), depth),
-            // Each task has the error.
-            Err(_) => self.look(task),
-        };
-        part.iter().map(|task| told(self, task, look(task))).collect()
-    }
-
     fn opener(&self) -> Opener {
         Opener {
             root: self.root.clone(),
@@ -119,6 +137,7 @@ impl Workspace {
             environment: self.environment.clone(),
             costs: Arc::clone(&self.costs),
             wait: self.wait,
+            known: self.known.clone(),
             at: self.at,
         }
     }

@@ -4,12 +4,15 @@
 //! [`Workspace::look`] returns the [`Sight`] that every output renders. Opening a workspace completes what a
 //! killed process left, and a workspace keeps caches in the git directory; nothing else here writes.
 
+mod basis;
 mod caller;
 pub(crate) mod code;
 mod costs;
 pub(crate) mod evidence;
 mod furthest;
 mod glance;
+mod known;
+mod listed;
 mod loaded;
 mod looks;
 mod misplaced;
@@ -29,12 +32,12 @@ mod workflows;
 pub use crate::base::Error;
 pub use caller::{Caller, Clock, Variables};
 pub use costs::Counted;
+pub use known::Keeper;
 pub use loaded::{Loaded, UsableWorkflow};
-pub use looks::LookDepth;
 pub(crate) use looks::THREAD_STACK;
 pub(crate) use overview::unread;
 pub use overview::{Overview, OverviewPlace, OverviewPlaceKind, OverviewTask};
-pub use sight::{Sight, SightKey};
+pub use sight::{LookDepth, Sight, SightKey};
 pub use tasks::{NamedBy, TaskRef};
 
 pub(crate) use sight::{Placed, has_own_remedy};
@@ -45,6 +48,7 @@ use crate::scan::{Raw, Source, ValidationCache, WorkDir};
 use crate::store::{Environment, Store};
 use crate::workflow::System;
 use costs::Costs;
+use known::KnownLooks;
 use setting::{InSource, Setting};
 use snapshot::Snapshot;
 use std::path::{Path, PathBuf};
@@ -66,6 +70,8 @@ pub struct Workspace {
     pub(crate) threads: usize,
     /// Whether a task is named by its whole id alone.
     whole_ids: bool,
+    /// What is known of earlier looks.
+    known: Option<Arc<KnownLooks>>,
     at: At,
 }
 

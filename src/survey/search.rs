@@ -1,7 +1,7 @@
 //! Finds the tasks of a source: the directories and files below the roots that are tasks.
 
 use super::snapshot::{Snapshot, first};
-use super::{Error, TaskRef};
+use super::{Error, TaskRef, Workspace};
 use crate::base::{Class, Code, Diagnostic, Place, RepoPath, TaskId, WorkflowName};
 use crate::record::{STATE_FILE, TRANSCRIPT_FILE};
 use crate::scan::{Child, EntryKind};
@@ -15,6 +15,18 @@ struct Survey {
     tasks: Vec<TaskRef>,
     /// What is no task only because of its name, and the directories that the machine failed to list.
     findings: Vec<Diagnostic>,
+}
+
+/// A directory that is still to be searched.
+#[derive(Clone)]
+struct OpenDirectory {
+    path: RepoPath,
+    /// How deep it is below the one at which the search began.
+    depth: usize,
+    /// Whether it is reached through a symbolic link, so that it may be anywhere.
+    is_behind_link: bool,
+    /// Whether the directory above it is in another repository.
+    is_elsewhere: bool,
 }
 
 impl Survey {
@@ -35,29 +47,92 @@ impl Survey {
     }
 }
 
+impl Workspace {
+    /// All tasks, sorted by id: directories below a root that contain `state.json`, `transcript.jsonl` or a
+    /// declared artifact, and files below a root of files that are one.
+    ///
+    /// A task never contains a task, so the search stops at each task.
+    pub fn tasks(&self) -> Result<Vec<TaskRef>, Error> {
+        self.look_everywhere()?.in_full()
+    }
+
+    /// All tasks, and a finding for each directory or file that cannot be a task only because of its name, or that
+    /// the machine failed to list.
+    pub fn survey(&self) -> Result<(Vec<TaskRef>, Vec<Diagnostic>), Error> {
+        let Survey { tasks, findings } = self.look_everywhere()?;
+        Ok((tasks, findings))
+    }
+
+    /// Searches below all roots, in as many threads as there are cores.
+    fn look_everywhere(&self) -> Result<Survey, Error> {
+        let mut found = Survey::default();
+        let open = self.snapshot(|snapshot| snapshot.begin_everywhere(&mut found))?;
+        let parts = self.in_parts(&open, |workspace, part| {
+            let mut found = Survey::default();
+            let mut open = part.to_vec();
+            if let Some(known) = &workspace.known {
+                open.retain(|directory| {
+                    match workspace.snapshot(|snapshot| snapshot.task_by_name(directory)) {
+                        Some(task) if known.is_unchanged(&directory.path) => {
+                            found.tasks.push(task);
+                            false
+                        }
+                        _ => true,
+                    }
+                });
+            }
+            let searched = workspace.snapshot(|snapshot| snapshot.search(open, &mut found));
+            vec![searched.map(|()| found)]
+        });
+        for part in parts {
+            let Survey { tasks, findings } = part?;
+            found.tasks.extend(tasks);
+            found.findings.extend(findings);
+        }
+        found.sort();
+        Ok(found)
+    }
+}
+
 impl Snapshot<'_> {
     /// All tasks, sorted by id.
     pub(crate) fn tasks(&self) -> Result<Vec<TaskRef>, Error> {
         self.look_everywhere()?.in_full()
     }
 
-    /// All tasks, and a finding for each directory or file that cannot be a task only because of its name, or that
-    /// the machine failed to list.
-    pub(crate) fn survey(&self) -> Result<(Vec<TaskRef>, Vec<Diagnostic>), Error> {
-        let Survey { tasks, findings } = self.look_everywhere()?;
-        Ok((tasks, findings))
-    }
-
     fn look_everywhere(&self) -> Result<Survey, Error> {
         let mut found = Survey::default();
+        let open = self.begin_everywhere(&mut found)?;
+        self.search(open, &mut found)?;
+        found.sort();
+        Ok(found)
+    }
+
+    /// Searches the directories that the roots are based on, without those in them, which are returned.
+    fn begin_everywhere(&self, found: &mut Survey) -> Result<Vec<OpenDirectory>, Error> {
         let mut bases: Vec<RepoPath> = self.setting.config.roots.bases().cloned().collect();
         bases.sort();
         bases.dedup();
+        let mut open = Vec::new();
         for base in bases {
-            self.look_below(&base, 0, &mut found)?;
+            open.extend(self.search_one(self.open_at(base)?, found)?);
         }
-        found.sort();
-        Ok(found)
+        Ok(open)
+    }
+
+    /// A directory to begin a search at.
+    fn open_at(&self, path: RepoPath) -> Result<OpenDirectory, Error> {
+        let is_behind_link = self.source.is_behind_link(&path)?;
+        let is_elsewhere = self.source.other_repository(&path)?.is_some();
+        Ok(OpenDirectory { path, depth: 0, is_behind_link, is_elsewhere })
+    }
+
+    /// Searches these directories and all in them.
+    fn search(&self, mut open: Vec<OpenDirectory>, found: &mut Survey) -> Result<(), Error> {
+        while let Some(directory) = open.pop() {
+            open.extend(self.search_one(directory, found)?);
+        }
+        Ok(())
     }
 
     /// All tasks at or below a path, sorted by id.
@@ -66,7 +141,7 @@ impl Snapshot<'_> {
         let reaches =
             |base: &RepoPath| path == base || path.below(base).is_some() || base.below(path).is_some();
         if self.setting.config.roots.bases().any(reaches) {
-            self.look_below(path, 0, &mut found)?;
+            self.search(vec![self.open_at(path.clone())?], &mut found)?;
         }
         found.sort();
         found.in_full()
@@ -133,13 +208,20 @@ impl Snapshot<'_> {
 
     /// The task that this directory is if it contains a file of one.
     fn possible_task(&self, directory: &RepoPath) -> Result<Option<TaskRef>, Error> {
-        let roots = &self.setting.config.roots;
-        let Some((root, id)) = roots.match_directory(directory) else { return Ok(None) };
-        let Some(root) = roots.get(root) else { return Ok(None) };
-        if self.source.is_behind_link(directory)? || self.source.other_repository(directory)?.is_some() {
+        let task = self.named_so(directory);
+        if task.is_some()
+            && (self.source.is_behind_link(directory)? || self.source.other_repository(directory)?.is_some())
+        {
             return Ok(None);
         }
-        Ok(TaskRef::in_root(root, id, directory).ok())
+        Ok(task)
+    }
+
+    /// The task that this directory is by its name alone.
+    fn named_so(&self, directory: &RepoPath) -> Option<TaskRef> {
+        let roots = &self.setting.config.roots;
+        let (root, id) = roots.match_directory(directory)?;
+        TaskRef::in_root(roots.get(root)?, id, directory).ok()
     }
 
     /// Whether a directory with these children contains a state, a log or an artifact.
@@ -158,7 +240,7 @@ impl Snapshot<'_> {
     fn misnamed(&self, directory: &RepoPath, children: &[Child]) -> Result<Option<Diagnostic>, Error> {
         let Some((root, error)) = self.setting.config.roots.misnamed(directory) else { return Ok(None) };
         let Some(root) = self.setting.config.roots.get(root) else { return Ok(None) };
-        if self.source.is_behind_link(directory)? || !self.holds_task(&root.workflow, directory, children)? {
+        if !self.holds_task(&root.workflow, directory, children)? {
             return Ok(None);
         }
         Ok(Some(misnamed(Code::BadTaskId, directory, &error.to_string())))
@@ -175,40 +257,56 @@ impl Snapshot<'_> {
         holds.then(|| misnamed(Code::PathNotUtf8, shown, "its path is not UTF-8"))
     }
 
-    fn look_below(&self, directory: &RepoPath, depth: usize, found: &mut Survey) -> Result<(), Error> {
-        let task = self.possible_task(directory)?;
+    /// The task that a directory is by its name and place alone.
+    fn task_by_name(&self, directory: &OpenDirectory) -> Option<TaskRef> {
+        let is_possible = !directory.is_behind_link && !directory.is_elsewhere;
+        self.named_so(&directory.path).filter(|_| is_possible)
+    }
+
+    /// Searches a directory. Returns the directories in it, unless it is a task or no task can be in it.
+    fn search_one(&self, open: OpenDirectory, found: &mut Survey) -> Result<Vec<OpenDirectory>, Error> {
+        let is_elsewhere = open.is_elsewhere || self.source.is_repository(&open.path)?;
+        let task = self.task_by_name(&open).filter(|_| !is_elsewhere);
+        let OpenDirectory { path, depth, is_behind_link, .. } = open;
+        let directory = &path;
         let looked = self.children(directory).and_then(|children| {
             let children = children.unwrap_or_default();
             let holds = task.as_ref().map(|task| self.holds_task(&task.workflow, directory, &children));
             Ok((holds.transpose()?.unwrap_or_default(), children))
         });
+        let mut open = Vec::new();
         let children = match looked {
             // What cannot be read hides this directory alone.
             Err(error) if error.class() == Class::Fault => {
                 found.findings.push(Diagnostic::from(error).at(Place::file(directory)));
-                return Ok(());
+                return Ok(open);
             }
             looked => match looked? {
                 (true, _) => {
                     found.tasks.extend(task);
-                    return Ok(());
+                    return Ok(open);
                 }
                 (false, children) => children,
             },
         };
-        found.findings.extend(self.misnamed(directory, &children)?);
-        if depth >= MAX_DEPTH || self.source.other_repository(directory)?.is_some() {
-            return Ok(());
+        if !is_behind_link {
+            found.findings.extend(self.misnamed(directory, &children)?);
+        }
+        if depth >= MAX_DEPTH || is_elsewhere {
+            return Ok(open);
         }
         for child in children {
-            let Ok(below) = directory.join(&child.name) else { continue };
+            let Ok(path) = directory.join(&child.name) else { continue };
             match &child.unnameable {
-                Some(inside) => found.findings.extend(self.unnameable(&below, inside)),
-                None if child.is_directory => self.look_below(&below, depth + 1, found)?,
-                None => self.look_at_file(&below, found)?,
+                Some(inside) => found.findings.extend(self.unnameable(&path, inside)),
+                None if child.is_directory => {
+                    // What is listed as a directory is no link.
+                    open.push(OpenDirectory { path, depth: depth + 1, is_behind_link, is_elsewhere });
+                }
+                None => self.look_at_file(&path, found)?,
             }
         }
-        Ok(())
+        Ok(open)
     }
 
     /// Adds the task that a file is, or a finding if only its name keeps it from being one.

@@ -1,7 +1,7 @@
 //! The settings: the configuration, and the workflows, schemas and agent instructions.
 
 use super::loaded::{WorkflowCache, names};
-use crate::base::{Class, Code, Diagnostic, Error, ObjectFormat, Reason, RepoPath, with_line_feeds};
+use crate::base::{Class, Code, Diagnostic, Digest, Error, ObjectFormat, Reason, RepoPath, with_line_feeds};
 use crate::config::{self, Config, UnknownWorkflow};
 use crate::decide::State;
 use crate::scan::{Content, ReadLimits, Schemas, Source, open_linked};
@@ -18,6 +18,8 @@ const MAX_BYTES: u64 = 4 << 20;
 /// The settings in one source: the work tree, the index, or a commit.
 pub(crate) struct Setting {
     pub config: Config,
+    /// The text of `orch.toml`.
+    text: String,
     pub system: System,
     /// Whether the repository has its own texts.
     pub has_own_texts: bool,
@@ -105,6 +107,7 @@ impl Setting {
         findings.extend(unknown_workflows.iter().map(|unknown| unknown.finding.clone()));
         Self {
             config,
+            text,
             system,
             has_own_texts,
             schemas: Schemas::default(),
@@ -112,6 +115,15 @@ impl Setting {
             findings,
             unknown_workflows,
         }
+    }
+
+    /// The digest of all texts of these settings, and of what could not be read.
+    pub(crate) fn digest(&self) -> Digest {
+        let texts = self.system.iter().flat_map(|(path, text)| [path, "\0", text, "\0"]);
+        let mut whole: String = [self.text.as_str(), "\0"].into_iter().chain(texts).collect();
+        self.findings.iter().for_each(|finding| whole.push_str(&format!("{finding}\0")));
+        whole.push_str(&format!("{:?}{}", self.system.format(), self.has_own_texts));
+        Digest::of_blob(whole.as_bytes())
     }
 
     /// These settings, as evidence. Returns an error if the machine failed to read a part of them, so that the

@@ -80,6 +80,7 @@ impl Workspace {
             costs: Arc::default(),
             wait: None,
             whole_ids: false,
+            known: None,
             threads: thread::available_parallelism().map_or(1, NonZero::get).min(MOST_THREADS),
             at: At::WorkDir,
         })

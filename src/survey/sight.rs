@@ -1,8 +1,9 @@
 //! One look at one task: what was read, and what the rules decide.
 
+use super::basis::LookBasis;
 use super::costs::Counted;
 use super::evidence::with_own_line_endings;
-use super::looks::LookDepth;
+use super::listed::{ListedTask, those_that_matter};
 use super::snapshot::{Reading, Snapshot, log_faults};
 use super::{Error, TaskRef, UsableWorkflow, Workspace};
 use crate::base::{Code, Diagnostic, Digest, Place, RepoPath, command};
@@ -10,7 +11,7 @@ use crate::decide::{
     Circumstances, Decision, Ending, Judgement, LastRun, Recorded, Runner, STALE_STATE, Settled, State, Step,
     conclude, evaluate, judge,
 };
-use crate::record::{SUGGESTION_FILE, has_lost_events};
+use crate::record::has_lost_events;
 use crate::run::RunFiles;
 use crate::scan::{Entry, FileStamp, Observed, ObservedLog, StateFile};
 use crate::store::{Head, Store, StoreCounts, durable};
@@ -46,6 +47,8 @@ pub struct Sight {
     pub commit: Option<Digest>,
     /// What the look depends on.
     pub(crate) key: SightKey,
+    /// What else it depends on.
+    pub(crate) basis: LookBasis,
     pub(crate) last_run: LastRun,
 }
 
@@ -155,6 +158,15 @@ pub(crate) struct Placed<'p> {
     pub stamps: &'p [(RepoPath, FileStamp)],
 }
 
+/// How much of a log a look reads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LookDepth {
+    /// Only the end of a long log, if that is enough.
+    End,
+    /// The whole log.
+    Whole,
+}
+
 /// How many bytes of the end of a log a look reads. A shorter log is read whole.
 const LOG_END: u64 = 64 << 10;
 
@@ -205,11 +217,28 @@ impl Workspace {
         head: Option<Head>,
         depth: LookDepth,
     ) -> Result<Sight, Error> {
+        self.look_listed(task, head, depth, self.list(task)?)
+    }
+
+    /// Lists the files of a task, as a look begins. Returns an error if they cannot be listed.
+    pub(super) fn list(&self, task: &TaskRef) -> Result<ListedTask, Error> {
+        let now = super::caller::present();
+        let entries = self.snapshot(|snapshot| snapshot.list(task))?;
+        Ok(ListedTask { entries, now })
+    }
+
+    /// Looks at a task whose files are listed, under this HEAD.
+    pub(super) fn look_listed(
+        &self,
+        task: &TaskRef,
+        head: Option<Head>,
+        depth: LookDepth,
+        ListedTask { entries, now }: ListedTask,
+    ) -> Result<Sight, Error> {
         let _span = tracing::debug_span!("look", task = %task.id).entered();
         let commit = head.as_ref().and_then(|head| head.commit);
         let log_end = if depth == LookDepth::End { LOG_END } else { u64::MAX };
-        let now = super::caller::present();
-        let reading = self.snapshot_at(commit, |snapshot| snapshot.observe(task, log_end))?;
+        let reading = self.snapshot_at(commit, |snapshot| snapshot.observe_listed(task, entries, log_end))?;
         let judged = self.conclude(task, reading, head, (self.reads_work_dir(), now))?;
         judged.trace();
         Ok(judged)
@@ -230,10 +259,11 @@ impl Workspace {
         (is_present, now): (bool, SystemTime),
     ) -> Result<Sight, Error> {
         let Reading { compiled, mut recorded, mut observed, entries } = reading;
+        let basis = LookBasis::default();
         if self.reads_work_dir() {
             let required = compiled.workflow.phases.iter().flat_map(|phase| &phase.requires);
             observed.facts.missing =
-                required.filter(|path| !path.under(&self.root).is_file()).cloned().collect();
+                required.filter(|path| !basis.is_file(&self.root, path)).cloned().collect();
         }
         self.costs.looked();
         let path = task.transcript_path();
@@ -252,12 +282,14 @@ impl Workspace {
             && log_here != Some(held)
             && !matches!(recorded, Recorded::Broken(_) | Recorded::Lost)
         {
+            basis.note_unknown();
             recorded = still_whole(store, task, &observed, held, recorded)?;
         }
         if let (Some(store), Some(held)) = (&self.store, in_head) {
             let commit = head.as_ref().and_then(|head| head.commit);
             let mut fault = self.record_of_another((task, &recorded), &entries, (store, commit), held)?;
             if let (None, None, Some(commit)) = (&fault, held, commit) {
+                basis.note_history();
                 fault = self.removed_record(task, &recorded, (store, commit))?;
             }
             recorded = fault.map_or(recorded, |fault| Recorded::Broken(vec![fault]));
@@ -278,9 +310,14 @@ impl Workspace {
             None => !is_present,
         };
         let last_run = if is_present { self.last_run(task) } else { LastRun::default() };
+        // Whether a process drives the task cannot be seen in a stamp, and a faulty record is a matter of more files.
+        let is_plain = matches!(recorded, Recorded::New) || is_own(task, &recorded);
+        if !is_plain || !matches!(last_run, LastRun::Settled) {
+            basis.note_unknown();
+        }
         self.costs.evaluated(1);
         let (Judgement { decision, runner }, fault) =
-            self.under_circumstances((untracked, !is_present), &last_run, |circumstances| {
+            self.under_circumstances((untracked, !is_present), &last_run, &basis, |circumstances| {
                 judge(&compiled.workflow, &recorded, &observed.facts, circumstances)
             });
         fault.map_or(Ok(()), Err)?;
@@ -297,6 +334,7 @@ impl Workspace {
             runner,
             commit,
             key,
+            basis,
             last_run,
         })
     }
@@ -324,8 +362,9 @@ impl Workspace {
         let (state, text) = placed.state;
         let facts = super::code::facts_after(before.workflow(), &before.observed.facts, &state);
         let recorded = Recorded::Known(Box::new(state));
+        let basis = LookBasis::unknown();
         let (Judgement { decision, runner }, _) =
-            self.under_circumstances((false, false), &before.last_run, |circumstances| {
+            self.under_circumstances((false, false), &before.last_run, &basis, |circumstances| {
                 conclude(before.workflow(), &recorded, &facts, placed.decision, circumstances)
             });
         let path = before.task.transcript_path();
@@ -351,6 +390,7 @@ impl Workspace {
             runner,
             commit,
             key,
+            basis,
             ..before
         };
         after.trace();
@@ -386,16 +426,21 @@ impl Workspace {
         &self,
         (untracked, past): (bool, bool),
         last_run: &LastRun,
+        basis: &LookBasis,
         judged: impl FnOnce(&Circumstances<'_>) -> Judgement,
     ) -> (Judgement, Option<Error>) {
         let fault: RefCell<Option<Error>> = RefCell::default();
         let remembered = |path: &RepoPath, blob: Digest| {
+            basis.note_history();
             let found = self.store.as_ref().map_or(Ok(None), |store| store.commit_holding(path, blob));
             let found = found.map_err(|error| fault.replace(Some(error))).ok().flatten();
             found.map(|commit| commit.short())
         };
-        let is_file = |path: &RepoPath| path.under(&self.root).is_file();
-        let head = || self.head().map_err(|error| fault.replace(Some(error))).ok().flatten();
+        let is_file = |path: &RepoPath| basis.is_file(&self.root, path);
+        let head = || {
+            basis.note_history();
+            self.head().map_err(|error| fault.replace(Some(error))).ok().flatten()
+        };
         let circumstances = Circumstances {
             untracked,
             past,
@@ -497,12 +542,11 @@ fn still_whole(
     Ok(Recorded::Broken(vec![found.hint(format!("{restore}, or: {recover}"))]))
 }
 
-/// The stamps that matter: not that of `suggestion.json`, which is derived, and not those of temporary files.
+/// Whether a record is that of the task in whose directory it is.
+fn is_own(task: &TaskRef, recorded: &Recorded) -> bool {
+    matches!(recorded, Recorded::Known(state) if state.task.as_deref().is_none_or(|id| id == task.id.as_str()))
+}
+
 fn stamps(entries: &[Entry]) -> BTreeMap<String, Option<FileStamp>> {
-    let name = |entry: &Entry| entry.path.rsplit('/').next().unwrap_or_default().to_owned();
-    let counts = |entry: &&Entry| {
-        let name = name(entry);
-        name != SUGGESTION_FILE && !name.starts_with(durable::TEMPORARY)
-    };
-    entries.iter().filter(counts).map(|entry| (entry.path.clone(), entry.stamp)).collect()
+    those_that_matter(entries).map(|entry| (entry.path.clone(), entry.stamp)).collect()
 }

@@ -41,10 +41,27 @@ pub(crate) struct Reading {
 }
 
 impl Snapshot<'_> {
-    /// Reads a task's files once, by the workflow that its state names, or else its root's. Returns an error
-    /// if the source cannot be read or the workflow cannot be used.
+    /// The files of a task. Returns an error if they cannot be listed.
+    pub(super) fn list(&self, task: &TaskRef) -> Result<Vec<Entry>, Error> {
+        let entries = self.source.list_task(&task.place)?;
+        self.costs.inspect(|costs| costs.listed(entries.len()));
+        Ok(entries)
+    }
+
+    /// Lists a task's files and reads each once, by the workflow that its state names, or else its root's. Returns an
+    /// error if the source cannot be read or the workflow cannot be used.
     pub(crate) fn observe(&self, task: &TaskRef, log_end: u64) -> Result<Reading, Error> {
-        let glance = Glance::of(self.source, self.costs, &task.place)?;
+        self.observe_listed(task, self.list(task)?, log_end)
+    }
+
+    /// The same, with the files already listed.
+    pub(super) fn observe_listed(
+        &self,
+        task: &TaskRef,
+        entries: Vec<Entry>,
+        log_end: u64,
+    ) -> Result<Reading, Error> {
+        let glance = Glance::of(self.source, self.costs, &task.place, entries);
         let state = glance.state(&task.state_path(), self.setting.config.limit_bytes);
         let named = state.as_deref().and_then(|bytes| workflow_named_in(bytes, task));
         let mut name = named.unwrap_or_else(|| task.workflow.to_string());

@@ -113,19 +113,6 @@ pub enum NamedBy {
 }
 
 impl Workspace {
-    /// All tasks, sorted by id: directories below a root that contain `state.json`, `transcript.jsonl` or a
-    /// declared artifact, and files below a root of files that are one.
-    ///
-    /// A task never contains a task, so the search stops at each task.
-    pub fn tasks(&self) -> Result<Vec<TaskRef>, Error> {
-        self.snapshot(|snapshot| snapshot.tasks())
-    }
-
-    /// All tasks, and a finding for each directory or file that cannot be a task only because of its name.
-    pub fn survey(&self) -> Result<(Vec<TaskRef>, Vec<Diagnostic>), Error> {
-        self.snapshot(|snapshot| snapshot.survey())
-    }
-
     /// All tasks at or below a path, sorted by id.
     pub fn tasks_below(&self, path: &RepoPath) -> Result<Vec<TaskRef>, Error> {
         self.snapshot(|snapshot| snapshot.tasks_below(path))

@@ -3,10 +3,11 @@
 use super::Subject;
 use crate::base::{TaskId, Timestamp};
 use crate::decide::Urgency;
+use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;
 
 /// The place of a task among others. A task that never moved comes after those that did.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct TaskOrder(Urgency, Reverse<bool>, Option<Timestamp>, TaskId);
 
 impl TaskOrder {

@@ -1,5 +1,7 @@
 //! Colour as a value; whether to use it is decided elsewhere.
 
+use serde::{Deserialize, Serialize};
+
 /// Whether text is coloured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Paint {
@@ -8,7 +10,7 @@ pub struct Paint {
 }
 
 /// The role of a piece of text, which determines its look.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Style {
     /// The name of something.
     Strong,

@@ -10,7 +10,7 @@ use super::{DutyView, Paint, Repository, Style, Subject, TaskOrder, TaskView};
 use crate::base::{Diagnostic, Severity, Timestamp};
 use crate::decide::{Do, ExpectState};
 use crate::workflow::Owner;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// The status of every task.
@@ -120,7 +120,7 @@ impl RowShape {
 }
 
 /// A file, and the position of its first problem.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Spot {
     /// The path of the file, relative to the root of the repository.
@@ -260,6 +260,22 @@ impl TaskStatus {
     #[must_use]
     pub fn of(subject: &Subject<'_>) -> Self {
         Self::suggested(Suggestion::of(subject), subject)
+    }
+
+    /// All that the status says without its commit, which is found later, as text for [`TaskStatus::of_text`].
+    #[must_use]
+    pub fn to_text(&self) -> Option<String> {
+        let Self { task, duty, at, headline, order, phase_number, unmoved_since, .. } = self;
+        serde_json::to_string(&(task, duty, at, headline, order, phase_number, unmoved_since)).ok()
+    }
+
+    /// The status with this text; `None` if no status has it.
+    #[must_use]
+    pub fn of_text(text: &str) -> Option<Self> {
+        let (task, duty, at, headline, order, phase_number, unmoved_since) =
+            serde_json::from_str(text).ok()?;
+        let (committed, whereabouts) = (None, None);
+        Some(Self { task, duty, at, committed, headline, order, phase_number, unmoved_since, whereabouts })
     }
 
     /// The same, given the suggestion for the task.

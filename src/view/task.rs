@@ -4,11 +4,11 @@ use super::Subject;
 use crate::base::RepoPath;
 use crate::decide::{Decision, Direction, Do, Duty, DutyKind, Runner, duty};
 use crate::workflow::Owner;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 /// A task: its identity and its phase.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct TaskView {
@@ -32,7 +32,7 @@ pub struct TaskView {
 }
 
 /// Who must do what about a task, and where that leads.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct DutyView {

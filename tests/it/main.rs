@@ -17,6 +17,7 @@ mod formats;
 mod growth;
 mod harness;
 mod hook;
+mod known;
 mod looks;
 mod loops;
 #[cfg(feature = "mcp")]

@@ -3,7 +3,8 @@
 use crate::harness::World;
 use serde_json::{Value, json};
 
-const PLAN: &str = r#"{
+/// A plan that is final.
+pub const PLAN: &str = r#"{
   "id": "p1", "title": "Fix the login", "brief": "Refuse empty passwords.", "status": "final",
   "scope": { "in_scope": ["src/login.rs"] }
 }

@@ -2,7 +2,7 @@
 
 use super::prelude::{Context, ExitCode, Failure, Ui};
 use crate::apply::{Applied, Order};
-use crate::base::{Class, Code, Diagnostic, RepoPath};
+use crate::base::{Class, Code, Diagnostic, Error, RepoPath};
 use crate::decide::{ActorKind, Choice, Decision, is_order};
 use crate::drive::Controlled;
 use crate::survey::{LookDepth, NamedBy, Sight, TaskRef, Workspace, unread};
@@ -104,18 +104,25 @@ pub(super) fn told_of_each<R: Send>(
     tasks: &[TaskRef],
     told: impl Fn(&Workspace, &Sight) -> R + Sync,
 ) -> (Vec<R>, Vec<Option<RepoPath>>, Vec<Diagnostic>) {
-    let looked = workspace.look_at_each(tasks, LookDepth::End, |workspace, task, looked| match looked {
-        Ok(sight) => Ok((told(workspace, &sight), sight.log_to_find())),
-        Err(error) => Err(Box::new(unread(&format!("task `{}`", task.id), &error))),
+    let looked = workspace.look_at_each(tasks, LookDepth::End, |workspace, _, looked| {
+        looked.map(|sight| (told(workspace, &sight), sight.log_to_find()))
     });
+    sorted(tasks, looked)
+}
+
+/// The rows, logs and diagnostics of what was made of a look at each of these tasks.
+pub(super) fn sorted<R>(
+    tasks: &[TaskRef],
+    looked: Vec<Result<(R, Option<RepoPath>), Error>>,
+) -> (Vec<R>, Vec<Option<RepoPath>>, Vec<Diagnostic>) {
     let (mut rows, mut logs, mut problems) = (Vec::new(), Vec::new(), Vec::new());
-    for one in looked {
+    for (task, one) in tasks.iter().zip(looked) {
         match one {
             Ok((row, log)) => {
                 rows.push(row);
                 logs.push(log);
             }
-            Err(problem) => problems.push(*problem),
+            Err(error) => problems.push(unread(&format!("task `{}`", task.id), &error)),
         }
     }
     problems.extend(duplicates(tasks));

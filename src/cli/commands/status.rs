@@ -5,8 +5,8 @@ mod live;
 
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use super::report;
-use crate::base::{Code, Diagnostic, nearest};
-use crate::survey::{Sight, Workspace};
+use crate::base::{Code, Diagnostic, RepoPath, nearest};
+use crate::survey::{Keeper, Sight, Workspace};
 use crate::view::{Status, StatusForm, TaskStatus};
 use crate::workflow::{Owner, Workflow};
 use clap::builder::PossibleValuesParser;
@@ -59,7 +59,8 @@ pub fn run(args: &StatusArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fa
     if args.everywhere {
         return everywhere::run(args, context, ui);
     }
-    let workspace = context.workspace_at(ui, args.at.as_deref())?;
+    let mut workspace = context.workspace_at(ui, args.at.as_deref())?;
+    workspace.know_looks("status");
     let StatusAnswer { status, problems, is_empty } =
         answer(args, &workspace, |tasks| context.show_looks(&workspace, Some(tasks), ui))?;
     if context.global.json {
@@ -78,6 +79,18 @@ pub fn run(args: &StatusArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fa
     }
     Ok(report::exit_after(&problems, ExitCode::Fine))
 }
+
+/// The status of a task, and the log whose commit is to be found, as one look keeps them for later commands.
+const KEPT: Keeper<(TaskStatus, Option<RepoPath>)> = Keeper {
+    to_text: |(status, log)| {
+        Some(format!("{}\n{}", log.as_ref().map_or("", RepoPath::as_str), status.to_text()?))
+    },
+    of_text: |text| {
+        let (log, status) = text.split_once('\n')?;
+        let log = (!log.is_empty()).then(|| RepoPath::new(log).ok());
+        Some((TaskStatus::of_text(status)?, log.map_or(Some(None), |log| Some(Some(log?)))?))
+    },
+};
 
 /// The number of tasks that are listed on a terminal that can be scrolled, however low it is.
 const FEWEST: usize = 5;
@@ -101,8 +114,10 @@ fn answer(
         false => report::named_or_all(workspace, &args.tasks)?,
     };
     begin(tasks.len());
-    let told = |workspace: &Workspace, sight: &Sight| TaskStatus::of(&workspace.subject(sight, None));
-    let (mut rows, logs, mut problems) = report::told_of_each(workspace, &tasks, told);
+    let told = |workspace: &Workspace, sight: &Sight| {
+        (TaskStatus::of(&workspace.subject(sight, None)), sight.log_to_find())
+    };
+    let (mut rows, logs, mut problems) = report::sorted(&tasks, workspace.tell_each(&tasks, &KEPT, told));
     problems.extend(misnamed);
     let is_empty = tasks.is_empty() && problems.is_empty();
     problems.extend(workspace.outside_git());

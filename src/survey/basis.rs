@@ -1,0 +1,52 @@
+//! What a look depends on besides the settings, the files of the task and what HEAD holds of them.
+
+use crate::base::RepoPath;
+use std::cell::{Cell, RefCell};
+use std::path::Path;
+
+/// What a look has depended on besides the settings, the files of the task and what HEAD holds of them.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct LookBasis {
+    /// Whether it has read more of the history than what HEAD holds of the task.
+    history: Cell<bool>,
+    /// Whether it has read what cannot be compared later.
+    unknown: Cell<bool>,
+    /// Files outside of the task, and whether they were there.
+    files: RefCell<Vec<(RepoPath, bool)>>,
+}
+
+impl LookBasis {
+    /// The basis of a sight that no look made.
+    pub(crate) fn unknown() -> Self {
+        let basis = Self::default();
+        basis.note_unknown();
+        basis
+    }
+
+    pub(crate) fn note_history(&self) {
+        self.history.set(true);
+    }
+
+    pub(crate) fn note_unknown(&self) {
+        self.unknown.set(true);
+    }
+
+    /// Whether a file outside of the task is there, noted.
+    pub(crate) fn is_file(&self, root: &Path, path: &RepoPath) -> bool {
+        let is_file = path.under(root).is_file();
+        self.files.borrow_mut().push((path.clone(), is_file));
+        is_file
+    }
+
+    pub(super) fn is_unknown(&self) -> bool {
+        self.unknown.get()
+    }
+
+    pub(super) fn reads_history(&self) -> bool {
+        self.history.get()
+    }
+
+    pub(super) fn files(&self) -> Vec<(RepoPath, bool)> {
+        self.files.borrow().clone()
+    }
+}

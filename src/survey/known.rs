@@ -1,0 +1,261 @@
+//! What was made of earlier looks, kept in the git directory together with all that the looks depended on.
+//!
+//! A command that only shows many tasks needs no look at a task of which nothing has changed since: as git trusts the
+//! stat data in its index, it trusts the stamps of the task's files, unless one is so young that another change could
+//! leave it as it is. Nothing that is recorded rests on it: each step, the hook and the audit look for themselves.
+//!
+//! The cache is split into files by a byte of the digest of the task's directory. Each names the program, the settings
+//! and the digest of its own content, so that what another version wrote, or what is damaged, is not read. Deleting
+//! the files loses nothing.
+
+use super::listed::{ListedTask, Stamped, listed_digest};
+use super::{Error, LookDepth, Sight, TaskRef, Workspace};
+use crate::base::{Digest, RepoPath};
+use crate::scan::{Directory, FileStamp};
+use crate::store::{Head, Store, durable};
+use serde::{Deserialize, Serialize};
+use std::collections::HashMap;
+use std::fs;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// The number of files of a cache.
+const PARTS: usize = 256;
+/// A file that grows beyond this size is started anew: it holds tasks that are long gone.
+const MAX_BYTES: usize = 8 << 20;
+
+/// How to keep what a command makes of each look.
+pub struct Keeper<R> {
+    /// The text of what was made; `None` if it cannot be kept.
+    pub to_text: fn(&R) -> Option<String>,
+    /// What was made, given its text; `None` if it is no such text.
+    pub of_text: fn(&str) -> Option<R>,
+}
+
+/// What was made of a look, and what the look depended on.
+#[derive(Serialize, Deserialize)]
+struct KeptLook {
+    directory: RepoPath,
+    /// The files of the task, if they can be compared without listing them.
+    stamped: Option<Stamped>,
+    /// The digest of the files of the task.
+    listed: Digest,
+    /// The digest of what HEAD held of it.
+    held: Digest,
+    /// The commit that was checked out, if the look has read the history.
+    head: Option<Digest>,
+    /// Files outside of the task, and whether they were there.
+    files: Vec<(RepoPath, bool)>,
+    text: String,
+}
+
+/// The part of a cache in one file.
+#[derive(Default)]
+struct KeptPart {
+    kept: HashMap<RepoPath, Arc<KeptLook>>,
+    /// The tasks that the search has just found unchanged.
+    unchanged: Vec<RepoPath>,
+    is_read: bool,
+    has_changed: bool,
+}
+
+/// A cache of what one kind of command makes of each look.
+pub(super) struct KnownLooks {
+    root: PathBuf,
+    git: PathBuf,
+    directory: PathBuf,
+    /// What everything in the cache depends on, in one line.
+    world: String,
+    parts: Vec<Mutex<KeptPart>>,
+}
+
+impl KnownLooks {
+    /// The cache with this name; `None` where looks cannot be compared with earlier ones.
+    fn of(workspace: &Workspace, name: &str) -> Option<Self> {
+        let store =
+            workspace.store.as_ref().filter(|store| workspace.reads_work_dir() && !store.is_sparse())?;
+        // A build of the same version may look differently.
+        let program = FileStamp::of(&fs::metadata("/proc/self/exe").ok()?)?;
+        let program =
+            Digest::of_blob(&[&program.bytes(), workspace.root.as_os_str().as_encoded_bytes()].concat());
+        let world = format!("{name} {} {program} {}", env!("CARGO_PKG_VERSION"), workspace.setting.digest());
+        Some(Self {
+            root: workspace.root.clone(),
+            git: store.git_directory().to_owned(),
+            directory: store.own("looks").join(name),
+            world,
+            parts: (0..PARTS).map(|_| Mutex::default()).collect(),
+        })
+    }
+
+    /// The part for the task with this directory.
+    fn part(&self, directory: &RepoPath) -> MutexGuard<'_, KeptPart> {
+        let number = usize::from(Digest::of_blob(directory.as_str().as_bytes()).as_bytes()[0]);
+        let mut part = self.parts[number % PARTS].lock().unwrap_or_else(PoisonError::into_inner);
+        if !part.is_read {
+            part.kept = self.read(number);
+            part.is_read = true;
+        }
+        part
+    }
+
+    /// Whether this is the directory of a task that was looked at, and nothing in it has changed since.
+    pub(super) fn is_unchanged(&self, directory: &RepoPath) -> bool {
+        let Some(kept) = self.part(directory).kept.get(directory).cloned() else { return false };
+        let stands = kept.stamped.as_ref().is_some_and(|stamped| stamped.stands(&self.root, directory));
+        if stands {
+            self.part(directory).unchanged.push(directory.clone());
+        }
+        stands
+    }
+
+    /// What was kept of a task, and whether the search has just found it unchanged.
+    fn find(&self, directory: &RepoPath) -> Option<(Arc<KeptLook>, bool)> {
+        let mut part = self.part(directory);
+        let kept = part.kept.get(directory).cloned()?;
+        let place = part.unchanged.iter().position(|unchanged| unchanged == directory);
+        let was_unchanged = place.map(|place| part.unchanged.swap_remove(place)).is_some();
+        Some((kept, was_unchanged))
+    }
+
+    fn note(&self, kept: KeptLook) {
+        let mut part = self.part(&kept.directory);
+        part.kept.insert(kept.directory.clone(), Arc::new(kept));
+        part.has_changed = true;
+    }
+
+    /// Reads a part; one that is missing, damaged, or of another world is empty.
+    fn read(&self, number: usize) -> HashMap<RepoPath, Arc<KeptLook>> {
+        let text = durable::text_of(&self.path(number)).unwrap_or_default();
+        let rows = || {
+            let (world, rest) = text.split_once('\n')?;
+            let (digest, rows) = rest.split_once('\n')?;
+            let is_whole = || Digest::parse(digest) == Some(Digest::of_blob(rows.as_bytes()));
+            (world == self.world && is_whole()).then_some(rows)
+        };
+        let rows = rows().unwrap_or_default().lines().filter_map(|line| serde_json::from_str(line).ok());
+        rows.map(|kept: KeptLook| (kept.directory.clone(), Arc::new(kept))).collect()
+    }
+
+    fn path(&self, number: usize) -> PathBuf {
+        self.directory.join(format!("{number:02x}"))
+    }
+
+    /// Writes the parts that have changed. If that fails, a later command looks again.
+    pub(super) fn keep(&self) {
+        let parts = self.parts.iter().map(|part| part.lock().unwrap_or_else(PoisonError::into_inner));
+        let mut changed = parts.enumerate().filter(|(_, part)| part.has_changed).peekable();
+        if changed.peek().is_none() || Directory::make(&self.git, &self.directory).is_err() {
+            return;
+        }
+        for (number, mut part) in changed {
+            part.has_changed = false;
+            let lines = part.kept.values().filter_map(|kept| Some(serde_json::to_string(kept).ok()? + "\n"));
+            let rows: String = lines.collect();
+            if rows.len() > MAX_BYTES {
+                part.kept.clear();
+                continue;
+            }
+            let text = format!("{}\n{}\n{rows}", self.world, Digest::of_blob(rows.as_bytes()));
+            let _ = durable::write_derived(&self.git, &self.path(number), text.as_bytes());
+        }
+    }
+}
+
+impl Workspace {
+    /// The digest of what HEAD holds of a task, and of what determines its workflow; `None` if git may convert its
+    /// files, which is a matter of more settings. Returns an error if git cannot read HEAD.
+    pub(super) fn held_digest(
+        &self,
+        task: &TaskRef,
+        head: Option<&Head>,
+        listed: Option<&ListedTask>,
+    ) -> Result<Option<Digest>, Error> {
+        let (Some(store), Some(head)) = (&self.store, head) else { return Ok(None) };
+        if store.converts_somewhere(task.directory()) {
+            return Ok(None);
+        }
+        let source = store.source_at(head.commit);
+        let mut text = format!("{} {}", task.workflow, task.is_workflow_chosen);
+        let entries = listed.into_iter().flat_map(|listed| &listed.entries);
+        let paths = entries.filter_map(|entry| RepoPath::new(&entry.path).ok());
+        let outside = paths.filter(|path| path.below(task.directory()).is_none());
+        for path in std::iter::once(task.directory().clone()).chain(outside) {
+            text.push_str(&format!("\0{path}\0{:?}", source.object(&path)?));
+        }
+        Ok(Some(Digest::of_blob(text.as_bytes())))
+    }
+
+    /// Lets [`Workspace::survey`] and [`Workspace::tell_each`] use what is known of earlier looks, kept under this name.
+    pub fn know_looks(&mut self, name: &str) {
+        self.known = KnownLooks::of(self, name).map(Arc::new);
+    }
+
+    fn knew(&self, task: &TaskRef) {
+        tracing::debug!(task = %task.id, "unchanged since an earlier look");
+        self.costs.knew();
+    }
+
+    /// What `told` makes of a look at a task, or of an earlier one that a new look would repeat. Returns an error as a
+    /// look does.
+    pub(super) fn tell_known<R>(
+        &self,
+        task: &TaskRef,
+        head: Option<Head>,
+        (known, keeper): (&KnownLooks, &Keeper<R>),
+        told: &impl Fn(&Self, &Sight) -> R,
+    ) -> Result<R, Error> {
+        let (directory, commit) = (task.directory(), head.as_ref().and_then(|head| head.commit));
+        let earlier = known.find(directory);
+        let made_earlier = |held: Option<Digest>| {
+            let (kept, _) = earlier.as_ref().filter(|(kept, _)| Some(kept.held) == held)?;
+            let stands = (kept.head.is_none() || kept.head == commit)
+                && kept.files.iter().all(|(path, was_file)| path.under(&self.root).is_file() == *was_file);
+            if stands { (keeper.of_text)(&kept.text) } else { None }
+        };
+        if let Some((kept, was_unchanged)) = &earlier
+            && let Some(stamped) = &kept.stamped
+            && (*was_unchanged || stamped.stands(&self.root, directory))
+            && let Some(made) = made_earlier(self.held_digest(task, head.as_ref(), None)?)
+        {
+            self.knew(task);
+            return Ok(made);
+        }
+        let list = self.list(task)?;
+        let held = self.held_digest(task, head.as_ref(), Some(&list))?;
+        let listed = listed_digest(&self.root, task, &list);
+        let stamped = Stamped::of(&self.root, directory, &list);
+        if let Some((kept, _)) = earlier.as_ref().filter(|(kept, _)| Some(kept.listed) == listed)
+            && let Some(made) = made_earlier(held)
+        {
+            let KeptLook { directory, listed, held, head, files, text, .. } = &**kept;
+            let (directory, files, text) = (directory.clone(), files.clone(), text.clone());
+            known.note(KeptLook {
+                directory,
+                stamped,
+                listed: *listed,
+                held: *held,
+                head: *head,
+                files,
+                text,
+            });
+            self.knew(task);
+            return Ok(made);
+        }
+        let converted = self.store.as_ref().map(Store::converted);
+        let sight = self.look_listed(task, head, LookDepth::End, list)?;
+        let made = told(self, &sight);
+        // How git converts bytes is a matter of its settings.
+        let is_comparable =
+            !sight.basis.is_unknown() && self.store.as_ref().map(Store::converted) == converted;
+        if let (true, Some(listed), Some(held)) = (is_comparable, listed, held)
+            && let Some(text) = (keeper.to_text)(&made)
+        {
+            let reads_history = sight.basis.reads_history() || sight.rests_on_code();
+            let (directory, files) = (directory.clone(), sight.basis.files());
+            let head = commit.filter(|_| reads_history);
+            known.note(KeptLook { directory, stamped, listed, held, head, files, text });
+        }
+        Ok(made)
+    }
+}

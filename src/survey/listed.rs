@@ -1,0 +1,86 @@
+//! The files of a task as one look has listed them, and whether they are still the same.
+
+use super::TaskRef;
+use crate::base::{Digest, RepoPath};
+use crate::record::SUGGESTION_FILE;
+use crate::run::RunFiles;
+use crate::scan::{Entry, EntryKind, FileStamp};
+use crate::store::durable;
+use serde::{Deserialize, Serialize};
+use std::path::Path;
+use std::time::SystemTime;
+
+/// The files of a task as listed when a look began.
+pub(super) struct ListedTask {
+    pub entries: Vec<Entry>,
+    /// The time before they were listed.
+    pub now: SystemTime,
+}
+
+/// The files and directories of a task, by which a later command sees without listing them that nothing has changed:
+/// what is added to a directory, removed from it or renamed changes the stamp of the directory, as git's untracked
+/// cache presumes as well.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Stamped {
+    /// The names below the directory of the task; its own is empty.
+    names: Vec<String>,
+    /// The digest of their stamps.
+    stamps: Digest,
+}
+
+/// The entries that matter: not `suggestion.json`, which is derived, and no temporary files.
+pub(super) fn those_that_matter(entries: &[Entry]) -> impl Iterator<Item = &Entry> {
+    entries.iter().filter(|entry| {
+        let name = entry.path.rsplit('/').next().unwrap_or_default();
+        name != SUGGESTION_FILE && !name.starts_with(durable::TEMPORARY)
+    })
+}
+
+impl Stamped {
+    /// The listed files and the directories that hold them, if none of them has changed since just before they were
+    /// listed; `None` also if some are not below the directory of the task.
+    pub(super) fn of(root: &Path, directory: &RepoPath, listed: &ListedTask) -> Option<Self> {
+        let mut names = vec![String::new(), RunFiles::RECORD_PATH.to_owned()];
+        for entry in those_that_matter(&listed.entries) {
+            let is_usual = !matches!(entry.kind, EntryKind::Repository | EntryKind::NotUtf8);
+            let path = RepoPath::new(&entry.path).ok().filter(|_| is_usual)?;
+            names.push(path.below(directory)?.to_owned());
+        }
+        let mut is_recent = false;
+        let stamps = digest(&directory.under(root), &names, |stamp| is_recent |= stamp.is_recent(listed.now));
+        (!is_recent).then_some(Self { names, stamps })
+    }
+
+    /// Whether all of it is as it was.
+    pub(super) fn stands(&self, root: &Path, directory: &RepoPath) -> bool {
+        digest(&directory.under(root), &self.names, |_| ()) == self.stamps
+    }
+}
+
+/// The digest of the stamps of these files, each of which is told.
+fn digest(top: &Path, names: &[String], mut told: impl FnMut(&FileStamp)) -> Digest {
+    let mut bytes = Vec::with_capacity(64 * names.len());
+    for name in names {
+        // To join an empty name would add a slash, which follows a link.
+        let stamp = if name.is_empty() { FileStamp::at(top) } else { FileStamp::at(&top.join(name)) };
+        stamp.iter().for_each(&mut told);
+        bytes.push(u8::from(stamp.is_some()));
+        bytes.extend(stamp.iter().flat_map(FileStamp::bytes));
+    }
+    Digest::of_blob(&bytes)
+}
+
+/// The digest of the files of a task as they were listed; `None` if one is too young to be compared later.
+pub(super) fn listed_digest(root: &Path, task: &TaskRef, listed: &ListedTask) -> Option<Digest> {
+    let run = FileStamp::at(&task.directory().under(root).join(RunFiles::RECORD_PATH));
+    let mut bytes = Vec::new();
+    bytes.extend(run.iter().flat_map(FileStamp::bytes));
+    for entry in those_that_matter(&listed.entries) {
+        bytes.extend(entry.path.as_bytes());
+        bytes.extend([0, entry.kind as u8, u8::from(entry.executable), u8::from(entry.stamp.is_some())]);
+        bytes.extend(entry.stamp.iter().flat_map(FileStamp::bytes));
+    }
+    let mut stamps = run.iter().chain(listed.entries.iter().filter_map(|entry| entry.stamp.as_ref()));
+    let is_recent = stamps.any(|stamp| stamp.is_recent(listed.now));
+    (!is_recent).then(|| Digest::of_blob(&bytes))
+}
