@@ -90,7 +90,7 @@ pub fn extend_list(
     };
     let outcomes = writer.apply(std::slice::from_ref(task), dry_run, &|judged| {
         judged.require_tracked()?;
-        own_step(writer, judged, &extended)
+        own_step(writer, judged, extended)
     })?;
     first_applied(outcomes)
 }

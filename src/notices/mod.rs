@@ -189,14 +189,14 @@ impl Notifier {
             let report = Arc::clone(&self.report);
             self.queue.push(Box::new(move || {
                 // While it waited, somebody may have written another program in its place.
-                let done = leave.require_unchanged().map_err(Error::into_warning);
-                let done = done.and_then(|()| {
-                    let failed = |what: String| format!("`{what}` of [{name}] in orch.toml failed");
-                    job().map_err(|(what, how)| {
-                        Diagnostic::warning(Code::NotifyFailed, format!("{}: {how}", failed(what)))
-                    })
-                });
-                done.unwrap_or_else(|problem| report(problem));
+                let problem = match leave.require_unchanged() {
+                    Err(error) => Some(error.into_warning()),
+                    Ok(()) => job().err().map(|(what, how)| {
+                        let message = format!("`{what}` of [{name}] in orch.toml failed: {how}");
+                        Diagnostic::warning(Code::NotifyFailed, message)
+                    }),
+                };
+                problem.into_iter().for_each(|problem| report(problem));
             }));
         }
         config.notify.iter().any(|entry| entry.bell && entry.on.contains(&kind))

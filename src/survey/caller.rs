@@ -75,7 +75,9 @@ pub struct Caller {
 
 /// Looks up environment variables.
 #[derive(Clone)]
-pub struct Variables(Arc<dyn Fn(&str) -> Option<String> + Send + Sync>);
+pub struct Variables(Arc<VariableReader>);
+
+type VariableReader = dyn Fn(&str) -> Option<String> + Send + Sync;
 
 impl Variables {
     /// Those that a function knows.
