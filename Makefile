@@ -53,8 +53,8 @@ model: ## The model test at length: many thousands of random histories
 audit-fuzz: ## The audit at length: many thousands of random histories, honest and forged
 	ORCH_AUDIT_HISTORIES=20000 $(CARGO) test --release --test it audit::random -- --nocapture
 
-soak: ## The fault and race tests at length
-	ORCH_SOAK=1 $(CARGO) test --release --test it faults -- --nocapture
+soak: ## The fault and race tests at length, the mixture of everybody for ten minutes
+	ORCH_SOAK=600 $(CARGO) test --test it faults -- --nocapture
 
 faults: ## Every system call that reads or writes fails once, or ends the process; prints tables, takes hours (needs strace)
 	ORCH_FAULTS=1 $(CARGO) test --test it -- faults::reading faults::writing --nocapture

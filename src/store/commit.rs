@@ -141,6 +141,7 @@ impl Store {
         self.finish_leftovers()?;
         self.clear_index_lock()?;
         self.wait_for_index()?;
+        self.wait_for_gc()?;
         self.refuse_bare()?;
         let head = self.head()?;
         self.vet(&head)?;
@@ -269,6 +270,7 @@ impl<'s> Transaction<'s> {
         // Evaluating takes time; check again whether another operation has started.
         store.vet(&self.head)?;
         store.refuse_open_commit()?;
+        store.refuse_gc()?;
         if store.head()? != self.head || self.judged(journal)?.contains(&false) {
             return Err(Error::moved());
         }

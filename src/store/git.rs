@@ -21,13 +21,6 @@ impl Store {
         finish_git(subcommand(arguments), process, &[])
     }
 
-    /// The version of the `git` command. Returns an error if it cannot be started.
-    pub fn git_version(&self) -> Result<String, Error> {
-        let told = self.git_without_settings(&["version"])?;
-        let told = String::from_utf8_lossy(&told);
-        Ok(told.trim().trim_start_matches("git version ").to_owned())
-    }
-
     /// Runs a `git` command that needs no repository, without the settings of the user and of the repository.
     pub(super) fn git_without_settings(&self, arguments: &[&str]) -> Result<Vec<u8>, GitFault> {
         let mut command = self.command(arguments);
@@ -68,6 +61,15 @@ impl Store {
             .stderr(Stdio::piped());
         command
     }
+}
+
+/// The version of the `git` command. Returns an error if it cannot be started.
+pub fn git_version() -> Result<String, Error> {
+    let mut command = program();
+    command.arg("version").stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let told = finish_git("version", spawn(command, &["version"])?, &[])?;
+    let told = String::from_utf8_lossy(&told);
+    Ok(told.trim().trim_start_matches("git version ").to_owned())
 }
 
 /// The pager that git would use in a directory: `GIT_PAGER`, `core.pager`, `PAGER`, or what git was built with. `None`

@@ -54,7 +54,7 @@ pub use code::{CodeCommit, CodePart, Since, Start};
 pub use commit::{Committed, PlannedCommit, Transaction, Write};
 pub use conflict::{Operation, Unmerged};
 pub use environment::Environment;
-pub use git::git_pager;
+pub use git::{git_pager, git_version};
 pub use history::PathChange;
 pub use hooks::{Hooks, HooksLocation};
 pub use index::resolving;

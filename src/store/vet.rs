@@ -1,5 +1,6 @@
 //! Checks whether the repository allows a commit now.
 
+use super::durable::read_regular;
 use super::error::commit_open;
 use super::sign::Person;
 use super::{Error, Head, Store};
@@ -64,6 +65,31 @@ impl Store {
         }
     }
 
+    /// Waits, by default five seconds, while a `git gc` works. With `--prune=now` it deletes objects that no reference
+    /// leads to yet, and it looks for them before it deletes them: a new commit could lose its own.
+    pub(super) fn wait_for_gc(&self) -> Result<(), Error> {
+        let mut wait = self.patience(Duration::from_secs(5));
+        while let Some(process) = self.collecting() {
+            if !wait.again() {
+                return Err(gc_is_busy(process));
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns an error of [`Class::Busy`](crate::base::Class) if a `git gc` works.
+    pub(super) fn refuse_gc(&self) -> Result<(), Error> {
+        self.collecting().map_or(Ok(()), |process| Err(gc_is_busy(process)))
+    }
+
+    /// The process id of a `git gc` that works in this repository.
+    fn collecting(&self) -> Option<u32> {
+        let text = read_regular(&self.repo.commondir().join("gc.pid"))?;
+        let process = String::from_utf8_lossy(&text).split_whitespace().next()?.parse().ok()?;
+        // One that was killed leaves the file.
+        is_git(&Path::new("/proc").join(format!("{process}"))).then_some(process)
+    }
+
     /// The lock of the index is taken.
     pub(super) fn index_is_busy(&self) -> Error {
         self.lock_is_busy(&self.index_lock())
@@ -115,6 +141,12 @@ impl Store {
             None => Ok(()),
         }
     }
+}
+
+fn gc_is_busy(process: u32) -> Error {
+    Error::busy(format!(
+        "`git gc` (process {process}) is at work, which deletes objects that no reference leads to yet"
+    ))
 }
 
 /// The process id of a `git commit` in this work tree, found in `/proc`.

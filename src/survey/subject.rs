@@ -15,6 +15,12 @@ impl Workspace {
         Ok(self.repository_under(self.present_head()?))
     }
 
+    /// Like [`Workspace::repository`], for a HEAD that cannot be read.
+    #[must_use]
+    pub fn repository_without_head(&self) -> Repository {
+        self.repository_under(None)
+    }
+
     /// Like [`Workspace::repository`], with HEAD already read.
     pub(crate) fn repository_under(&self, head: Option<Head>) -> Repository {
         Repository {

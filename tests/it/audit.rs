@@ -3,7 +3,7 @@
 mod code;
 mod evasions;
 mod hidden;
-mod loops;
+pub mod loops;
 mod loosened;
 mod odd;
 mod random;

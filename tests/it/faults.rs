@@ -2,6 +2,7 @@
 
 pub mod inject;
 mod power;
+mod races;
 mod reading;
 mod writing;
 

@@ -5,7 +5,7 @@ mod checks;
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use super::report;
 use crate::base::Diagnostic;
-use crate::store::libgit2_version;
+use crate::store::{git_version, libgit2_version};
 use crate::view::{DoctorCheck, DoctorReport, Finding, Versions};
 use checks::{CHECKS, Examined, Patient};
 
@@ -48,10 +48,12 @@ pub fn run(args: &DoctorArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fa
     }
     let versions = Versions {
         orch: env!("CARGO_PKG_VERSION").to_owned(),
-        git: workspace.store().and_then(|store| store.git_version().ok()),
+        git: git_version().ok(),
         libgit2: libgit2_version(),
     };
-    let report = DoctorReport { repository: workspace.repository()?, versions, checks: rows, fixed };
+    // A HEAD that cannot be read is a finding above.
+    let repository = workspace.repository().unwrap_or_else(|_| workspace.repository_without_head());
+    let report = DoctorReport { repository, versions, checks: rows, fixed };
     if context.global.json {
         ui.document(&report)?;
     } else {

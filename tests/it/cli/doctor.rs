@@ -128,8 +128,20 @@ fn a_doctor_works_where_there_is_little_to_examine() {
     let report = world.orch_json(&["doctor"]);
     assert_eq!(found(&report, "repository"), ("warning".to_owned(), vec!["no-repository".to_owned()]));
     assert_eq!(found(&report, "hooks"), ("good".to_owned(), Vec::new()));
+    let git = report["versions"]["git"].as_str().expect("git is here");
+    assert!(git.starts_with(|first: char| first.is_ascii_digit()), "{git}");
     let world = World::new();
     world.orch(&["doctor"]).says("repository  branch main");
+}
+
+#[test]
+fn a_head_that_cannot_be_read_is_a_finding() {
+    let world = World::ready();
+    world.write(".git/HEAD", "garbage\n");
+    let report = world.orch_json(&["doctor"]);
+    let (result, codes) = found(&report, "repository");
+    assert_eq!((result.as_str(), codes.len()), ("error", 1), "{report:#}");
+    assert_eq!(found(&report, "settings").0, "good", "{report:#}");
 }
 
 #[test]

@@ -113,6 +113,26 @@ fn a_call_that_fails_changes_no_answer() {
     }
 }
 
+#[test]
+fn a_directory_that_cannot_be_read_is_not_an_empty_one() {
+    if !can_inject() {
+        return;
+    }
+    let scene = Scene::warm();
+    for (arguments, only) in [(["status"], "tasks"), (["suggest"], "tasks/t1"), (["check"], "tasks")] {
+        let (untouched, _) = scene.undisturbed(&arguments);
+        for call in ["openat", "getdents64"] {
+            let hits = (1..).map_while(|nth| {
+                let fault = Fault { call, effect: Effect::Error("EIO"), nth, only: Some(only) };
+                scene.try_fault(&arguments, fault, &untouched)
+            });
+            let found: Result<Vec<()>, String> = hits.collect();
+            let count = found.unwrap_or_else(|wrong| panic!("{wrong}")).len();
+            assert!(count > 0, "{arguments:?} has no {call} of {only}");
+        }
+    }
+}
+
 /// The path of an object that is not in a pack, in the git directory.
 fn place_of(world: &World, revision: &str) -> String {
     let id = world.git(&["rev-parse", revision]);

@@ -8,6 +8,7 @@ mod binary;
 mod disk;
 mod model;
 mod steps;
+mod turns;
 mod users;
 
 use crate::faults::told;

@@ -7,7 +7,7 @@ use crate::base::{Code, Diagnostic, Error, RepoPath, Severity, TypedLine, comman
 use crate::decide::OrdersBy;
 use crate::drive;
 use crate::history::Checker;
-use crate::store::Store;
+use crate::store::{Store, git_version};
 use crate::survey::Workspace;
 use crate::view::layout::counted;
 use crate::watch::WatchLimit;
@@ -96,7 +96,7 @@ fn repository(patient: &Patient<'_>) -> Result<Examined, Failure> {
         let message = "this clone does not have the whole history, so steps before it cannot be proven";
         findings.push(Diagnostic::note(Code::Unverifiable, message).hint("git fetch --unshallow"));
     }
-    if store.git_version().is_err() {
+    if git_version().is_err() {
         let message = "the git command cannot be started; orch needs it for merges, hooks and signatures";
         findings.push(Diagnostic::error(Code::NoGit, message).hint("install git"));
     }
