@@ -150,7 +150,8 @@ impl KnownLooks {
         }
         for (number, mut part) in changed {
             part.has_changed = false;
-            let lines = part.kept.values().filter_map(|kept| Some(serde_json::to_string(kept).ok()? + "\n"));
+            let lines =
+                part.kept.values().filter_map(|kept| Some(serde_json::to_string(kept.as_ref()).ok()? + "\n"));
             let rows: String = lines.collect();
             if rows.len() > MAX_BYTES {
                 part.kept.clear();
