@@ -5,6 +5,7 @@ use std::fs;
 use std::process::Command;
 
 #[test]
+#[expect(clippy::disallowed_methods, reason = "git itself is the judge")]
 fn each_deliberate_bug_applies_and_names_its_tests() {
     let root = project();
     let mut found = 0;
