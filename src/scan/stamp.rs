@@ -22,6 +22,8 @@ pub struct FileStamp {
 
 /// The assumed precision of the file system's clock, and its assumed offset from the system clock.
 const TICK: Duration = Duration::from_millis(20);
+/// The same where the file system records whole seconds, or pairs of them as FAT does.
+const COARSE_TICK: Duration = Duration::from_secs(3);
 
 impl FileStamp {
     /// The stamp for these metadata; `None` if the system does not record times.
@@ -58,7 +60,12 @@ impl FileStamp {
     /// Whether the file changed so shortly before `now` that another change could yield the same stamp.
     #[must_use]
     pub fn is_recent(&self, now: SystemTime) -> bool {
-        now.duration_since(self.changed).map_or(true, |age| age < TICK)
+        let is_coarse = |since: Duration| since.subsec_nanos() == 0;
+        let tick = match self.changed.duration_since(SystemTime::UNIX_EPOCH) {
+            Ok(since) if is_coarse(since) => COARSE_TICK,
+            _ => TICK,
+        };
+        now.duration_since(self.changed).map_or(true, |age| age < tick)
     }
 
     /// Whether both stamps mean one file with the same bytes, under whichever name.

@@ -72,7 +72,7 @@ impl Store {
     }
 
     /// The commits at which a shallow clone ends. Returns an error if the list of them cannot be read.
-    pub(super) fn boundary(&self) -> Result<Vec<Digest>, Error> {
+    pub(crate) fn boundary(&self) -> Result<Vec<Digest>, Error> {
         let listed = super::durable::text_of(&self.repo.commondir().join("shallow"))?;
         Ok(listed.lines().filter_map(Digest::parse).collect())
     }

@@ -38,6 +38,11 @@ impl LookBasis {
         is_file
     }
 
+    /// Whether the files outside of the task are there or missing as they were.
+    pub(super) fn stands(&self, root: &Path) -> bool {
+        self.files.borrow().iter().all(|(path, was_file)| path.under(root).is_file() == *was_file)
+    }
+
     pub(super) fn is_unknown(&self) -> bool {
         self.unknown.get()
     }

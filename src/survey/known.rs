@@ -14,14 +14,15 @@ use crate::base::{Digest, RepoPath};
 use crate::scan::{Directory, FileStamp};
 use crate::store::{Head, Store, durable};
 use serde::{Deserialize, Serialize};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fs;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// The number of files of a cache.
 const PARTS: usize = 256;
-/// A file that grows beyond this size is started anew: it holds tasks that are long gone.
+/// A file that grows beyond this size keeps only the tasks that a command was about: others may be long gone.
 const MAX_BYTES: usize = 8 << 20;
 
 /// How to keep what a command makes of each look.
@@ -33,7 +34,7 @@ pub struct Keeper<R> {
 }
 
 /// What was made of a look, and what the look depended on.
-#[derive(Serialize, Deserialize)]
+#[derive(Clone, Serialize, Deserialize)]
 struct KeptLook {
     directory: RepoPath,
     /// The files of the task, if they can be compared without listing them.
@@ -53,8 +54,10 @@ struct KeptLook {
 #[derive(Default)]
 struct KeptPart {
     kept: HashMap<RepoPath, Arc<KeptLook>>,
-    /// The tasks that the search has just found unchanged.
+    /// The tasks that the search has just found unchanged, so that their stamps need not be asked for again.
     unchanged: Vec<RepoPath>,
+    /// The tasks that commands of this process were about.
+    used: HashSet<RepoPath>,
     is_read: bool,
     has_changed: bool,
 }
@@ -74,11 +77,15 @@ impl KnownLooks {
     fn of(workspace: &Workspace, name: &str) -> Option<Self> {
         let store =
             workspace.store.as_ref().filter(|store| workspace.reads_work_dir() && !store.is_sparse())?;
-        // A build of the same version may look differently.
+        // Another build may look differently, and another user may not read the same files.
         let program = FileStamp::of(&fs::metadata("/proc/self/exe").ok()?)?;
-        let program =
-            Digest::of_blob(&[&program.bytes(), workspace.root.as_os_str().as_encoded_bytes()].concat());
-        let world = format!("{name} {} {program} {}", env!("CARGO_PKG_VERSION"), workspace.setting.digest());
+        let user = fs::metadata("/proc/self").ok()?.uid();
+        let root = workspace.root.as_os_str().as_encoded_bytes();
+        let whose = Digest::of_blob(&[&program.bytes()[..], &user.to_le_bytes(), root].concat());
+        // A deeper clone knows more under the same HEAD.
+        let ends: Vec<String> = store.boundary().ok()?.iter().map(Digest::to_string).collect();
+        let shallow = Digest::of_blob(ends.concat().as_bytes());
+        let world = format!("{name} {whose} {} {shallow}", workspace.setting.digest());
         Some(Self {
             root: workspace.root.clone(),
             git: store.git_directory().to_owned(),
@@ -113,6 +120,7 @@ impl KnownLooks {
     fn find(&self, directory: &RepoPath) -> Option<(Arc<KeptLook>, bool)> {
         let mut part = self.part(directory);
         let kept = part.kept.get(directory).cloned()?;
+        part.used.insert(directory.clone());
         let place = part.unchanged.iter().position(|unchanged| unchanged == directory);
         let was_unchanged = place.map(|place| part.unchanged.swap_remove(place)).is_some();
         Some((kept, was_unchanged))
@@ -120,6 +128,7 @@ impl KnownLooks {
 
     fn note(&self, kept: KeptLook) {
         let mut part = self.part(&kept.directory);
+        part.used.insert(kept.directory.clone());
         part.kept.insert(kept.directory.clone(), Arc::new(kept));
         part.has_changed = true;
     }
@@ -150,12 +159,11 @@ impl KnownLooks {
         }
         for (number, mut part) in changed {
             part.has_changed = false;
-            let lines =
-                part.kept.values().filter_map(|kept| Some(serde_json::to_string(kept.as_ref()).ok()? + "\n"));
-            let rows: String = lines.collect();
+            let line = |kept: &Arc<KeptLook>| Some(serde_json::to_string(kept.as_ref()).ok()? + "\n");
+            let mut rows: String = part.kept.values().filter_map(line).collect();
             if rows.len() > MAX_BYTES {
-                part.kept.clear();
-                continue;
+                let is_used = |kept: &&Arc<KeptLook>| part.used.contains(&kept.directory);
+                rows = part.kept.values().filter(is_used).filter_map(line).collect();
             }
             let text = format!("{}\n{}\n{rows}", self.world, Digest::of_blob(rows.as_bytes()));
             let _ = durable::write_derived(&self.git, &self.path(number), text.as_bytes());
@@ -214,6 +222,7 @@ impl Workspace {
                 && kept.files.iter().all(|(path, was_file)| path.under(&self.root).is_file() == *was_file);
             if stands { (keeper.of_text)(&kept.text) } else { None }
         };
+        // If the search has asked for the stamps, it did so before HEAD was read. What HEAD holds now is compared.
         if let Some((kept, was_unchanged)) = &earlier
             && let Some(stamped) = &kept.stamped
             && (*was_unchanged || stamped.stands(&self.root, directory))
@@ -225,21 +234,13 @@ impl Workspace {
         let list = self.list(task)?;
         let held = self.held_digest(task, head.as_ref(), Some(&list))?;
         let listed = listed_digest(&self.root, task, &list);
-        let stamped = Stamped::of(&self.root, directory, &list);
+        let stamped = Stamped::of(&self.root, task, &list);
         if let Some((kept, _)) = earlier.as_ref().filter(|(kept, _)| Some(kept.listed) == listed)
             && let Some(made) = made_earlier(held)
         {
-            let KeptLook { directory, listed, held, head, files, text, .. } = &**kept;
-            let (directory, files, text) = (directory.clone(), files.clone(), text.clone());
-            known.note(KeptLook {
-                directory,
-                stamped,
-                listed: *listed,
-                held: *held,
-                head: *head,
-                files,
-                text,
-            });
+            if kept.stamped != stamped {
+                known.note(KeptLook { stamped, ..KeptLook::clone(kept) });
+            }
             self.knew(task);
             return Ok(made);
         }
@@ -247,12 +248,14 @@ impl Workspace {
         let sight = self.look_listed(task, head, LookDepth::End, list)?;
         let made = told(self, &sight);
         // How git converts bytes is a matter of its settings.
-        let is_comparable =
-            !sight.basis.is_unknown() && self.store.as_ref().map(Store::converted) == converted;
+        let reads_history = sight.basis.reads_history() || sight.rests_on_code();
+        let is_comparable = !sight.basis.is_unknown()
+            && self.store.as_ref().map(Store::converted) == converted
+            // Without a commit there is nothing by which to see that the history has grown.
+            && (commit.is_some() || !reads_history);
         if let (true, Some(listed), Some(held)) = (is_comparable, listed, held)
             && let Some(text) = (keeper.to_text)(&made)
         {
-            let reads_history = sight.basis.reads_history() || sight.rests_on_code();
             let (directory, files) = (directory.clone(), sight.basis.files());
             let head = commit.filter(|_| reads_history);
             known.note(KeptLook { directory, stamped, listed, held, head, files, text });

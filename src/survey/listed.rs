@@ -38,8 +38,12 @@ pub(super) fn those_that_matter(entries: &[Entry]) -> impl Iterator<Item = &Entr
 
 impl Stamped {
     /// The listed files and the directories that hold them, if none of them has changed since just before they were
-    /// listed; `None` also if some are not below the directory of the task.
-    pub(super) fn of(root: &Path, directory: &RepoPath, listed: &ListedTask) -> Option<Self> {
+    /// listed; `None` also for a task that is a file, whose directory does not show whether the file is there.
+    pub(super) fn of(root: &Path, task: &TaskRef, listed: &ListedTask) -> Option<Self> {
+        if task.place.file().is_some() {
+            return None;
+        }
+        let directory = task.directory();
         let mut names = vec![String::new(), RunFiles::RECORD_PATH.to_owned()];
         for entry in those_that_matter(&listed.entries) {
             let is_usual = !matches!(entry.kind, EntryKind::Repository | EntryKind::NotUtf8);
@@ -80,7 +84,8 @@ pub(super) fn listed_digest(root: &Path, task: &TaskRef, listed: &ListedTask) ->
         bytes.extend([0, entry.kind as u8, u8::from(entry.executable), u8::from(entry.stamp.is_some())]);
         bytes.extend(entry.stamp.iter().flat_map(FileStamp::bytes));
     }
-    let mut stamps = run.iter().chain(listed.entries.iter().filter_map(|entry| entry.stamp.as_ref()));
+    let own = those_that_matter(&listed.entries).filter_map(|entry| entry.stamp.as_ref());
+    let mut stamps = run.iter().chain(own);
     let is_recent = stamps.any(|stamp| stamp.is_recent(listed.now));
     (!is_recent).then(|| Digest::of_blob(&bytes))
 }

@@ -3,6 +3,7 @@
 //! Whoever began anew there would have a record in which nothing is used up, so nothing is recorded before the record
 //! is back or people acknowledged its removal.
 
+use super::basis::LookBasis;
 use super::{Error, TaskRef, Workspace};
 use crate::base::{Code, Diagnostic, Digest, Place, RepoPath, command};
 use crate::config::Acknowledged;
@@ -19,7 +20,9 @@ impl Workspace {
         task: &TaskRef,
         recorded: &Recorded,
         (store, head): (&Store, Digest),
+        basis: &LookBasis,
     ) -> Result<Option<Diagnostic>, Error> {
+        basis.note_history();
         let is_here = match recorded {
             Recorded::New => false,
             Recorded::Known(state) if !state.heads.is_empty() => true,
@@ -35,7 +38,10 @@ impl Workspace {
             .newest_removals(head, (&bases, TRANSCRIPT_FILE), &question, |one| self.leaves_task(store, one));
         let commits = match commits {
             // A clone without the directories of earlier commits cannot tell; a complete one, and the audit, can.
-            Err(error) if error.code() == Code::NotInClone => return Ok(None),
+            Err(error) if error.code() == Code::NotInClone => {
+                basis.note_unknown();
+                return Ok(None);
+            }
             commits => commits?,
         };
         let Some(commit) = commits.get(&task.transcript_path()).copied() else { return Ok(None) };

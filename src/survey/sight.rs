@@ -289,8 +289,7 @@ impl Workspace {
             let commit = head.as_ref().and_then(|head| head.commit);
             let mut fault = self.record_of_another((task, &recorded), &entries, (store, commit), held)?;
             if let (None, None, Some(commit)) = (&fault, held, commit) {
-                basis.note_history();
-                fault = self.removed_record(task, &recorded, (store, commit))?;
+                fault = self.removed_record(task, &recorded, (store, commit), &basis)?;
             }
             recorded = fault.map_or(recorded, |fault| Recorded::Broken(vec![fault]));
         }
@@ -397,10 +396,10 @@ impl Workspace {
         after
     }
 
-    /// Whether the result of a look is still current: HEAD has not moved, and every file is the one that was
-    /// read. `head` is HEAD now.
+    /// Whether the result of a look is still current: HEAD has not moved, every file is the one that was read, and the
+    /// files outside of the task are there or missing as they were. `head` is HEAD now.
     pub(crate) fn still_stands(&self, sight: &Sight, head: Option<&Head>) -> bool {
-        self.is_still(&sight.task, &sight.key, head)
+        self.is_still(&sight.task, &sight.key, head) && sight.basis.stands(&self.root)
     }
 
     /// Like [`Self::still_stands`], for the key of a look alone.

@@ -8,9 +8,10 @@ use super::text::{headline, mood};
 use super::wire::{Finding, Suggestion};
 use super::{DutyView, Paint, Repository, Style, Subject, TaskOrder, TaskView};
 use crate::base::{Diagnostic, Severity, Timestamp};
-use crate::decide::{Do, ExpectState};
+use crate::decide::{Do, DutyKind, ExpectState};
 use crate::workflow::Owner;
 use serde::{Deserialize, Serialize};
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
 /// The status of every task.
@@ -156,7 +157,7 @@ impl Status {
     /// The same, given the status of each task, in any order.
     #[must_use]
     pub fn of_tasks(repository: Repository, mut tasks: Vec<TaskStatus>, diagnostics: &[Diagnostic]) -> Self {
-        tasks.sort_by(|one, other| one.order.cmp(&other.order));
+        tasks.sort_by(TaskStatus::in_order);
         let phases = count(&tasks);
         let diagnostics = diagnostics.iter().map(Finding::of).collect();
         Self { repository, tasks, phases, diagnostics, places: None }
@@ -260,6 +261,18 @@ impl TaskStatus {
     #[must_use]
     pub fn of(subject: &Subject<'_>) -> Self {
         Self::suggested(Suggestion::of(subject), subject)
+    }
+
+    /// Whether the task is finished.
+    #[must_use]
+    pub fn is_done(&self) -> bool {
+        self.duty.kind == DutyKind::Done
+    }
+
+    /// The place of the task beside that of another one.
+    #[must_use]
+    pub fn in_order(&self, other: &Self) -> Ordering {
+        self.order.cmp(&other.order)
     }
 
     /// All that the status says without its commit, which is found later, as text for [`TaskStatus::of_text`].

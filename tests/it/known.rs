@@ -163,6 +163,40 @@ fn whatever_changes_is_seen() {
 }
 
 #[test]
+fn a_task_that_is_a_file_is_seen_to_return() {
+    let world = World::ready();
+    let settings = world.read("orch.toml");
+    world.write("orch.toml", format!("{settings}\n[[root]]\npath = \"adr/*.md\"\nworkflow = \"backlog\"\n"));
+    let note = "---\nstatus: To Do\n---\n# Seven\n";
+    world.write("adr/seven.md", note);
+    let begun = world.orch(&["new", "seven"]);
+    settle();
+    let before = status(&world, "there");
+    assert!(before.contains("adr/seven"), "{begun:?} {before}");
+    world.remove("adr/seven.md");
+    settle();
+    let gone = status(&world, "gone");
+    assert_ne!(gone, before);
+    assert_eq!(status(&world, "gone, and known"), gone);
+    world.write("adr/seven.md", note);
+    assert_eq!(status(&world, "there again"), before);
+}
+
+#[test]
+fn what_was_looked_at_before_the_first_commit_is_looked_at_after_it() {
+    let world = World::new();
+    world.orch(&["init"]).succeeds();
+    world.write("tasks/a/planning/planning.ai.json", PLAN);
+    settle();
+    let before = status(&world, "no commit");
+    assert_eq!(status(&world, "no commit, and known"), before);
+    world.write("src/lib.rs", "fn main() {}\n");
+    world.git(&["add", "src"]);
+    world.git(&["commit", "-q", "-m", "Code"]);
+    status(&world, "the first commit");
+}
+
+#[test]
 fn a_change_right_after_a_look_is_seen() {
     let world = world();
     for number in 0..40 {

@@ -16,7 +16,7 @@ use std::collections::{BTreeMap, BTreeSet};
 ///
 /// The most urgent tasks come first. A terminal shows as many as fit; the last line counts the others. With
 /// `--json`, every task that the filters leave is listed. `orch` without a command does the same. Writes
-/// nothing.
+/// nothing but a cache in `.git/orch`.
 ///
 /// `--everywhere` reads branches from their commits, without a checkout. A work tree with its uncommitted files
 /// stands for the branch that is checked out in it. A task is shown once, where its record is furthest: a record
@@ -60,7 +60,7 @@ pub fn run(args: &StatusArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fa
         return everywhere::run(args, context, ui);
     }
     let mut workspace = context.workspace_at(ui, args.at.as_deref())?;
-    workspace.know_looks("status");
+    workspace.know_looks(CACHE);
     let StatusAnswer { status, problems, is_empty } =
         answer(args, &workspace, |tasks| context.show_looks(&workspace, Some(tasks), ui))?;
     if context.global.json {
@@ -80,8 +80,16 @@ pub fn run(args: &StatusArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fa
     Ok(report::exit_after(&problems, ExitCode::Fine))
 }
 
+/// The name of the cache of what is known of each task.
+pub(super) const CACHE: &str = "status";
+
+/// The status of a task, and the log whose commit is to be found.
+pub(super) fn told(workspace: &Workspace, sight: &Sight) -> (TaskStatus, Option<RepoPath>) {
+    (TaskStatus::of(&workspace.subject(sight, None)), sight.log_to_find())
+}
+
 /// The status of a task, and the log whose commit is to be found, as one look keeps them for later commands.
-const KEPT: Keeper<(TaskStatus, Option<RepoPath>)> = Keeper {
+pub(super) const KEPT: Keeper<(TaskStatus, Option<RepoPath>)> = Keeper {
     to_text: |(status, log)| {
         Some(format!("{}\n{}", log.as_ref().map_or("", RepoPath::as_str), status.to_text()?))
     },
@@ -114,9 +122,6 @@ fn answer(
         false => report::named_or_all(workspace, &args.tasks)?,
     };
     begin(tasks.len());
-    let told = |workspace: &Workspace, sight: &Sight| {
-        (TaskStatus::of(&workspace.subject(sight, None)), sight.log_to_find())
-    };
     let (mut rows, logs, mut problems) = report::sorted(&tasks, workspace.tell_each(&tasks, &KEPT, told));
     problems.extend(misnamed);
     let is_empty = tasks.is_empty() && problems.is_empty();

@@ -1,8 +1,8 @@
 //! `orch suggest`: what to do next, and why.
 
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
-use super::report;
-use crate::base::{Diagnostic, RepoPath};
+use super::{report, status};
+use crate::base::Diagnostic;
 use crate::decide::{ActorKind, is_order};
 use crate::drive::{self, Waited};
 use crate::survey::{TaskRef, Workspace};
@@ -10,8 +10,6 @@ use crate::view::layout::counted;
 use crate::view::{self, Briefs, Suggestion, Suggestions, TaskOrder};
 use crate::workflow::Owner;
 use std::cell::OnceCell;
-use std::collections::BTreeMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 /// How many tasks are shown if none is named.
@@ -21,7 +19,8 @@ const LIMIT: usize = 10;
 ///
 /// Prints which files to write, where, and which schema they must match; or which transition is due; or who
 /// has to act. Without TASKS: the task of the current directory or of the branch, or else the ten most urgent
-/// unfinished tasks. With `--json` the branch does not count. Writes nothing.
+/// unfinished tasks. With `--json` the branch does not count. Writes nothing but a
+/// cache in `.git/orch`.
 ///
 /// Exits with 1 if `--for` leaves nothing to do, or if `--timeout` expires.
 #[derive(Debug, Args)]
@@ -62,10 +61,11 @@ pub enum Whom {
 }
 
 pub fn run(args: &SuggestArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
-    let workspace = context.workspace_at(ui, args.at.as_deref())?;
+    let mut workspace = context.workspace_at(ui, args.at.as_deref())?;
     if args.wait {
         return wait(&workspace, args, context, ui);
     }
+    workspace.know_looks(status::CACHE);
     context.show_looks(&workspace, None, ui);
     let around = args.task_around(&workspace, context, ui)?;
     let answer = answer(&workspace, args, around.as_ref())?;
@@ -111,6 +111,15 @@ fn tell(answer: &Answer, args: &SuggestArgs, context: &Context, ui: &Ui) -> Resu
 }
 
 impl SuggestArgs {
+    /// Whether the answer is to be about tasks for which this one must act.
+    fn concerns(&self, owner: Owner) -> bool {
+        match self.whom {
+            None => true,
+            Some(Whom::Agent) => owner == Owner::Agent,
+            Some(Whom::Human) => owner == Owner::Human,
+        }
+    }
+
     /// The only task that the answer is about if the command line names none.
     fn task_around(
         &self,
@@ -133,30 +142,35 @@ fn answer(workspace: &Workspace, args: &SuggestArgs, around: Option<&TaskRef>) -
     };
     let default = (!named && !args.all).then_some(LIMIT);
     let limit = args.limit.and_then(|limit| usize::try_from(limit).ok()).or(default);
-    let urgent = MostUrgent::new(limit);
-    let (done, _, mut problems) = report::told_of_each(workspace, &tasks, |workspace, sight| {
+    let is_wanted = |owner: Owner, is_done: bool| (named || !is_done) && args.concerns(owner);
+    let chosen = match limit.filter(|limit| tasks.len() > *limit) {
+        Some(limit) => MostUrgent::of(workspace, &tasks, limit, is_wanted),
+        None => MostUrgent { tasks: tasks.clone(), ..MostUrgent::default() },
+    };
+    let (told, logs, found) = report::told_of_each(workspace, &chosen.tasks, |workspace, sight| {
         let subject = workspace.subject(sight, None);
-        let is_wanted = match args.whom {
-            None => true,
-            Some(Whom::Agent) => subject.duty().owner == Owner::Agent,
-            Some(Whom::Human) => subject.duty().owner == Owner::Human,
-        };
         let is_done = sight.decision.is_done();
-        if is_wanted && (named || !is_done) {
-            urgent.add(&subject, sight.log_to_find());
-        }
-        is_done
+        let is_wanted = is_wanted(subject.duty().owner, is_done);
+        (is_wanted.then(|| (TaskOrder::of(&subject), Suggestion::of(&subject))), is_done)
     });
-    problems.extend(misnamed);
-    let all_done = done.len() == tasks.len() && done.iter().all(|is_done| *is_done);
-    let nothing = match (tasks.is_empty(), all_done, args.whom) {
+    let done = chosen.done + told.iter().filter(|(_, is_done)| *is_done).count();
+    let mut problems = chosen.problems;
+    let is_new = |found: &Diagnostic| !problems.contains(found);
+    let new: Vec<Diagnostic> = found.into_iter().filter(is_new).collect();
+    problems.extend(new.into_iter().chain(misnamed));
+    let mut wanted: Vec<_> =
+        told.into_iter().zip(logs).filter_map(|((told, _), log)| Some((told?, log))).collect();
+    wanted.sort_by(|((one, _), _), ((other, _), _)| one.cmp(other));
+    let (mut suggestions, logs): (Vec<_>, Vec<_>) =
+        wanted.into_iter().map(|((_, suggestion), log)| (suggestion, log)).unzip();
+    let omitted = chosen.omitted;
+    let nothing = match (tasks.is_empty(), done == tasks.len(), args.whom) {
         (true, ..) => "There are no tasks yet.".to_owned(),
-        (_, true, _) => format!("{}, nothing to do: all done.", counted(done.len(), "task")),
+        (_, true, _) => format!("{}, nothing to do: all done.", counted(done, "task")),
         (_, _, Some(Whom::Agent)) => "No task waits for an agent.".to_owned(),
         (_, _, Some(Whom::Human)) => "No task waits for a person.".to_owned(),
         (_, _, None) => "There is nothing to suggest.".to_owned(),
     };
-    let (mut suggestions, logs, omitted) = urgent.into_kept();
     for (suggestion, commit) in suggestions.iter_mut().zip(workspace.commits_of(&logs)?) {
         suggestion.committed = commit.map(|commit| commit.to_string());
     }
@@ -164,54 +178,38 @@ fn answer(workspace: &Workspace, args: &SuggestArgs, around: Option<&TaskRef>) -
     Ok(Answer { envelope, nothing, problems })
 }
 
-/// The suggestions for the most urgent tasks, gathered from several threads. Those of other tasks are never made, or
-/// dropped: a suggestion takes some kilobytes.
-struct MostUrgent {
-    limit: usize,
-    gathered: Mutex<Gathered>,
-}
-
-/// The suggestions so far, the most urgent first, each with the log whose commit is to be found.
+/// The most urgent tasks, and what is known of the others.
 #[derive(Default)]
-struct Gathered {
-    kept: BTreeMap<(TaskOrder, String), (Suggestion, Option<RepoPath>)>,
+struct MostUrgent {
+    tasks: Vec<TaskRef>,
+    /// How many of the others could be shown too.
     omitted: usize,
+    /// How many of the others are done.
+    done: usize,
+    /// The problems of the others.
+    problems: Vec<Diagnostic>,
 }
 
 impl MostUrgent {
-    fn new(limit: Option<usize>) -> Self {
-        Self { limit: limit.unwrap_or(usize::MAX), gathered: Mutex::default() }
-    }
-
-    fn add(&self, subject: &view::Subject<'_>, log: Option<RepoPath>) {
-        let place = (TaskOrder::of(subject), subject.place.directory().to_string());
-        let is_full = |gathered: &Gathered| gathered.kept.len() >= self.limit;
-        let is_less =
-            |gathered: &Gathered| gathered.kept.keys().next_back().is_some_and(|last| *last < place);
-        let mut gathered = self.gathered();
-        if is_full(&gathered) && is_less(&gathered) {
-            gathered.omitted += 1;
-            return;
-        }
-        drop(gathered);
-        let suggestion = Suggestion::of(subject);
-        let mut gathered = self.gathered();
-        gathered.kept.insert(place, (suggestion, log));
-        while gathered.kept.len() > self.limit {
-            gathered.kept.pop_last();
-            gathered.omitted += 1;
-        }
-    }
-
-    fn gathered(&self) -> MutexGuard<'_, Gathered> {
-        self.gathered.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// The suggestions, their logs, and how many more there would be.
-    fn into_kept(self) -> (Vec<Suggestion>, Vec<Option<RepoPath>>, usize) {
-        let Gathered { kept, omitted } = self.gathered.into_inner().unwrap_or_else(PoisonError::into_inner);
-        let (suggestions, logs) = kept.into_values().unzip();
-        (suggestions, logs, omitted)
+    /// The most urgent tasks by their status, which may be known from earlier looks.
+    fn of(
+        workspace: &Workspace,
+        tasks: &[TaskRef],
+        limit: usize,
+        is_wanted: impl Fn(Owner, bool) -> bool,
+    ) -> Self {
+        let told = workspace.tell_each(tasks, &status::KEPT, status::told).into_iter();
+        let named = told.zip(tasks).map(|(told, task)| told.map(|(status, log)| ((task, status), log)));
+        let (rows, _, problems) = report::sorted(tasks, named.collect());
+        let all_done = rows.iter().filter(|(_, status)| status.is_done()).count();
+        let mut wanted: Vec<_> =
+            rows.iter().filter(|(_, status)| is_wanted(status.duty.owner, status.is_done())).collect();
+        wanted.sort_by(|(_, one), (_, other)| one.in_order(other));
+        let omitted = wanted.len().saturating_sub(limit);
+        wanted.truncate(limit);
+        let done = all_done - wanted.iter().filter(|(_, status)| status.is_done()).count();
+        let tasks = wanted.into_iter().map(|(task, _)| (*task).clone()).collect();
+        Self { tasks, omitted, done, problems }
     }
 }
 

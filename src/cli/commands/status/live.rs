@@ -1,7 +1,7 @@
 //! `orch status --watch`: the status on a terminal, renewed whenever it changes.
 
 use super::super::prelude::{Context, ExitCode, Failure, Ui};
-use super::{StatusArgs, answer, everywhere};
+use super::{CACHE, StatusArgs, answer, everywhere};
 use crate::base::Code;
 use crate::drive;
 use crate::view::{StatusForm, Style};
@@ -52,7 +52,8 @@ fn text(
     (width, height): (usize, usize),
 ) -> Result<String, Failure> {
     // The settings may have changed too, so the workspace is opened again.
-    let workspace = context.bare_workspace()?;
+    let mut workspace = context.bare_workspace()?;
+    workspace.know_looks(CACHE);
     if let Some(finding) = workspace.findings().iter().find(|finding| finding.is_error()) {
         return Err(Failure::from(finding.clone()));
     }
