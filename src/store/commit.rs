@@ -332,10 +332,13 @@ impl<'s> Transaction<'s> {
             }
         };
         // A directory may be moved only when its files are on the disk, so the index stays locked until then.
-        let _index = index.filter(|_| !journal.moves.is_empty());
-        store.sync_places(journal)?;
-        for moved in &journal.moves {
-            store.move_path(moved)?;
+        let index = index.filter(|_| !journal.moves.is_empty());
+        let moved = store
+            .sync_places(journal)
+            .and_then(|()| journal.moves.iter().try_for_each(|moved| store.move_path(moved)));
+        if let Err(error) = moved {
+            index.into_iter().for_each(IndexLock::leave);
+            return Err(error);
         }
         let paths = journal.files.iter().map(|file| file.path.clone());
         Ok(paths.zip(stamps).filter_map(|(path, stamp)| Some((path, stamp?))).collect())

@@ -200,6 +200,11 @@ impl Store {
         self.remove_journal()
     }
 
+    /// The journal that could not be read, if one is kept.
+    pub(super) fn broken_journal(&self) -> Option<PathBuf> {
+        Some(self.own(BROKEN)).filter(|broken| broken.symlink_metadata().is_ok())
+    }
+
     /// Moves a file or a directory in the work tree. One that is gone was moved already. Returns an error if
     /// something is at the new path, or a directory cannot be written.
     pub(super) fn move_path(&self, moved: &MovedPath) -> Result<(), Error> {

@@ -88,6 +88,8 @@ pub struct TrustLine {
     pub command: Option<Vec<String>>,
     /// The address that a webhook posts to; null for everything else.
     pub webhook: Option<String>,
+    /// The variable with the key that signs what is posted; null if nothing is signed.
+    pub secret: Option<String>,
     /// Whether it is trusted as it is now.
     pub trusted: bool,
 }

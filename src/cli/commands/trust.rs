@@ -5,11 +5,11 @@ use crate::base::command;
 use crate::drive::{self, Trustee};
 use crate::view::{TrustAnswer, TrustLine};
 
-/// Trust the programs that orch.toml names, as they are now.
+/// Trust the programs and addresses that orch.toml names, as they are now.
 ///
 /// orch starts nothing that a clone or a pull request brought before a person has trusted it: the commands in
 /// [executor.*] and [[notify]], the files of the repository that they name, and instructions of agents that differ from
-/// those that ship with orch. After each change of these, trust is needed again. Trust is kept in $XDG_STATE_HOME/orch/trust,
+/// those that ship with orch. It posts to no webhook, and signs with no variable, that was not trusted either. After each change of these, trust is needed again. Trust is kept in $XDG_STATE_HOME/orch/trust,
 /// outside the repository. A command given after `--` on the command line needs none.
 ///
 /// Without an option, prints what was not trusted yet, and trusts it.
@@ -49,6 +49,7 @@ fn tell(trustees: Vec<Trustee>, revoked: bool, context: &Context, ui: &Ui) -> Re
         name: one.name,
         command: one.command,
         webhook: one.webhook,
+        secret: one.secret,
         trusted: one.is_trusted,
     };
     let trustees: Vec<TrustLine> = trustees.into_iter().map(line).collect();
@@ -56,8 +57,9 @@ fn tell(trustees: Vec<Trustee>, revoked: bool, context: &Context, ui: &Ui) -> Re
         ui.document(&TrustAnswer { trustees, revoked })?;
         return Ok(ExitCode::Fine);
     }
-    for TrustLine { name, command: argv, webhook, trusted } in trustees {
-        let told = argv.map(|argv| command(&argv)).or(webhook.map(|url| format!("post to {url}")));
+    for TrustLine { name, command: argv, webhook, secret, trusted } in trustees {
+        let signed = secret.map_or_else(String::new, |name| format!(", signed with ${name}"));
+        let told = argv.map(|argv| command(&argv)).or(webhook.map(|url| format!("post to {url}{signed}")));
         let told = told.map(|told| format!("  {told}")).unwrap_or_default();
         ui.answer(&format!("{}  {name}{told}\n", if trusted { "trusted    " } else { "not trusted" }))?;
     }
