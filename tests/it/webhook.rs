@@ -144,7 +144,10 @@ fn nothing_is_sent_without_trust_or_without_the_key() {
     let (port, got) = server(&[]);
     let first = task(&format!("http://127.0.0.1:{port}/"), "secret = \"NO_SUCH_KEY\"");
     run(&first.world).succeeds().reports("the variable NO_SUCH_KEY is not set");
-    first.world.orch(&["trust", "--show"]).says(&format!("http://127.0.0.1:{port}/, signed with $NO_SUCH_KEY"));
+    first
+        .world
+        .orch(&["trust", "--show"])
+        .says(&format!("http://127.0.0.1:{port}/, signed with $NO_SUCH_KEY"));
     let second = task(&format!("http://127.0.0.1:{port}/"), "");
     let world = &second.world;
     let untrusted = |arguments: &[&str]| {
