@@ -69,6 +69,13 @@ impl World {
         fs::read_to_string(self.path(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
     }
 
+    /// Whether the process lives whose number a file holds. What has ended may wait for its parent as a zombie.
+    pub fn lives(&self, file: &str) -> bool {
+        let pid = fs::read_to_string(self.path(file)).unwrap_or_default();
+        let shown = fs::read_to_string(format!("/proc/{}/stat", pid.trim())).unwrap_or_default();
+        shown.split_whitespace().nth(2).is_some_and(|state| state != "Z")
+    }
+
     pub fn remove(&self, path: &str) {
         fs::remove_file(self.path(path)).expect("removed");
     }

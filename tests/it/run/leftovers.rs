@@ -2,7 +2,7 @@
 
 use super::control::executor_group;
 use super::{GOOD, Loop, processes_in};
-use crate::harness::{World, eventually};
+use crate::harness::eventually;
 use std::os::unix::fs::PermissionsExt;
 
 /// A script that leaves its group and its parent behind, and says when it is asked to end.
@@ -35,12 +35,6 @@ fn killed_in_polish() -> Loop {
     task
 }
 
-fn lives(world: &World, file: &str) -> bool {
-    let pid = world.read(file);
-    let shown = std::fs::read_to_string(format!("/proc/{}/stat", pid.trim())).unwrap_or_default();
-    shown.split_whitespace().nth(2).is_some_and(|state| state != "Z")
-}
-
 fn kill(pid: &str) {
     #[expect(clippy::disallowed_methods, reason = "tests send the signals that users send")]
     let sent = std::process::Command::new("kill").args(["-s", "KILL", "--", pid]).status();
@@ -58,12 +52,12 @@ fn what_has_left_the_group_is_asked_before_it_is_ended() {
 #[test]
 fn what_a_killed_run_left_outside_of_the_group_is_ended_too() {
     let task = killed_in_polish();
-    assert!(lives(&task.world, "daemon"));
+    assert!(task.world.lives("daemon"));
     let first = task.world.read("daemon");
     task.world.remove("daemon");
     task.run().succeeds().reports("was still running");
     task.world.write("daemon", first);
-    assert!(!lives(&task.world, "daemon"));
+    assert!(!task.world.lives("daemon"));
     task.is_clean();
 }
 

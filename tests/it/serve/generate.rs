@@ -129,8 +129,7 @@ fn an_answer_that_does_not_fit_adds_nothing() {
         world.read("orch.toml").replace("grace = \"300ms\"", "timeout = \"300ms\"\ngrace = \"300ms\"");
     world.write("orch.toml", limits);
     world.orch(&["generate", "l"]).ends(1).reports("took longer than 300ms");
-    let pid = fs::read_to_string(world.path("../pid")).expect("a number");
-    assert!(!fs::exists(format!("/proc/{}", pid.trim())).expect("asked"), "it has ended");
+    assert!(world.path("../pid").exists() && !world.lives("../pid"), "it has ended");
     assert_eq!(descriptions(&world), ["one"]);
 }
 
@@ -236,10 +235,7 @@ fn over_http_the_answer_does_not_wait_and_events_tell_the_rest() {
 #[test]
 fn the_end_of_the_server_ends_the_executor() {
     let world = world("echo $$ > ../pid\nsleep 600 & wait\n");
-    let alive = || {
-        let pid = fs::read_to_string(world.path("../pid")).unwrap_or_default();
-        !pid.is_empty() && fs::exists(format!("/proc/{}", pid.trim())).expect("asked")
-    };
+    let alive = || world.lives("../pid");
     let server = Server::start(&world, &["--no-watch"]);
     assert_eq!(generate(&server, &json!({})).status, 202);
     eventually("the executor works", alive);
