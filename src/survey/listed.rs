@@ -50,8 +50,16 @@ impl Stamped {
             let path = RepoPath::new(&entry.path).ok().filter(|_| is_usual)?;
             names.push(path.below(directory)?.to_owned());
         }
+        let top = directory.under(root);
+        let is_directory = |entry: &&Entry| entry.kind == EntryKind::Directory;
+        let below = listed.entries.iter().filter(is_directory).map(|entry| root.join(&entry.path));
+        // What is in it makes a directory a repository of its own, and does not change its stamp.
+        if std::iter::once(top.clone()).chain(below).any(|path| path.join(".git").symlink_metadata().is_ok())
+        {
+            return None;
+        }
         let mut is_recent = false;
-        let stamps = digest(&directory.under(root), &names, |stamp| is_recent |= stamp.is_recent(listed.now));
+        let stamps = digest(&top, &names, |stamp| is_recent |= stamp.is_recent(listed.now));
         (!is_recent).then_some(Self { names, stamps })
     }
 

@@ -72,7 +72,9 @@ impl World {
     /// Whether the process lives whose number a file holds. What has ended may wait for its parent as a zombie.
     pub fn lives(&self, file: &str) -> bool {
         let pid = fs::read_to_string(self.path(file)).unwrap_or_default();
-        let shown = fs::read_to_string(format!("/proc/{}/stat", pid.trim())).unwrap_or_default();
+        // Without a number it would be the file about all processes.
+        let shown = pid.trim().parse::<u32>().map(|pid| format!("/proc/{pid}/stat"));
+        let shown = shown.ok().and_then(|file| fs::read_to_string(file).ok()).unwrap_or_default();
         shown.split_whitespace().nth(2).is_some_and(|state| state != "Z")
     }
 

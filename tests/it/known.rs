@@ -183,6 +183,20 @@ fn a_task_that_is_a_file_is_seen_to_return() {
 }
 
 #[test]
+fn a_directory_that_becomes_a_repository_is_seen() {
+    for place in ["tasks/a/.git", "tasks/a/planning/.git"] {
+        let world = world();
+        fs::create_dir(world.path(place)).expect("made");
+        settle();
+        let before = status(&world, place);
+        assert_eq!(status(&world, place), before);
+        // The stamp of the directory around it does not change.
+        world.write(&format!("{place}/HEAD"), "ref: refs/heads/main\n");
+        assert_ne!(status(&world, place), before, "{place}");
+    }
+}
+
+#[test]
 fn what_was_looked_at_before_the_first_commit_is_looked_at_after_it() {
     let world = World::new();
     world.orch(&["init"]).succeeds();
