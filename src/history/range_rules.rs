@@ -4,11 +4,11 @@
 use super::archive::Archive;
 use super::other_rules::{StepPlace, are_rules_alike, permits, ruled_by, yields};
 use super::record::TaskRecord;
-use crate::base::Digest;
+use crate::base::{Digest, WorkflowName};
 use crate::decide::{Proof, ProvenStep, Standing, WorkflowRef};
 use crate::store::Store;
-use crate::survey::Error;
 use crate::survey::setting::Setting;
+use crate::survey::{Error, TaskRef};
 use std::rc::Rc;
 
 /// The settings at both ends of a range.
@@ -43,6 +43,13 @@ impl<'a> RangeRules<'a> {
         before: Option<&Setting>,
         proof: &mut Proof,
     ) -> Result<bool, Error> {
+        if proof.standing == Standing::Restored
+            && proof.steps.is_empty()
+            && let Some(why) = self.replaced(place)?
+        {
+            *proof = Proof::bare(Standing::Unverifiable, why);
+            return Ok(true);
+        }
         let people = self.foreign_people(before, proof);
         let has_doubts = proof.doubt(|step| {
             let known = people.clone().or_else(|| self.loosened_people(before?, step));
@@ -89,12 +96,29 @@ impl<'a> RangeRules<'a> {
     /// removed it and began another.
     fn other_workflow(&self, place: StepPlace<'_>, step: &ProvenStep) -> Result<Option<String>, Error> {
         let Some(WorkflowRef { name, .. }) = &step.workflow else { return Ok(None) };
-        let pool = self.archive.logs();
-        let record = TaskRecord::in_source(place.task, &self.store.tree_source(self.parted))?;
-        let own = pool.workflow_name(&pool.intact_heads(&record.read(pool, None)));
-        Ok(own.filter(|own| own != name).map(|own| {
+        self.replaced_by(place.task, name)
+    }
+
+    /// Why the record that a commit puts in the place of a task, without a step, has another workflow.
+    fn replaced(&self, place: StepPlace<'_>) -> Result<Option<String>, Error> {
+        match self.workflow_in(place.task, place.commit)? {
+            Some(name) => self.replaced_by(place.task, &name),
+            None => Ok(None),
+        }
+    }
+
+    fn replaced_by(&self, task: &TaskRef, name: &WorkflowName) -> Result<Option<String>, Error> {
+        let own = self.workflow_in(task, self.parted)?.filter(|own| own != name);
+        Ok(own.map(|own| {
             format!("the range replaces the workflow `{own}` of the task, which the commit has that it begins with, by `{name}`")
         }))
+    }
+
+    /// The workflow that the record of a task in a commit names.
+    fn workflow_in(&self, task: &TaskRef, commit: Digest) -> Result<Option<WorkflowName>, Error> {
+        let pool = self.archive.logs();
+        let record = TaskRecord::in_source(task, &self.store.tree_source(commit))?;
+        Ok(pool.workflow_name(&pool.intact_heads(&record.read(pool, None))))
     }
 
     /// Why the settings about people that permitted a step are looser than those at the beginning.

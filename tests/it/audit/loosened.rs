@@ -252,6 +252,15 @@ fn a_step_by_a_lax_copy_of_the_workflow_is_found() {
     for command in [&["audit", "main..work"][..], &["check", "--range", "main..work"]] {
         world.orch(command).ends(1).says("replaces the workflow `own` of the task");
     }
+    // Nor does another task take its place.
+    world.git(&["reset", "-q", "--hard", "HEAD~2"]);
+    world.orch(&["new", "other", "--workflow", "lax"]).succeeds();
+    world.git(&["rm", "-q", "-r", "tasks/t"]);
+    world.git(&["mv", "tasks/other", "tasks/t"]);
+    world.commit("Tidy up");
+    for command in [&["audit", "main..work"][..], &["check", "--range", "main..work"]] {
+        world.orch(command).ends(1).says("replaces the workflow `own` of the task");
+    }
 }
 
 /// A change of the state, with the name of the lax copy.
