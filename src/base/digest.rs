@@ -2,7 +2,7 @@
 
 use sha1::Sha1;
 use sha2::{Digest as Hasher, Sha256};
-use std::fmt::{self, Write};
+use std::fmt;
 
 /// The hash function of a repository, which makes the ids of its objects: `extensions.objectFormat`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -173,12 +173,25 @@ fn bytes_of<const N: usize>(hex: &[u8]) -> Option<[u8; N]> {
 
 impl fmt::Display for Digest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        const HEX: &[u8; 16] = b"0123456789abcdef";
-        self.as_bytes().iter().try_for_each(|byte| {
-            f.write_char(HEX[usize::from(byte >> 4)].into())?;
-            f.write_char(HEX[usize::from(byte & 15)].into())
-        })
+        write_hexadecimal(self.as_bytes(), f)
     }
+}
+
+/// These bytes in hexadecimal digits.
+#[must_use]
+pub fn hexadecimal(bytes: &[u8]) -> String {
+    let mut text = String::with_capacity(2 * bytes.len());
+    // A string takes whatever is written.
+    let _ = write_hexadecimal(bytes, &mut text);
+    text
+}
+
+fn write_hexadecimal(bytes: &[u8], to: &mut impl fmt::Write) -> fmt::Result {
+    const HEX: &[u8; 16] = b"0123456789abcdef";
+    bytes.iter().try_for_each(|byte| {
+        to.write_char(HEX[usize::from(byte >> 4)].into())?;
+        to.write_char(HEX[usize::from(byte & 15)].into())
+    })
 }
 
 impl fmt::Debug for Digest {

@@ -23,7 +23,7 @@ mod words;
 
 pub use code::{Class, Code, CodeEntry};
 pub use diagnostic::{Diagnostic, Place, Severity};
-pub use digest::{Digest, ObjectFormat};
+pub use digest::{Digest, ObjectFormat, hexadecimal};
 pub use error::Error;
 pub use line_feeds::with_line_feeds;
 pub use name::{ARCHIVE, ActionName, ArtifactName, InvalidName, PhaseId, RuleId, TaskId, WorkflowName};

@@ -1,10 +1,11 @@
 //! Words that nobody can guess.
 
+use crate::base::hexadecimal;
 use std::io;
 
 /// A word of this many random bytes.
 pub fn random(bytes: usize) -> io::Result<String> {
     let mut bytes = vec![0; bytes];
     getrandom::fill(&mut bytes).map_err(io::Error::other)?;
-    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+    Ok(hexadecimal(&bytes))
 }

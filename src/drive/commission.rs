@@ -2,11 +2,11 @@
 
 use super::leftovers::{COMMISSION as NAME, end_left, exit_of};
 use super::trust::refuse_untrusted;
-use super::{RunOptions, StopFlag, cannot_start, command_for, no_executor};
+use super::{RunOptions, StopFlag, cannot_start, command_for, executor_environment, no_executor};
 use crate::apply::Writer;
 use crate::base::{Code, Error, Period};
 use crate::decide::ExecutorExit;
-use crate::run::{Executor, LimitedProgram, Live, Process, RESULT, RunFiles, adopt_orphans, unstartable};
+use crate::run::{Executor, LimitedProgram, Live, Process, RunFiles, adopt_orphans, unstartable};
 use crate::scan::io_error;
 use crate::survey::TaskRef;
 use serde_json::Value;
@@ -54,15 +54,16 @@ pub fn commission(
     end_left(&files);
     let mut times = config.times;
     times.hard = Some(times.hard.map_or(commission.limit, |hard| hard.min(commission.limit)));
+    let result = files.result(NAME);
     let program = LimitedProgram {
         argv: config.command,
         directory: root.to_owned(),
-        environment: environment(task, root, &files),
+        environment: executor_environment(writer, task, (NAME, 1), &result),
         input: commission.prompt.clone(),
         times,
         grace: config.grace,
     };
-    let executor = Executor { program, log: files.log(NAME), result: files.result(NAME) };
+    let executor = Executor { program, log: files.log(NAME), result };
     let performed = executor.perform(files.begin_try(NAME)?, &stop.running, &|| stop.is_set(), &mut |live| {
         if let Live::Started { group, at } = live
             && let Err(error) = files.keep_process(NAME, &Process::new(group, at))
@@ -90,17 +91,4 @@ pub fn no_answer(why: &str) -> Error {
     let hint = format!("its output is in `.orch/logs/{NAME}.log` of the task");
     Error::new(Code::GenerationFailed, format!("the executor gave no answer that can be used: {why}"))
         .with_hint(hint)
-}
-
-fn environment(task: &TaskRef, root: &std::path::Path, files: &RunFiles) -> Vec<(String, String)> {
-    let shown = |path: std::path::PathBuf| path.display().to_string();
-    let variables = [
-        ("ORCH_TASK", task.id.to_string()),
-        ("ORCH_ACTION", NAME.to_owned()),
-        ("ORCH_ATTEMPT", "1".to_owned()),
-        ("ORCH_STATE", shown(task.state_path().under(root))),
-        (RESULT, shown(files.result(NAME))),
-        ("ORCH_ACTOR", format!("agent:{NAME}")),
-    ];
-    variables.map(|(key, value)| (key.to_owned(), value)).to_vec()
 }

@@ -35,9 +35,10 @@ use crate::apply::{Applied, Writer};
 use crate::base::{Code, Diagnostic, Period, command};
 use crate::config::ExecutorConfig;
 use crate::decide::{Budget, Ending, Mode, NextStep, State, Transition, Usage, Work, next};
-use crate::run::{RunFiles, RunState, RunningExecutor, unstartable};
+use crate::run::{RESULT, RunFiles, RunState, RunningExecutor, unstartable};
 use crate::survey::{Error, Sight, TaskRef};
 use crate::workflow::{Times, Workflow};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -246,6 +247,26 @@ fn executor_for(
     })?;
     let times = action.map(|action| action.times).unwrap_or_default().or(executor.times);
     Ok((executor, times))
+}
+
+/// The variables added to the environment of an executor for an attempt at some work; `result` is where its result may be.
+fn executor_environment(
+    writer: &Writer<'_>,
+    task: &TaskRef,
+    (work, attempt): (&str, u32),
+    result: &Path,
+) -> Vec<(String, String)> {
+    let state = task.state_path().under(writer.workspace.root());
+    [
+        ("ORCH_TASK", task.id.to_string()),
+        ("ORCH_ACTION", work.to_owned()),
+        ("ORCH_ATTEMPT", attempt.to_string()),
+        ("ORCH_STATE", state.display().to_string()),
+        (RESULT, result.display().to_string()),
+        ("ORCH_ACTOR", format!("agent:{work}")),
+    ]
+    .map(|(key, value)| (key.to_owned(), value))
+    .to_vec()
 }
 
 /// The error for work that no executor is configured for.

@@ -3,14 +3,12 @@
 use super::driver::{Drive, case, not_started};
 use super::leftovers::{GRACE, exit_of};
 use super::trust::refuse_untrusted;
-use super::{Happened, Tell, executor_for};
+use super::{Happened, Tell, executor_environment, executor_for};
 use crate::base::{Code, Diagnostic, Period};
 use crate::decide::{
     ActionResult, ExecutorExit, ExecutorTrace, Leftover, Returned, RunEffect, RunEvent, Work,
 };
-use crate::run::{
-    ControlRequest, Ended, Executor, LimitedProgram, Live, Performed, Process, RESULT, end_leftovers,
-};
+use crate::run::{ControlRequest, Ended, Executor, LimitedProgram, Live, Performed, Process, end_leftovers};
 use crate::scan::io_error;
 use crate::survey::{Error, Sight};
 use crate::view;
@@ -67,15 +65,16 @@ impl Drive<'_> {
         self.files.create()?;
         // The executor reads the state from its file.
         self.writer.renew_state(judged)?;
+        let result = self.files.result(name);
         let program = LimitedProgram {
             argv: config.command,
             directory: self.writer.workspace.root.clone(),
-            environment: self.environment(judged, work, name)?,
+            environment: executor_environment(self.writer, self.task, (work.name(), work.attempt), &result),
             input: self.prompt(judged, work),
             times,
             grace: config.grace,
         };
-        Ok(Executor { program, log: self.files.log(name), result: self.files.result(name) })
+        Ok(Executor { program, log: self.files.log(name), result })
     }
 
     /// Runs an executor. Its process group is recorded while it already works; if that fails, it works on,
@@ -194,22 +193,6 @@ impl Drive<'_> {
             }
             Err(blocker) => self.step(RunEvent::Blocked(RunEffect::LookBack, blocker), tell),
         }
-    }
-
-    /// The variables added to the environment of an executor.
-    fn environment(&self, judged: &Sight, work: &Work, name: &str) -> Result<Vec<(String, String)>, Error> {
-        let state = judged.task.state_path().under(&self.writer.workspace.root);
-        let result = self.files.result(name);
-        Ok([
-            ("ORCH_TASK", self.task.id.to_string()),
-            ("ORCH_ACTION", work.name().to_owned()),
-            ("ORCH_ATTEMPT", work.attempt.to_string()),
-            ("ORCH_STATE", state.display().to_string()),
-            (RESULT, result.display().to_string()),
-            ("ORCH_ACTOR", format!("agent:{}", work.name())),
-        ]
-        .map(|(key, value)| (key.to_owned(), value))
-        .to_vec())
     }
 
     /// The text on the standard input of an executor.

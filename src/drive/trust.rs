@@ -49,10 +49,8 @@ pub struct Trustee {
     pub name: String,
     /// The command with its arguments; `None` for instructions and webhooks.
     pub command: Option<Vec<String>>,
-    /// The address that a webhook posts to; `None` for everything else.
-    pub webhook: Option<String>,
-    /// The variable with the key that signs what is posted; `None` if nothing is signed.
-    pub secret: Option<String>,
+    /// The webhook; `None` for everything else.
+    pub webhook: Option<Webhook>,
     /// Whether it is trusted as it is.
     pub is_trusted: bool,
     digest: Digest,
@@ -206,22 +204,22 @@ fn subjects(writer: &Writer<'_>) -> Result<Vec<Trustee>, Error> {
         let Some(executor) = setting.config.executors.named(name) else { continue };
         let digest = command_digest(root, CommandPurpose::Executor, &executor.command)?;
         let (name, command) = (format!("executor.{name}"), Some(executor.command.clone()));
-        found.push(Trustee { name, command, webhook: None, secret: None, is_trusted: false, digest });
+        found.push(Trustee { name, command, webhook: None, is_trusted: false, digest });
     }
     for (name, _, action) in setting.config.notify_actions() {
         let digest = notification_digest(root, action)?;
-        let (command, webhook, secret) = match action {
-            NotifyAction::Command(argv) => (Some(argv.clone()), None, None),
-            NotifyAction::Webhook(webhook) => (None, Some(webhook.url.clone()), webhook.secret.clone()),
+        let (command, webhook) = match action {
+            NotifyAction::Command(argv) => (Some(argv.clone()), None),
+            NotifyAction::Webhook(webhook) => (None, Some(webhook.clone())),
         };
-        found.push(Trustee { name, command, webhook, secret, is_trusted: false, digest });
+        found.push(Trustee { name, command, webhook, is_trusted: false, digest });
     }
     let shipped = System::shipped();
     let texts = setting.system.iter().filter(|(path, _)| path.starts_with("agents/"));
     for (path, text) in texts.filter(|(path, text)| shipped.text(path) != Some(*text)) {
         let digest = ObjectFormat::Sha256.blob(format!("agent\n{path}\n{text}").as_bytes());
         let name = format!("{}/{path}", setting.config.system);
-        found.push(Trustee { name, command: None, webhook: None, secret: None, is_trusted: false, digest });
+        found.push(Trustee { name, command: None, webhook: None, is_trusted: false, digest });
     }
     Ok(found)
 }

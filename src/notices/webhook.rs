@@ -1,5 +1,6 @@
 //! Webhooks: word of an event, posted and signed.
 
+use crate::base::hexadecimal;
 use crate::config::Webhook;
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::{Digest, Sha256};
@@ -81,10 +82,6 @@ fn signature(key: &str, body: &str) -> String {
     let Ok(mut mac) = Hmac::<Sha256>::new_from_slice(key.as_bytes()) else { return String::new() };
     mac.update(body.as_bytes());
     hexadecimal(&mac.finalize().into_bytes())
-}
-
-fn hexadecimal(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 #[cfg(test)]

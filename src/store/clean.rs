@@ -43,7 +43,7 @@ impl Store {
         Ok(Cow::Owned(blob.content().to_vec()))
     }
 
-    /// For how many bytes the settings of git were asked whether it converts them.
+    /// How often it was not known without the settings of git whether it converts bytes.
     pub(crate) fn converted(&self) -> u64 {
         self.converted.get()
     }

@@ -323,23 +323,18 @@ impl<'s> Transaction<'s> {
     ) -> Result<Vec<PlacedFile>, Error> {
         let Published { prepared, index, .. } = published;
         let store = self.store;
-        let stamps = match self.judged(journal).and_then(|wanted| prepared.place(wanted)) {
-            Ok(stamps) => stamps,
-            Err(error) => {
-                // Until the files are in place, `git commit -a` would commit the old ones.
-                index.into_iter().for_each(IndexLock::leave);
-                return Err(error);
-            }
-        };
-        // A directory may be moved only when its files are on the disk, so the index stays locked until then.
-        let index = index.filter(|_| !journal.moves.is_empty());
-        let moved = store
-            .sync_places(journal)
-            .and_then(|()| journal.moves.iter().try_for_each(|moved| store.move_path(moved)));
-        if let Err(error) = moved {
+        let mut index = index;
+        let placed = self.judged(journal).and_then(|wanted| prepared.place(wanted)).and_then(|stamps| {
+            // A directory may be moved only when its files are on the disk, so the index stays locked until then.
+            index = index.take().filter(|_| !journal.moves.is_empty());
+            store.sync_places(journal)?;
+            journal.moves.iter().try_for_each(|moved| store.move_path(moved))?;
+            Ok(stamps)
+        });
+        let stamps = placed.inspect_err(|_| {
+            // Until everything is in place, `git commit -a` would commit what was there before.
             index.into_iter().for_each(IndexLock::leave);
-            return Err(error);
-        }
+        })?;
         let paths = journal.files.iter().map(|file| file.path.clone());
         Ok(paths.zip(stamps).filter_map(|(path, stamp)| Some((path, stamp?))).collect())
     }

@@ -96,7 +96,7 @@ pub struct Store {
     /// Whether an attribute file names a converting attribute, of those that were read since the last
     /// look or commit began.
     conversions: RefCell<BTreeMap<PathBuf, bool>>,
-    /// How often bytes were converted, or may have been.
+    /// How often it was not known without the settings of git whether it converts bytes.
     converted: Cell<u64>,
     /// Cached results about parts of trees.
     parts: code::Parts,

@@ -40,7 +40,7 @@ impl LookBasis {
 
     /// Whether the files outside of the task are there or missing as they were.
     pub(super) fn stands(&self, root: &Path) -> bool {
-        self.files.borrow().iter().all(|(path, was_file)| path.under(root).is_file() == *was_file)
+        are_as_before(root, &self.files.borrow())
     }
 
     pub(super) fn is_unknown(&self) -> bool {
@@ -54,4 +54,9 @@ impl LookBasis {
     pub(super) fn files(&self) -> Vec<(RepoPath, bool)> {
         self.files.borrow().clone()
     }
+}
+
+/// Whether these files outside of a task are there or missing as they were.
+pub(super) fn are_as_before(root: &Path, files: &[(RepoPath, bool)]) -> bool {
+    files.iter().all(|(path, was_file)| path.under(root).is_file() == *was_file)
 }

@@ -8,6 +8,7 @@
 //! and the digest of its own content, so that what another version wrote, or what is damaged, is not read. Deleting
 //! the files loses nothing.
 
+use super::basis::are_as_before;
 use super::listed::{ListedTask, Stamped, listed_digest};
 use super::{Error, LookDepth, Sight, TaskRef, Workspace};
 use crate::base::{Digest, RepoPath};
@@ -218,8 +219,8 @@ impl Workspace {
         let earlier = known.find(directory);
         let made_earlier = |held: Option<Digest>| {
             let (kept, _) = earlier.as_ref().filter(|(kept, _)| Some(kept.held) == held)?;
-            let stands = (kept.head.is_none() || kept.head == commit)
-                && kept.files.iter().all(|(path, was_file)| path.under(&self.root).is_file() == *was_file);
+            let stands =
+                (kept.head.is_none() || kept.head == commit) && are_as_before(&self.root, &kept.files);
             if stands { (keeper.of_text)(&kept.text) } else { None }
         };
         // If the search has asked for the stamps, it did so before HEAD was read. What HEAD holds now is compared.

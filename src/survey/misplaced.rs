@@ -21,9 +21,9 @@ impl Workspace {
         (store, head): (&Store, Option<Digest>),
         held: Option<Digest>,
     ) -> Result<Option<Diagnostic>, Error> {
-        let Recorded::Known(state) = recorded else { return Ok(None) };
-        let other = state.task.as_deref().filter(|id| !state.heads.is_empty() && *id != task.id.as_str());
-        let Some(other) = other else { return Ok(None) };
+        let (Recorded::Known(state), Some(other)) = (recorded, other_task(task, recorded)) else {
+            return Ok(None);
+        };
         let message = format!("{} holds the record of task `{other}`", task.directory());
         let found = Diagnostic::error(Code::RecordElsewhere, message).at(Place::file(&task.state_path()));
         let home = TaskId::new(other).ok().and_then(|id| self.home_of(task, &id));
@@ -100,6 +100,12 @@ impl Workspace {
         let paths = [Some(task.directory().clone()), task.place.file().and_then(|file| file.path())];
         paths.into_iter().flatten().any(|path| path.under(&self.root).symlink_metadata().is_ok())
     }
+}
+
+/// The task that a record names, if it is not the one in whose directory it is.
+pub(super) fn other_task<'r>(task: &TaskRef, recorded: &'r Recorded) -> Option<&'r str> {
+    let Recorded::Known(state) = recorded else { return None };
+    state.task.as_deref().filter(|id| !state.heads.is_empty() && *id != task.id.as_str())
 }
 
 /// The first line of a log. Two logs that begin alike are of the same task. Returns an error if git cannot read it.

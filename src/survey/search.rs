@@ -1,5 +1,6 @@
 //! Finds the tasks of a source: the directories and files below the roots that are tasks.
 
+use super::known::KnownLooks;
 use super::snapshot::{Snapshot, first};
 use super::{Error, TaskRef, Workspace};
 use crate::base::{Class, Code, Diagnostic, Place, RepoPath, TaskId, WorkflowName};
@@ -69,19 +70,8 @@ impl Workspace {
         let open = self.snapshot(|snapshot| snapshot.begin_everywhere(&mut found))?;
         let parts = self.in_parts(&open, |workspace, part| {
             let mut found = Survey::default();
-            let mut open = part.to_vec();
-            if let Some(known) = &workspace.known {
-                open.retain(|directory| {
-                    match workspace.snapshot(|snapshot| snapshot.task_by_name(directory)) {
-                        Some(task) if known.is_unchanged(&directory.path) => {
-                            found.tasks.push(task);
-                            false
-                        }
-                        _ => true,
-                    }
-                });
-            }
-            let searched = workspace.snapshot(|snapshot| snapshot.search(open, &mut found));
+            let known = workspace.known.as_deref();
+            let searched = workspace.snapshot(|snapshot| snapshot.search(part.to_vec(), known, &mut found));
             vec![searched.map(|()| found)]
         });
         for part in parts {
@@ -103,7 +93,7 @@ impl Snapshot<'_> {
     fn look_everywhere(&self) -> Result<Survey, Error> {
         let mut found = Survey::default();
         let open = self.begin_everywhere(&mut found)?;
-        self.search(open, &mut found)?;
+        self.search(open, None, &mut found)?;
         found.sort();
         Ok(found)
     }
@@ -115,7 +105,7 @@ impl Snapshot<'_> {
         bases.dedup();
         let mut open = Vec::new();
         for base in bases {
-            open.extend(self.search_one(self.open_at(base)?, found)?);
+            open.extend(self.search_one(self.open_at(base)?, None, found)?);
         }
         Ok(open)
     }
@@ -127,10 +117,15 @@ impl Snapshot<'_> {
         Ok(OpenDirectory { path, depth: 0, is_behind_link, is_elsewhere })
     }
 
-    /// Searches these directories and all in them.
-    fn search(&self, mut open: Vec<OpenDirectory>, found: &mut Survey) -> Result<(), Error> {
+    /// Searches these directories and all in them. A task that is `known` not to have changed is not searched.
+    fn search(
+        &self,
+        mut open: Vec<OpenDirectory>,
+        known: Option<&KnownLooks>,
+        found: &mut Survey,
+    ) -> Result<(), Error> {
         while let Some(directory) = open.pop() {
-            open.extend(self.search_one(directory, found)?);
+            open.extend(self.search_one(directory, known, found)?);
         }
         Ok(())
     }
@@ -141,7 +136,7 @@ impl Snapshot<'_> {
         let reaches =
             |base: &RepoPath| path == base || path.below(base).is_some() || base.below(path).is_some();
         if self.setting.config.roots.bases().any(reaches) {
-            self.search(vec![self.open_at(path.clone())?], &mut found)?;
+            self.search(vec![self.open_at(path.clone())?], None, &mut found)?;
         }
         found.sort();
         found.in_full()
@@ -257,18 +252,22 @@ impl Snapshot<'_> {
         holds.then(|| misnamed(Code::PathNotUtf8, shown, "its path is not UTF-8"))
     }
 
-    /// The task that a directory is by its name and place alone.
-    fn task_by_name(&self, directory: &OpenDirectory) -> Option<TaskRef> {
-        let is_possible = !directory.is_behind_link && !directory.is_elsewhere;
-        self.named_so(&directory.path).filter(|_| is_possible)
-    }
-
     /// Searches a directory. Returns the directories in it, unless it is a task or no task can be in it.
-    fn search_one(&self, open: OpenDirectory, found: &mut Survey) -> Result<Vec<OpenDirectory>, Error> {
-        let is_elsewhere = open.is_elsewhere || self.source.is_repository(&open.path)?;
-        let task = self.task_by_name(&open).filter(|_| !is_elsewhere);
-        let OpenDirectory { path, depth, is_behind_link, .. } = open;
+    fn search_one(
+        &self,
+        open: OpenDirectory,
+        known: Option<&KnownLooks>,
+        found: &mut Survey,
+    ) -> Result<Vec<OpenDirectory>, Error> {
+        let OpenDirectory { path, depth, is_behind_link, is_elsewhere } = open;
         let directory = &path;
+        let task = self.named_so(directory).filter(|_| !is_behind_link && !is_elsewhere);
+        if task.is_some() && known.is_some_and(|known| known.is_unchanged(directory)) {
+            found.tasks.extend(task);
+            return Ok(Vec::new());
+        }
+        let is_elsewhere = is_elsewhere || self.source.is_repository(directory)?;
+        let task = task.filter(|_| !is_elsewhere);
         let looked = self.children(directory).and_then(|children| {
             let children = children.unwrap_or_default();
             let holds = task.as_ref().map(|task| self.holds_task(&task.workflow, directory, &children));

@@ -4,6 +4,7 @@ use super::basis::LookBasis;
 use super::costs::Counted;
 use super::evidence::with_own_line_endings;
 use super::listed::{ListedTask, those_that_matter};
+use super::misplaced::other_task;
 use super::snapshot::{Reading, Snapshot, log_faults};
 use super::{Error, TaskRef, UsableWorkflow, Workspace};
 use crate::base::{Code, Diagnostic, Digest, Place, RepoPath, command};
@@ -310,8 +311,8 @@ impl Workspace {
         };
         let last_run = if is_present { self.last_run(task) } else { LastRun::default() };
         // Whether a process drives the task cannot be seen in a stamp, and a faulty record is a matter of more files.
-        let is_plain = matches!(recorded, Recorded::New) || is_own(task, &recorded);
-        if !is_plain || !matches!(last_run, LastRun::Settled) {
+        let is_plain = matches!(recorded, Recorded::New | Recorded::Known(_));
+        if !is_plain || other_task(task, &recorded).is_some() || !matches!(last_run, LastRun::Settled) {
             basis.note_unknown();
         }
         self.costs.evaluated(1);
@@ -539,11 +540,6 @@ fn still_whole(
     let recover = command(&["orch", "recover", task.id.as_str()]);
     let found = Diagnostic::error(Code::TranscriptCut, message).at(Place::file(&path));
     Ok(Recorded::Broken(vec![found.hint(format!("{restore}, or: {recover}"))]))
-}
-
-/// Whether a record is that of the task in whose directory it is.
-fn is_own(task: &TaskRef, recorded: &Recorded) -> bool {
-    matches!(recorded, Recorded::Known(state) if state.task.as_deref().is_none_or(|id| id == task.id.as_str()))
 }
 
 fn stamps(entries: &[Entry]) -> BTreeMap<String, Option<FileStamp>> {

@@ -17,6 +17,8 @@ const AGENT: &str = "ccw-loop-generate";
 const SCHEMA: &str = "ccw-loop-tasks";
 /// What its prompt shows of the state.
 const SHOWN: [&str; 4] = ["description", "notes", "max_iterations", "skill_state"];
+/// The most tasks that may be asked for.
+pub(super) const MOST: i64 = 20;
 /// The longest that it may take.
 const LIMIT: Period = Period::from_seconds(10 * 60);
 
@@ -34,7 +36,7 @@ pub struct GenerateArgs {
     /// The loop; optional if the current directory, the branch name or a single open task identifies it.
     pub task: Option<String>,
     /// Ask for at most N tasks.
-    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=20))]
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=MOST))]
     count: u32,
     /// The tool of tasks that name none, and the executor that is asked, if one has this name.
     #[arg(long, value_name = "NAME", default_value = TOOL)]

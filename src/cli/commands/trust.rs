@@ -45,12 +45,10 @@ pub fn run(args: &TrustArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fai
 }
 
 fn tell(trustees: Vec<Trustee>, revoked: bool, context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
-    let line = |one: Trustee| TrustLine {
-        name: one.name,
-        command: one.command,
-        webhook: one.webhook,
-        secret: one.secret,
-        trusted: one.is_trusted,
+    let line = |one: Trustee| {
+        let (webhook, secret) = one.webhook.map(|webhook| (webhook.url, webhook.secret)).unzip();
+        let (name, command, trusted) = (one.name, one.command, one.is_trusted);
+        TrustLine { name, command, webhook, secret: secret.flatten(), trusted }
     };
     let trustees: Vec<TrustLine> = trustees.into_iter().map(line).collect();
     if context.global.json {

@@ -11,9 +11,8 @@ use std::sync::Arc;
 use tokio::sync::watch::Receiver;
 
 /// Answers requests of agents with bodies of at most `most` bytes until `stop` is true. They wait in `queue`, with what
-/// others want. `told` is told what a command
-/// has printed, and `named` is the name that a client has given with its request. Whoever may ask has been asked
-/// before, so names of hosts are not.
+/// others want. `told` is told what a command has printed, and `named` is the name that a client has given with its
+/// request. Whoever may ask has been asked before, so names of hosts are not.
 pub(in crate::cli::commands) fn http(
     runner: CommandRunner,
     queue: Arc<WorkQueue>,

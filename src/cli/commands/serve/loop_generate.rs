@@ -1,5 +1,6 @@
 //! `/{id}/generate` of the loops: an executor proposes tasks, and the answer does not wait for it.
 
+use super::super::generate::MOST;
 use super::generations::{complete, progress};
 use super::loops::{LoopAnswer, Loops, PATH, not_now, only, outward, text, view};
 use super::request::wrong;
@@ -9,15 +10,12 @@ use crate::cli::remote::CommandRunner;
 use axum::http::StatusCode;
 use serde_json::{Map, Value, json};
 
-/// The most tasks that a request may ask for.
-const MOST: u64 = 20;
-
 impl Loops<'_> {
     /// Starts an executor that proposes tasks.
     pub(super) fn generate(&self, id: &str, body: &Map<String, Value>) -> Result<LoopAnswer, Error> {
         only(body, &["tool", "count"])?;
         let tool = text(body, "tool")?;
-        let count = body.get("count").map(|count| count.as_u64().filter(|count| (1..=MOST).contains(count)));
+        let count = body.get("count").map(|count| count.as_i64().filter(|count| (1..=MOST).contains(count)));
         let count = count
             .map(|count| count.ok_or_else(|| wrong(&format!("`count` is not a number from 1 to {MOST}"))));
         let count = count.transpose()?;
