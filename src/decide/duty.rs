@@ -163,6 +163,18 @@ pub fn duty(workflow: &Workflow, decision: &Decision, runner: Option<&Runner>) -
     }
 }
 
+/// The row of what cannot be evaluated.
+const UNREAD: DutyRow<'_> =
+    DutyRow(DutyKind::Error, Do::Repair, Owner::Human, None, RunTurn::End(Ending::Error));
+
+/// Who must act on a task of which there is no decision, because it could not be read or has no usable workflow.
+#[must_use]
+pub fn duty_of_unread() -> Duty {
+    let DutyRow(kind, task, owner, _, turn) = UNREAD;
+    let (phase, direction) = (None, Direction::None);
+    Duty { kind, task, owner, phase, direction, urgency: urgency(kind, owner, task), turn }
+}
+
 /// The table: kind, what to do, owner, the target phase, and what a run does.
 fn row<'a>(workflow: &Workflow, decision: &'a Decision) -> DutyRow<'a> {
     let current = decision.phase.as_ref();
@@ -199,7 +211,7 @@ fn row<'a>(workflow: &Workflow, decision: &'a Decision) -> DutyRow<'a> {
         Verdict::Inconsistent { last_consistent, .. } => {
             DutyRow(DutyKind::Inconsistent, Do::Repair, Owner::Human, last_consistent.as_ref(), waits)
         }
-        Verdict::Error { .. } => DutyRow(DutyKind::Error, Do::Repair, Owner::Human, None, fails),
+        Verdict::Error { .. } => UNREAD,
         Verdict::Livelock { .. } => DutyRow(DutyKind::Livelock, Do::Repair, Owner::Human, None, fails),
     }
 }

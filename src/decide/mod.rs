@@ -51,7 +51,9 @@ pub use decision::{
     is_order,
 };
 pub use derive::derive;
-pub use duty::{Direction, Do, Duty, DutyKind, RunTurn, Runner, Urgency, direction, duty, trouble};
+pub use duty::{
+    Direction, Do, Duty, DutyKind, RunTurn, Runner, Urgency, direction, duty, duty_of_unread, trouble,
+};
 pub use evaluate::{evaluate, other_format};
 pub use facts::{Facts, FileFact, STALE_STATE};
 pub use import::{ImportFault, Original, adopt, import, import_of, is_original, refused_import};

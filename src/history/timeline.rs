@@ -20,6 +20,9 @@ pub type Story = Vec<(HistoryEntry, Option<Digest>)>;
 ///
 /// git cannot read the history, or the machine fails to read a log.
 pub fn stories(workspace: &Workspace, tasks: &[TaskRef]) -> Result<Vec<Story>, Error> {
+    if tasks.is_empty() {
+        return Ok(Vec::new());
+    }
     let logs: Vec<EventLog> =
         tasks.iter().map(|task| log_of(workspace, task)).collect::<Result<_, Error>>()?;
     let paths: Vec<Vec<RepoPath>> =

@@ -35,8 +35,8 @@ pub use costs::Counted;
 pub use known::Keeper;
 pub use loaded::{Loaded, UsableWorkflow};
 pub(crate) use looks::THREAD_STACK;
-pub(crate) use overview::unread;
 pub use overview::{Overview, OverviewPlace, OverviewPlaceKind, OverviewTask};
+pub(crate) use overview::{unjudged, unread};
 pub use sight::{LookDepth, Sight, SightKey};
 pub use tasks::{NamedBy, TaskRef};
 

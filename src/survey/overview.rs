@@ -227,8 +227,15 @@ fn detached(head: &Head) -> String {
 /// The finding about something that cannot be read. A failure of the machine keeps its code, which
 /// decides the exit code.
 pub(crate) fn unread(what: &str, error: &Error) -> Diagnostic {
+    let mut problem = unjudged(error);
+    problem.message = format!("{what}: {}", problem.message);
+    problem
+}
+
+/// The finding about what could not be evaluated: the fault of the machine, or else why.
+pub(crate) fn unjudged(error: &Error) -> Diagnostic {
     let code = if error.class() == Class::Fault { error.code() } else { Code::Unjudged };
-    let mut problem = Diagnostic::error(code, format!("{what}: {error}"));
+    let mut problem = Diagnostic::error(code, error.to_string());
     problem.hint = error.hint();
     problem
 }

@@ -2,7 +2,7 @@
 
 use super::Subject;
 use crate::base::{TaskId, Timestamp};
-use crate::decide::Urgency;
+use crate::decide::{Urgency, duty_of_unread};
 use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;
 
@@ -11,6 +11,12 @@ use std::cmp::Reverse;
 pub struct TaskOrder(Urgency, Reverse<bool>, Option<Timestamp>, TaskId);
 
 impl TaskOrder {
+    /// The place of a task that could not be evaluated.
+    #[must_use]
+    pub fn of_unread(task: &TaskId) -> Self {
+        Self(duty_of_unread().urgency, Reverse(false), None, task.clone())
+    }
+
     /// The place of the task of a subject.
     #[must_use]
     pub fn of(subject: &Subject<'_>) -> Self {

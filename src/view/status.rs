@@ -7,7 +7,7 @@ use super::layout::{
 use super::text::{headline, mood};
 use super::wire::{Finding, Suggestion};
 use super::{DutyView, Paint, Repository, Style, Subject, TaskOrder, TaskView};
-use crate::base::{Diagnostic, Severity, Timestamp};
+use crate::base::{Diagnostic, Severity, TaskId, Timestamp};
 use crate::decide::{Do, DutyKind, ExpectState};
 use crate::workflow::Owner;
 use serde::{Deserialize, Serialize};
@@ -263,6 +263,12 @@ impl TaskStatus {
         Self::suggested(Suggestion::of(subject), subject)
     }
 
+    /// The status of a task that could not be evaluated, given the suggestion for it.
+    #[must_use]
+    pub fn unread(suggestion: Suggestion, id: &TaskId) -> Self {
+        Self::in_place(suggestion, TaskOrder::of_unread(id), None, None)
+    }
+
     /// Whether the task is finished.
     #[must_use]
     pub fn is_done(&self) -> bool {
@@ -293,18 +299,27 @@ impl TaskStatus {
 
     /// The same, given the suggestion for the task.
     pub(super) fn suggested(suggestion: Suggestion, subject: &Subject<'_>) -> Self {
-        let headline = (headline(&suggestion), mood(&suggestion));
         let phase = subject.decision.phase.as_ref();
         let phases = &subject.workflow.phases;
+        let phase_number = phase.and_then(|id| phases.iter().position(|phase| phase.id == *id));
+        Self::in_place(suggestion, TaskOrder::of(subject), phase_number, subject.unmoved_since)
+    }
+
+    fn in_place(
+        suggestion: Suggestion,
+        order: TaskOrder,
+        phase_number: Option<usize>,
+        unmoved_since: Option<Timestamp>,
+    ) -> Self {
         Self {
-            order: TaskOrder::of(subject),
-            phase_number: phase.and_then(|id| phases.iter().position(|phase| phase.id == *id)),
+            headline: (headline(&suggestion), mood(&suggestion)),
             at: spot(&suggestion),
             task: suggestion.task,
             duty: suggestion.duty,
             committed: suggestion.committed,
-            headline,
-            unmoved_since: subject.unmoved_since,
+            order,
+            phase_number,
+            unmoved_since,
             whereabouts: None,
         }
     }

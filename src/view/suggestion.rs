@@ -2,7 +2,7 @@
 
 use super::wire::{CommandView, EvidenceView, Expected, Finding, Possible, Suggestion, in_repository};
 use super::{DutyView, Subject, TaskView};
-use crate::base::ArtifactName;
+use crate::base::{ArtifactName, Diagnostic, RepoPath, TaskId, WorkflowName};
 use crate::decide::{Decision, Expectation, Verdict};
 use crate::workflow::{Phase, TreeScope};
 use serde_json::{Map, Value};
@@ -32,6 +32,33 @@ impl Suggestion {
             waived: decision.waived.iter().map(ToString::to_string).collect(),
             diagnostics: decision.diagnostics.iter().map(Finding::of).collect(),
             committed: subject.committed.clone(),
+        }
+    }
+}
+
+impl Suggestion {
+    /// The suggestion for a task that could not be evaluated, for the reason in this finding.
+    #[must_use]
+    pub fn unread(id: &TaskId, path: &RepoPath, workflow: &WorkflowName, finding: &Diagnostic) -> Self {
+        Self {
+            task: TaskView::unread(id, path, workflow),
+            duty: DutyView::unread(&finding.message),
+            waits_for: None,
+            rule: None,
+            agent: None,
+            action: None,
+            instructions: None,
+            sent_back: None,
+            inputs: Vec::new(),
+            remarks: Vec::new(),
+            expects: Vec::new(),
+            options: Vec::new(),
+            question: None,
+            moves: Vec::new(),
+            evidence: Vec::new(),
+            waived: Vec::new(),
+            diagnostics: vec![Finding::of(finding)],
+            committed: None,
         }
     }
 }

@@ -1,8 +1,8 @@
 //! One task in JSON: its identity, its phase, and who must do what about it.
 
 use super::Subject;
-use crate::base::RepoPath;
-use crate::decide::{Decision, Direction, Do, Duty, DutyKind, Runner, duty};
+use crate::base::{RepoPath, TaskId, WorkflowName};
+use crate::decide::{Decision, Direction, Do, Duty, DutyKind, Runner, duty, duty_of_unread};
 use crate::workflow::Owner;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -19,7 +19,7 @@ pub struct TaskView {
     pub title: Option<String>,
     /// The directory, or the file if the task is one, relative to the root of the repository.
     pub path: String,
-    /// The workflow that decided.
+    /// The workflow that decided; if none could, that of the root of the task.
     pub workflow: String,
     /// The revision of the state: the number of recorded steps.
     pub rev: u64,
@@ -67,6 +67,20 @@ impl TaskView {
         }
     }
 
+    /// A task that could not be evaluated.
+    pub(super) fn unread(id: &TaskId, path: &RepoPath, workflow: &WorkflowName) -> Self {
+        Self {
+            id: id.to_string(),
+            title: None,
+            path: path.to_string(),
+            workflow: workflow.to_string(),
+            rev: 0,
+            current_phase: None,
+            substate: None,
+            attempt: 0,
+        }
+    }
+
     /// The name of the current phase, for people.
     pub(super) fn phase(&self) -> &str {
         self.current_phase.as_deref().unwrap_or("(no phase)")
@@ -74,6 +88,13 @@ impl TaskView {
 }
 
 impl DutyView {
+    /// The duty about a task that could not be evaluated, for this reason.
+    pub(super) fn unread(reason: &str) -> Self {
+        let Duty { kind, task, owner, direction, .. } = duty_of_unread();
+        let suggested_next = None;
+        Self { suggested_next, direction, kind, owner, r#do: task, reason: reason.to_owned() }
+    }
+
     /// The duty of a subject in JSON.
     #[must_use]
     pub fn of(subject: &Subject<'_>) -> Self {

@@ -19,5 +19,6 @@ mod relocate;
 mod setup;
 mod suggest;
 mod undo;
+mod unread;
 mod waiting;
 mod walk;

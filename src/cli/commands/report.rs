@@ -5,9 +5,10 @@ use crate::apply::{Applied, Order};
 use crate::base::{Class, Code, Diagnostic, Error, RepoPath};
 use crate::decide::{ActorKind, Choice, Decision, is_order};
 use crate::drive::Controlled;
-use crate::survey::{LookDepth, NamedBy, Sight, TaskRef, Workspace, unread};
+use crate::survey::{LookDepth, NamedBy, Sight, TaskRef, Workspace, unjudged, unread};
 use crate::view::{
-    AppliedView, ControlReport, DutyView, NothingDue, Subject, TextAnswer, TransitionLine, Transitions,
+    AppliedView, ControlReport, DutyView, NothingDue, Repository, Subject, Suggestion, TaskStatus,
+    TextAnswer, TransitionLine, Transitions,
 };
 use std::collections::HashSet;
 
@@ -97,43 +98,76 @@ pub(super) fn named_or_all(
     Ok((named(workspace, names)?, Vec::new()))
 }
 
-/// What `told` makes of a look at each of these tasks, which is all that is kept of it; the logs whose commits are to
-/// be found, one for each; and a diagnostic for each task that cannot be evaluated.
+/// What `told` makes of a look at each of these tasks, which is all that is kept of it, or `failed` of the fact that
+/// it cannot be evaluated; the logs whose commits are to be found, one for each; and a diagnostic for each task that
+/// cannot be evaluated.
 pub(super) fn told_of_each<R: Send>(
     workspace: &Workspace,
     tasks: &[TaskRef],
     told: impl Fn(&Workspace, &Sight) -> R + Sync,
+    failed: impl Fn(&TaskRef, &Error) -> R,
 ) -> (Vec<R>, Vec<Option<RepoPath>>, Vec<Diagnostic>) {
     let looked = workspace.look_at_each(tasks, LookDepth::End, |workspace, _, looked| {
         looked.map(|sight| (told(workspace, &sight), sight.log_to_find()))
     });
-    sorted(tasks, looked)
+    sorted(tasks, looked, failed)
 }
 
-/// The rows, logs and diagnostics of what was made of a look at each of these tasks.
+/// The rows, logs and diagnostics of what was made of a look at each of these tasks, or of the fact that it failed.
 pub(super) fn sorted<R>(
     tasks: &[TaskRef],
     looked: Vec<Result<(R, Option<RepoPath>), Error>>,
+    failed: impl Fn(&TaskRef, &Error) -> R,
 ) -> (Vec<R>, Vec<Option<RepoPath>>, Vec<Diagnostic>) {
     let (mut rows, mut logs, mut problems) = (Vec::new(), Vec::new(), Vec::new());
     for (task, one) in tasks.iter().zip(looked) {
-        match one {
-            Ok((row, log)) => {
-                rows.push(row);
-                logs.push(log);
-            }
-            Err(error) => problems.push(unread(&format!("task `{}`", task.id), &error)),
-        }
+        let (row, log) = one.unwrap_or_else(|error| {
+            problems.push(unread_task(task, &error));
+            (failed(task, &error), None)
+        });
+        rows.push(row);
+        logs.push(log);
     }
     problems.extend(duplicates(tasks));
     (rows, logs, problems)
 }
 
-/// The exit code of an answer: a failure of the machine if one of its problems is one, else `otherwise`.
+/// The finding about a task that cannot be evaluated.
+pub(super) fn unread_task(task: &TaskRef, error: &Error) -> Diagnostic {
+    unread(&format!("task `{}`", task.id), error)
+}
+
+/// The repository that was read. If HEAD cannot be read, that is one of the problems.
+pub(super) fn repository(workspace: &Workspace, problems: &mut Vec<Diagnostic>) -> Repository {
+    workspace.repository().unwrap_or_else(|error| {
+        problems.push(unjudged(&error));
+        workspace.repository_without_head()
+    })
+}
+
+/// The suggestion for a task that cannot be evaluated.
+pub(super) fn unread_suggestion(task: &TaskRef, error: &Error) -> Suggestion {
+    Suggestion::unread(&task.id, &task.shown(), &task.workflow, &unjudged(error))
+}
+
+/// The status of a task that cannot be evaluated.
+pub(super) fn unread_status(task: &TaskRef, error: &Error) -> TaskStatus {
+    TaskStatus::unread(unread_suggestion(task, error), &task.id)
+}
+
+/// The exit code of an answer: a failure of the machine if one of its problems is one, `No` if something could not be
+/// evaluated, else `otherwise`.
 pub(super) fn exit_after(problems: &[Diagnostic], otherwise: ExitCode) -> ExitCode {
-    let has_failed =
-        problems.iter().any(|problem| problem.is_error() && problem.code.class() == Class::Fault);
-    if has_failed { ExitCode::Fault } else { otherwise }
+    let has = |is_meant: fn(&Diagnostic) -> bool| {
+        problems.iter().any(|problem| problem.is_error() && is_meant(problem))
+    };
+    if has(|problem| problem.code.class() == Class::Fault) {
+        ExitCode::Fault
+    } else if has(|problem| problem.code == Code::Unjudged) {
+        ExitCode::No
+    } else {
+        otherwise
+    }
 }
 
 /// A finding for each task id that two directories share.

@@ -18,6 +18,9 @@ use std::collections::{BTreeMap, BTreeSet};
 /// `--json`, every task that the filters leave is listed. `orch` without a command does the same. Writes
 /// nothing but a cache in `.git/orch`.
 ///
+/// A task that cannot be evaluated is listed first, as one in error. Then the command exits with 1, and with 70 if the
+/// machine failed to read something.
+///
 /// `--everywhere` reads branches from their commits, without a checkout. A work tree with its uncommitted files
 /// stands for the branch that is checked out in it. A task is shown once, where its record is furthest: a record
 /// that continues another one is further. `main +3` means that three more places have the same record. If no
@@ -122,7 +125,8 @@ fn answer(
         false => report::named_or_all(workspace, &args.tasks)?,
     };
     begin(tasks.len());
-    let (mut rows, logs, mut problems) = report::sorted(&tasks, workspace.tell_each(&tasks, &KEPT, told));
+    let looked = workspace.tell_each(&tasks, &KEPT, told);
+    let (mut rows, logs, mut problems) = report::sorted(&tasks, looked, report::unread_status);
     problems.extend(misnamed);
     let is_empty = tasks.is_empty() && problems.is_empty();
     problems.extend(workspace.outside_git());
@@ -135,7 +139,8 @@ fn answer(
     rows.retain(|TaskStatus { task, duty, .. }| {
         args.selects(task.current_phase.as_deref(), duty.owner, &task.workflow)
     });
-    let status = Status::of_tasks(workspace.repository()?, rows, &problems);
+    let repository = report::repository(workspace, &mut problems);
+    let status = Status::of_tasks(repository, rows, &problems);
     Ok(StatusAnswer { status, problems, is_empty })
 }
 

@@ -2,10 +2,10 @@
 
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use super::{report, status};
-use crate::base::Diagnostic;
+use crate::base::{Diagnostic, Error};
 use crate::decide::{ActorKind, is_order};
 use crate::drive::{self, Waited};
-use crate::survey::{TaskRef, Workspace};
+use crate::survey::{Sight, TaskRef, Workspace, unjudged};
 use crate::view::layout::counted;
 use crate::view::{self, Briefs, Suggestion, Suggestions, TaskOrder};
 use crate::workflow::Owner;
@@ -22,7 +22,8 @@ const LIMIT: usize = 10;
 /// unfinished tasks. With `--json` the branch does not count. Writes nothing but a
 /// cache in `.git/orch`.
 ///
-/// Exits with 1 if `--for` leaves nothing to do, or if `--timeout` expires.
+/// A task that cannot be evaluated comes first, as one that a person has to repair. Exits with 1 if there is one, if
+/// `--for` leaves nothing to do, or if `--timeout` expires; with 70 if the machine failed to read something.
 #[derive(Debug, Args)]
 pub struct SuggestArgs {
     /// The tasks or patterns; default: the task of the current directory or of the branch, or else every
@@ -67,8 +68,15 @@ pub fn run(args: &SuggestArgs, context: &Context, ui: &Ui) -> Result<ExitCode, F
     }
     workspace.know_looks(status::CACHE);
     context.show_looks(&workspace, None, ui);
-    let around = args.task_around(&workspace, context, ui)?;
-    let answer = answer(&workspace, args, around.as_ref())?;
+    let (around, fault) = match args.task_around(&workspace, context, ui) {
+        // Without a branch that can be read, the tasks in error are listed all the same.
+        Err(Failure::Reported { exit: ExitCode::Fault, error }) => (None, Some(error)),
+        around => (around?, None),
+    };
+    let mut answer = answer(&workspace, args, around.as_ref())?;
+    if let Some(fault) = fault {
+        answer.problems.push(unjudged(&fault));
+    }
     tell(&answer, args, context, ui)?;
     Ok(answer.exit(args))
 }
@@ -147,19 +155,30 @@ fn answer(workspace: &Workspace, args: &SuggestArgs, around: Option<&TaskRef>) -
         Some(limit) => MostUrgent::of(workspace, &tasks, limit, is_wanted),
         None => MostUrgent { tasks: tasks.clone(), ..MostUrgent::default() },
     };
-    let (told, logs, found) = report::told_of_each(workspace, &chosen.tasks, |workspace, sight| {
+    let tell = |workspace: &Workspace, sight: &Sight| {
         let subject = workspace.subject(sight, None);
         let is_done = sight.decision.is_done();
         let is_wanted = is_wanted(subject.duty().owner, is_done);
-        (is_wanted.then(|| (TaskOrder::of(&subject), Suggestion::of(&subject))), is_done)
-    });
-    let done = chosen.done + told.iter().filter(|(_, is_done)| *is_done).count();
+        (is_wanted.then(|| (TaskOrder::of(&subject), Suggestion::of(&subject))), is_done, None)
+    };
+    let failed = |task: &TaskRef, error: &Error| {
+        let suggestion = report::unread_suggestion(task, error);
+        let is_wanted = is_wanted(suggestion.duty.owner, false);
+        let own = is_wanted.then(|| report::unread_task(task, error));
+        (is_wanted.then(|| (TaskOrder::of_unread(&task.id), suggestion)), false, own)
+    };
+    let (told, logs, found) = report::told_of_each(workspace, &chosen.tasks, tell, failed);
+    let done = chosen.done + told.iter().filter(|(_, is_done, _)| *is_done).count();
     let mut problems = chosen.problems;
     let is_new = |found: &Diagnostic| !problems.contains(found);
     let new: Vec<Diagnostic> = found.into_iter().filter(is_new).collect();
     problems.extend(new.into_iter().chain(misnamed));
+    let repository = report::repository(workspace, &mut problems);
+    // The finding about a task that is shown is with its suggestion.
+    let is_own = |found: &&Diagnostic| told.iter().any(|(.., own)| own.as_ref() == Some(found));
+    let others: Vec<Diagnostic> = problems.iter().filter(|found| !is_own(found)).cloned().collect();
     let mut wanted: Vec<_> =
-        told.into_iter().zip(logs).filter_map(|((told, _), log)| Some((told?, log))).collect();
+        told.into_iter().zip(logs).filter_map(|((told, ..), log)| Some((told?, log))).collect();
     wanted.sort_by(|((one, _), _), ((other, _), _)| one.cmp(other));
     let (mut suggestions, logs): (Vec<_>, Vec<_>) =
         wanted.into_iter().map(|((_, suggestion), log)| (suggestion, log)).unzip();
@@ -174,7 +193,7 @@ fn answer(workspace: &Workspace, args: &SuggestArgs, around: Option<&TaskRef>) -
     for (suggestion, commit) in suggestions.iter_mut().zip(workspace.commits_of(&logs)?) {
         suggestion.committed = commit.map(|commit| commit.to_string());
     }
-    let envelope = Suggestions::of(workspace.repository()?, suggestions, omitted, &problems);
+    let envelope = Suggestions::of(repository, suggestions, omitted, &others);
     Ok(Answer { envelope, nothing, problems })
 }
 
@@ -198,9 +217,9 @@ impl MostUrgent {
         limit: usize,
         is_wanted: impl Fn(Owner, bool) -> bool,
     ) -> Self {
-        let told = workspace.tell_each(tasks, &status::KEPT, status::told).into_iter();
-        let named = told.zip(tasks).map(|(told, task)| told.map(|(status, log)| ((task, status), log)));
-        let (rows, _, problems) = report::sorted(tasks, named.collect());
+        let told = workspace.tell_each(tasks, &status::KEPT, status::told);
+        let (rows, _, problems) = report::sorted(tasks, told, report::unread_status);
+        let rows: Vec<_> = tasks.iter().zip(rows).collect();
         let all_done = rows.iter().filter(|(_, status)| status.is_done()).count();
         let mut wanted: Vec<_> =
             rows.iter().filter(|(_, status)| is_wanted(status.duty.owner, status.is_done())).collect();

@@ -2,7 +2,7 @@
 
 use super::super::prelude::Failure;
 use super::super::{report, runs};
-use crate::base::{Diagnostic, Timestamp};
+use crate::base::{Diagnostic, Error, Timestamp};
 use crate::decide::{ActorKind, is_order};
 use crate::drive;
 use crate::history::stories;
@@ -83,7 +83,11 @@ pub(super) fn gather(
         });
         LookedTask { task: sight.task.clone(), status: TaskStatus::of(&subject), detail }
     };
-    let (mut looked, logs, mut problems) = report::told_of_each(workspace, tasks, told);
+    let failed = |task: &TaskRef, error: &Error| {
+        let status = report::unread_status(task, error);
+        LookedTask { task: task.clone(), status, detail: None }
+    };
+    let (mut looked, logs, mut problems) = report::told_of_each(workspace, tasks, told, failed);
     problems.extend(misnamed);
     problems.extend(workspace.outside_git());
     for (one, commit) in looked.iter_mut().zip(workspace.commits_of(&logs)?) {
@@ -108,15 +112,21 @@ pub(super) fn gather(
         }
         rows.push(status);
     }
-    let status = Status::of_tasks(workspace.repository()?, rows, &problems);
+    let repository = report::repository(workspace, &mut problems);
+    let status = Status::of_tasks(repository, rows, &problems);
     let mut names: Vec<&str> = status.tasks.iter().map(|task| task.task.workflow.as_str()).collect();
     names.sort_unstable();
     names.dedup();
-    let loaded: Vec<_> = names.into_iter().filter_map(|name| workspace.workflow(name).ok()).collect();
+    let chart = |name| {
+        let loaded = workspace.workflow(name).ok();
+        let usable = loaded.as_ref().and_then(|loaded| loaded.workflow()).map(Chart::of);
+        usable.unwrap_or_else(|| Chart::of_unusable(name))
+    };
+    let charts = names.into_iter().map(chart).collect();
     let (known, unreadable) = drive::runs_in(workspace, iter::once(workspace));
     problems.extend(unreadable);
     Ok(GatheredTasks {
-        charts: loaded.iter().filter_map(|loaded| loaded.workflow()).map(Chart::of).collect(),
+        charts,
         runs: known.iter().map(runs::line).collect(),
         details: status.tasks.iter().filter_map(|task| details.remove(&task.task.path)).collect(),
         status,
