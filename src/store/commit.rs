@@ -78,7 +78,7 @@ impl Write {
         &self.blob
     }
 
-    fn mode(&self) -> FileMode {
+    pub(super) fn mode(&self) -> FileMode {
         if self.executable { FileMode::BlobExecutable } else { FileMode::Blob }
     }
 }
@@ -227,7 +227,8 @@ impl<'s> Transaction<'s> {
         let left_staged = std::mem::take(&mut published.left_staged);
         // The commits exist from here on; the next command completes whatever fails.
         let commits: Vec<Digest> = built.iter().copied().map(digest).collect();
-        self.head.commit = commits.last().copied();
+        let before = std::mem::replace(&mut self.head.commit, commits.last().copied());
+        before.into_iter().for_each(|before| store.take_changes(before, planned, &commits));
         for commit in &commits {
             tracing::info!(%commit, branch = self.head.branch.as_deref(), "committed");
         }

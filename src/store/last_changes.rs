@@ -4,6 +4,7 @@
 //! however many were asked for before. Each file names the HEAD from which its commits were seen; from there, only
 //! newer commits are walked. Deleting the files loses nothing.
 
+use super::commit::PlannedCommit;
 use super::{Error, Store, durable, path_commits};
 use crate::base::{Digest, RepoPath};
 use crate::scan::{Directory, FileStamp};
@@ -12,6 +13,9 @@ use std::path::PathBuf;
 
 /// The directory of the cache.
 const KNOWN: &str = "newest-changes";
+/// By how many commits a part in memory may be ahead of its file, before the file is written again. Another process
+/// walks them.
+const AHEAD: usize = 256;
 
 /// The part of the cache in one file.
 #[derive(Default)]
@@ -20,6 +24,8 @@ pub(super) struct KnownPart {
     changes: BTreeMap<RepoPath, Digest>,
     /// The file that it was read from or written to.
     stamp: Option<FileStamp>,
+    /// How many commits of this store it has taken since.
+    ahead: usize,
 }
 
 /// The parts that were read so far, by the byte.
@@ -29,8 +35,7 @@ impl Store {
     /// For each path, the newest commit that changed it. Returns an error if git cannot read the history.
     pub fn last_changes(&self, paths: &[RepoPath]) -> Result<Vec<Option<Digest>>, Error> {
         let Some(head) = self.head()?.commit else { return Ok(vec![None; paths.len()]) };
-        let place = |path: &RepoPath| self.format().blob(path.as_str().as_bytes()).as_bytes()[0];
-        let places: Vec<u8> = paths.iter().map(place).collect();
+        let places: Vec<u8> = paths.iter().map(|path| self.cache_part(path)).collect();
         let asked: BTreeSet<u8> = places.iter().copied().collect();
         let mut known = self.changes.take();
         asked.iter().for_each(|place| self.read_part(*place, &mut known));
@@ -65,7 +70,7 @@ impl Store {
             .map(|(path, _)| path.clone())
             .collect();
         for (path, commit) in self.walk_for(&missing, head, None)? {
-            let place = place(&path);
+            let place = self.cache_part(&path);
             renewed.insert(place);
             known.entry(place).or_default().changes.insert(path, commit);
         }
@@ -74,6 +79,49 @@ impl Store {
             paths.iter().zip(&places).map(|(path, place)| known[place].changes.get(path).copied()).collect();
         *self.changes.borrow_mut() = known;
         Ok(found)
+    }
+
+    /// Takes over what this store has committed on top of `from`, so that these commits need not be walked. A failure
+    /// to read what was there before leaves the rest to a walk.
+    pub(super) fn take_changes(&self, from: Digest, planned: &[PlannedCommit], commits: &[Digest]) {
+        let Some(last) = commits.last() else { return };
+        // What a directory contained has other paths after a move.
+        if planned.iter().any(|one| !one.moves.is_empty()) {
+            return;
+        }
+        let mut known = self.changes.take();
+        let before = self.source_at(Some(from));
+        let mut held: BTreeMap<&RepoPath, Option<(Digest, u32)>> = BTreeMap::new();
+        for (one, commit) in planned.iter().zip(commits) {
+            let written = one.writes.iter().map(|write| (write.path(), Some(write)));
+            for (path, write) in written.chain(one.removes.iter().map(|path| (path, None))) {
+                let part = known.get_mut(&self.cache_part(path)).filter(|part| part.head == Some(from));
+                let Some(newest) = part.and_then(|part| part.changes.get_mut(path)) else { continue };
+                let Ok(present) = held.get(path).map_or_else(|| before.object(path), |held| Ok(*held)) else {
+                    return;
+                };
+                let after = write.map(|write| (self.format().blob(write.bytes()), write.mode().into()));
+                if present != after {
+                    *newest = *commit;
+                }
+                held.insert(path, after);
+            }
+        }
+        let mut due = BTreeSet::new();
+        for (place, part) in known.iter_mut().filter(|(_, part)| part.head == Some(from)) {
+            part.head = Some(*last);
+            part.ahead += commits.len();
+            if part.ahead >= AHEAD {
+                due.insert(*place);
+            }
+        }
+        self.keep_parts(&due, &mut known);
+        *self.changes.borrow_mut() = known;
+    }
+
+    /// The part that has a path.
+    fn cache_part(&self, path: &RepoPath) -> u8 {
+        self.format().blob(path.as_str().as_bytes()).as_bytes()[0]
     }
 
     fn file_of_part(&self, place: u8) -> PathBuf {
@@ -91,7 +139,7 @@ impl Store {
         let (first, changes) = path_commits::read(&text);
         let head = Digest::parse(first);
         let changes = if head.is_some() { changes } else { BTreeMap::new() };
-        known.insert(place, KnownPart { head, changes, stamp });
+        known.insert(place, KnownPart { head, changes, stamp, ahead: 0 });
     }
 
     /// Writes these parts. A failure is ignored: the changes are found again next time.
@@ -106,7 +154,7 @@ impl Store {
             let path = self.file_of_part(*place);
             let text = path_commits::write(&head.to_string(), &part.changes);
             let _ = durable::write_derived(git, &path, text.as_bytes());
-            part.stamp = FileStamp::at(&path);
+            (part.stamp, part.ahead) = (FileStamp::at(&path), 0);
         }
     }
 }

@@ -109,3 +109,46 @@ fn a_branch_that_is_elsewhere_than_what_was_evaluated_is_not_moved() {
         assert!(!repo.path(".git/refs/heads/main.lock").exists());
     }
 }
+
+/// What a store has committed itself, it takes over without a walk; both must come to the same.
+#[test]
+fn the_newest_changes_are_those_of_a_walk_whoever_committed() {
+    let repo = Repo::new();
+    repo.git(&["config", "user.name", "Ann"]);
+    repo.git(&["config", "user.email", "ann@example.com"]);
+    for name in ["a", "b", "c"] {
+        repo.write(&format!("t/{name}"), "old\n");
+    }
+    repo.git(&["add", "."]);
+    repo.git(&["commit", "-q", "-m", "begin"]);
+    let store = repo.store();
+    let asked = ["t/a", "t/b", "t/c"].map(path);
+    let planned = |writes: &[(&str, &str)], removes: &[&str]| PlannedCommit {
+        message: "step".to_owned(),
+        writes: writes
+            .iter()
+            .map(|(at, text)| Write::evidence(path(at), text.as_bytes().to_vec(), false))
+            .collect(),
+        removes: removes.iter().map(|at| path(at)).collect(),
+        moves: Vec::new(),
+    };
+    let steps: [Vec<PlannedCommit>; 4] = [
+        // Bytes that stay as they were are no change, of HEAD or of an earlier commit of the same batch.
+        vec![planned(&[("t/a", "new\n"), ("t/b", "old\n")], &[]), planned(&[("t/a", "new\n")], &[])],
+        vec![planned(&[], &["t/b"]), planned(&[("t/b", "back\n")], &[])],
+        vec![planned(&[("t/c", "1\n")], &["t/a"])],
+        vec![planned(&[("elsewhere", "1\n")], &[])],
+    ];
+    store.last_changes(&asked).expect("read");
+    for (at, batch) in steps.iter().enumerate() {
+        if at == 3 {
+            // A commit of somebody else is found by a walk from where the store stood.
+            repo.git(&["commit", "-q", "--allow-empty", "-m", "between"]);
+        }
+        let committed = store.begin().and_then(|mut begun| begun.commit(batch)).expect("committed");
+        assert_eq!(committed.commits.len(), batch.len());
+        let known = store.last_changes(&asked).expect("read");
+        let head = store.head().expect("read").commit.expect("a commit");
+        assert_eq!(known, store.last_changes_before(head, &asked).expect("walked"), "batch {at}");
+    }
+}
