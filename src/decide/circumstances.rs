@@ -27,6 +27,9 @@ pub struct Circumstances<'a> {
     pub is_file: &'a dyn Fn(&RepoPath) -> bool,
     /// The commit that is checked out.
     pub head: &'a dyn Fn() -> Option<Digest>,
+    /// A finding for each file of the task that git ignores, so that no step can be committed. Asked only if a
+    /// transition is due.
+    pub ignored: &'a dyn Fn() -> Vec<Diagnostic>,
 }
 
 /// The status of the last run of a task, according to its record.
@@ -149,11 +152,23 @@ pub fn conclude(
         let hint = command(&["orch", "run", task]);
         decision.diagnostics.push(Diagnostic::warning(Code::RunInterrupted, message).hint(hint));
     }
+    if decision.transition().is_some() && !circumstances.past && !circumstances.untracked {
+        hold_ignored(&mut decision, circumstances);
+    }
     if let (false, Recorded::Known(state)) = (circumstances.past, recorded) {
         note_failures(workflow, state, facts, &mut decision);
         note_question(state, facts, &mut decision);
     }
     Judgement { decision, runner }
+}
+
+/// Holds a due transition whose evidence git ignores: no command of `orch` could commit it.
+fn hold_ignored(decision: &mut Decision, circumstances: &Circumstances<'_>) {
+    let ignored = (circumstances.ignored)();
+    let Some(first) = ignored.first().and_then(|found| found.place.as_ref()) else { return };
+    decision.reason = format!("git ignores {}, so the transition cannot commit it as evidence", first.path);
+    decision.options.retain(|option| option.argv.first().is_some_and(|program| program == "git"));
+    decision.diagnostics.splice(0..0, ignored);
 }
 
 /// Notes what failed last on a task that has come to no good end: the agent that ended the last run, or the action

@@ -492,6 +492,12 @@ impl Decision {
         self.options.iter().any(|option| option.id == UNSHALLOW)
     }
 
+    /// Whether git ignores evidence of the transition that is due, so that it cannot be committed.
+    #[must_use]
+    pub fn is_held_by_ignored(&self) -> bool {
+        self.diagnostics.iter().any(|found| found.code == Code::EvidenceIgnored)
+    }
+
     /// The transition that is due, if any.
     #[must_use]
     pub fn transition(&self) -> Option<&Transition> {

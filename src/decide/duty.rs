@@ -184,6 +184,9 @@ fn row<'a>(workflow: &Workflow, decision: &'a Decision) -> DutyRow<'a> {
     let waits = RunTurn::End(Ending::Waiting);
     let fails = RunTurn::End(Ending::Error);
     match &decision.verdict {
+        Verdict::Transition(due) if decision.is_held_by_ignored() => {
+            DutyRow(DutyKind::Transition, Do::Repair, Owner::Human, Some(&due.to), RunTurn::Apply)
+        }
         Verdict::Transition(due) if due.by_human => {
             DutyRow(DutyKind::Transition, Do::Decide, Owner::Human, Some(&due.to), waits)
         }

@@ -13,6 +13,8 @@ pub(crate) struct LookBasis {
     unknown: Cell<bool>,
     /// Files outside of the task, and whether they were there.
     files: RefCell<Vec<(RepoPath, bool)>>,
+    /// Files of the task that git does not ignore, as it was asked.
+    unignored: RefCell<Vec<RepoPath>>,
 }
 
 impl LookBasis {
@@ -29,6 +31,20 @@ impl LookBasis {
 
     pub(crate) fn note_unknown(&self) {
         self.unknown.set(true);
+    }
+
+    /// Notes what git said about a file of the task. What it says depends on files that no stamp of the task tells of,
+    /// so it is to be asked again; one that it ignores is looked at again.
+    pub(super) fn note_ignored(&self, path: &RepoPath, is_ignored: bool) {
+        if is_ignored {
+            self.note_unknown();
+        } else {
+            self.unignored.borrow_mut().push(path.clone());
+        }
+    }
+
+    pub(super) fn unignored(&self) -> Vec<RepoPath> {
+        self.unignored.borrow().clone()
     }
 
     /// Whether a file outside of the task is there, noted.

@@ -1,7 +1,9 @@
 //! Whether the files of a task can serve as evidence: not ignored by git, and not altered by a filter.
 
-use super::{Error, Sight, Workspace};
-use crate::base::{Code, Diagnostic, Place, RepoPath};
+use super::basis::LookBasis;
+use super::{Error, Sight, TaskRef, Workspace};
+use crate::base::{Code, Diagnostic, Digest, Place, RepoPath};
+use crate::scan::Observed;
 use crate::store::Store;
 use std::borrow::Cow;
 
@@ -9,15 +11,27 @@ impl Workspace {
     /// A finding for each declared artifact that git ignores, because no transition could commit it. Returns
     /// an error if git cannot be read.
     pub fn ignored_evidence(&self, judged: &Sight) -> Result<Vec<Diagnostic>, Error> {
+        self.ignored_files((&judged.task, &judged.observed), judged.head_commit(), &LookBasis::default())
+    }
+
+    /// The same, for what was observed of a task under this commit. The basis notes what git was asked about.
+    pub(super) fn ignored_files(
+        &self,
+        (task, observed): (&TaskRef, &Observed),
+        head: Option<Digest>,
+        basis: &LookBasis,
+    ) -> Result<Vec<Diagnostic>, Error> {
         let Some(store) = self.store.as_ref().filter(|_| self.commits()) else { return Ok(Vec::new()) };
-        let paths = ignored(store, judged, &judged.task.transcript_path())?;
-        Ok(paths
-            .into_iter()
-            .map(|path| {
-                let message = "git ignores this file, so no transition can commit it as evidence";
-                Diagnostic::error(Code::EvidenceIgnored, message).at(Place::file(&path)).hint(IGNORED_HINT)
-            })
-            .collect())
+        let paths = ignored((store, head), observed, &task.transcript_path(), |path| {
+            let is_ignored = store.is_ignored(path)?;
+            basis.note_ignored(path, is_ignored);
+            Ok(is_ignored)
+        })?;
+        let finding = |path: &RepoPath| {
+            let message = "git ignores this file, so no transition can commit it as evidence";
+            Diagnostic::error(Code::EvidenceIgnored, message).at(Place::file(path)).hint(IGNORED_HINT)
+        };
+        Ok(paths.iter().map(finding).collect())
     }
 
     /// A finding for each of orch's own files that a git filter would alter. orch commits them unfiltered, so
@@ -57,13 +71,18 @@ pub(crate) fn with_own_line_endings(bytes: Cow<'_, [u8]>) -> Cow<'_, [u8]> {
 /// The hint for a declared artifact that git ignores.
 pub(crate) const IGNORED_HINT: &str = "un-ignore it in .gitignore, or set `commit = false` at the artifact, or `[git] commit = \"off\"` in orch.toml";
 
-/// The declared artifacts, and the log, that git ignores and HEAD does not contain.
-pub(crate) fn ignored(store: &Store, judged: &Sight, log: &RepoPath) -> Result<Vec<RepoPath>, Error> {
-    let declared = judged.observed.files.iter().filter(|file| file.commit).map(|file| &file.path);
+/// The declared artifacts, and the log, that git ignores, as `is_ignored` says, and HEAD does not contain.
+pub(crate) fn ignored(
+    (store, head): (&Store, Option<Digest>),
+    observed: &Observed,
+    log: &RepoPath,
+    is_ignored: impl Fn(&RepoPath) -> Result<bool, Error>,
+) -> Result<Vec<RepoPath>, Error> {
+    let declared = observed.files.iter().filter(|file| file.commit).map(|file| &file.path);
     let mut found = Vec::new();
-    let head = store.source_at(judged.head_commit());
+    let head = store.source_at(head);
     for path in declared.chain(std::iter::once(log)) {
-        if head.blob_at(path)?.is_none() && store.is_ignored(path)? {
+        if head.blob_at(path)?.is_none() && is_ignored(path)? {
             found.push(path.clone());
         }
     }

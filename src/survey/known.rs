@@ -48,6 +48,8 @@ struct KeptLook {
     head: Option<Digest>,
     /// Files outside of the task, and whether they were there.
     files: Vec<(RepoPath, bool)>,
+    /// Files of the task that git did not ignore, if that matters.
+    unignored: Vec<RepoPath>,
     text: String,
 }
 
@@ -219,8 +221,11 @@ impl Workspace {
         let earlier = known.find(directory);
         let made_earlier = |held: Option<Digest>| {
             let (kept, _) = earlier.as_ref().filter(|(kept, _)| Some(kept.held) == held)?;
-            let stands =
-                (kept.head.is_none() || kept.head == commit) && are_as_before(&self.root, &kept.files);
+            let is_unignored =
+                |path| self.store.as_ref().is_some_and(|store| !store.is_ignored(path).unwrap_or(true));
+            let stands = (kept.head.is_none() || kept.head == commit)
+                && are_as_before(&self.root, &kept.files)
+                && kept.unignored.iter().all(is_unignored);
             if stands { (keeper.of_text)(&kept.text) } else { None }
         };
         // If the search has asked for the stamps, it did so before HEAD was read. What HEAD holds now is compared.
@@ -258,8 +263,9 @@ impl Workspace {
             && let Some(text) = (keeper.to_text)(&made)
         {
             let (directory, files) = (directory.clone(), sight.basis.files());
+            let unignored = sight.basis.unignored();
             let head = commit.filter(|_| reads_history);
-            known.note(KeptLook { directory, stamped, listed, held, head, files, text });
+            known.note(KeptLook { directory, stamped, listed, held, head, files, unignored, text });
         }
         Ok(made)
     }

@@ -316,10 +316,14 @@ impl Workspace {
             basis.note_unknown();
         }
         self.costs.evaluated(1);
-        let (Judgement { decision, runner }, fault) =
-            self.under_circumstances((untracked, !is_present), &last_run, &basis, |circumstances| {
-                judge(&compiled.workflow, &recorded, &observed.facts, circumstances)
-            });
+        let commit = head.as_ref().and_then(|head| head.commit);
+        let ignored = || self.ignored_files((task, &observed), commit, &basis);
+        let (Judgement { decision, runner }, fault) = self.under_circumstances(
+            (untracked, !is_present),
+            (&last_run, &basis),
+            ignored,
+            |circumstances| judge(&compiled.workflow, &recorded, &observed.facts, circumstances),
+        );
         fault.map_or(Ok(()), Err)?;
         let key = SightKey::of(head, &entries, now);
         let (task, commit) = (task.clone(), None);
@@ -363,8 +367,11 @@ impl Workspace {
         let facts = super::code::facts_after(before.workflow(), &before.observed.facts, &state);
         let recorded = Recorded::Known(Box::new(state));
         let basis = LookBasis::unknown();
+        let commit = placed.head.as_ref().and_then(|head| head.commit);
+        let ignored = || self.ignored_files((&before.task, &before.observed), commit, &basis);
+        let around = (&before.last_run, &basis);
         let (Judgement { decision, runner }, _) =
-            self.under_circumstances((false, false), &before.last_run, &basis, |circumstances| {
+            self.under_circumstances((false, false), around, ignored, |circumstances| {
                 conclude(before.workflow(), &recorded, &facts, placed.decision, circumstances)
             });
         let path = before.task.transcript_path();
@@ -425,8 +432,8 @@ impl Workspace {
     fn under_circumstances(
         &self,
         (untracked, past): (bool, bool),
-        last_run: &LastRun,
-        basis: &LookBasis,
+        (last_run, basis): (&LastRun, &LookBasis),
+        ignored: impl Fn() -> Result<Vec<Diagnostic>, Error>,
         judged: impl FnOnce(&Circumstances<'_>) -> Judgement,
     ) -> (Judgement, Option<Error>) {
         let fault: RefCell<Option<Error>> = RefCell::default();
@@ -441,6 +448,7 @@ impl Workspace {
             basis.note_history();
             self.head().map_err(|error| fault.replace(Some(error))).ok().flatten()
         };
+        let ignored = || ignored().map_err(|error| fault.replace(Some(error))).unwrap_or_default();
         let circumstances = Circumstances {
             untracked,
             past,
@@ -448,6 +456,7 @@ impl Workspace {
             remembered: &remembered,
             is_file: &is_file,
             head: &head,
+            ignored: &ignored,
         };
         let found = judged(&circumstances);
         (found, fault.into_inner())

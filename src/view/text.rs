@@ -100,6 +100,7 @@ pub(super) fn headline(suggestion: &Suggestion) -> String {
             _ => "decide".to_owned(),
         },
         Do::Answer => "answer".to_owned(),
+        Do::Repair if suggestion.duty.kind == DutyKind::Transition => format!("repair, then move to {next}"),
         Do::Repair => format!("{}: repair", suggestion.duty.kind.as_str()),
         Do::Nothing => match suggestion.duty.kind {
             DutyKind::Done => "done".to_owned(),

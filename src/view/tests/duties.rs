@@ -1,5 +1,6 @@
 //! The table of duties, as data: every verdict, and who must do what.
 
+use crate::base::{Code, Diagnostic};
 use crate::decide::{Do, Duty, Ending, RunTurn, Runner, Verdict, trouble};
 use crate::view::samples::{self, Sample};
 use crate::workflow::Owner;
@@ -31,6 +32,8 @@ fn every_verdict_says_who_must_do_what() {
     if let Verdict::Transition(due) = &mut by_human.decision.verdict {
         due.by_human = true;
     }
+    let mut ignored = samples::transition_due();
+    ignored.decision.diagnostics.push(Diagnostic::error(Code::EvidenceIgnored, ""));
     let mut lost = samples::inconsistent();
     if let Verdict::Inconsistent { last_consistent, .. } = &mut lost.decision.verdict {
         *last_consistent = None;
@@ -44,6 +47,7 @@ fn every_verdict_says_who_must_do_what() {
     let table = [
         (samples::transition_due(), "transition apply orch plan_review advance; Transition; apply; -"),
         (by_human, "transition decide human plan_review advance; Person; waiting; -"),
+        (ignored, "transition repair human plan_review advance; Person; apply; -"),
         (samples::write_missing(), "wait write agent codegen stay; Write; work; -"),
         (samples::fix_invalid(), "wait fix agent plan_review stay; Fix; work; -"),
         (samples::renew_stale(), "wait renew agent plan_review stay; Renew; work; -"),

@@ -67,12 +67,32 @@ fn ignored_evidence_is_refused_and_never_committed() {
     let head = world.git(&["rev-parse", "HEAD"]);
     world.patch("t", 1);
     world.orch(&["check", "t"]).ends(1).says("evidence-ignored");
+    let message = "git ignores tasks/t/code/diff.patch, so the transition cannot commit it as evidence";
+    for face in [&["suggest", "t"][..], &["explain", "t"], &["prompt", "t"]] {
+        let told = world.orch(face).succeeds().says(message);
+        assert!(!told.stdout.contains("orch next"), "{told:?}");
+    }
+    let suggestion = &world.orch_json(&["suggest", "t"])["suggestions"][0];
+    assert_eq!(
+        [&suggestion["kind"], &suggestion["do"], &suggestion["owner"], &suggestion["suggestedNext"]],
+        ["transition", "repair", "human", "review"]
+    );
+    assert_eq!(suggestion["diagnostics"][0]["code"], "evidence-ignored");
+    world.orch(&["status"]).says("repair, then move to review");
     world.orch(&["next", "t"]).ends(5).reports("git ignores tasks/t/code/diff.patch");
     world.orch(&["next", "t", "--override", "why"]).ends(5);
     world.orch(&["watch", "--once"]).ends(5).says("held back");
     assert_eq!(world.git(&["rev-parse", "HEAD"]), head);
     assert_eq!(world.phase("t"), "codegen");
     world.write(".gitignore", "");
+    world.orch(&["suggest", "t"]).succeeds().says("orch next t");
+    let is_due = |world: &World| world.orch(&["status"]).succeeds().says("waiting for orch");
+    is_due(&world);
+    // What was kept of that look does not say otherwise.
+    world.write(".git/info/exclude", "*.patch\n");
+    world.orch(&["status"]).says("repair, then move to review");
+    world.write(".git/info/exclude", "");
+    is_due(&world);
     world.orch(&["next", "t"]).succeeds();
 }
 
