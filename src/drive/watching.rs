@@ -324,6 +324,12 @@ impl Watching {
         self.forget_gone(|task| paths.iter().any(|path| touches(path, task)), effects);
         // Skips what `orch` itself wrote, and files that changed back.
         tasks.retain(|task| !self.is_known(task, head));
+        let concerns =
+            |required: &RepoPath| paths.iter().any(|path| path == required || required.below(path).is_some());
+        let requiring = self.known.values().filter(|known| known.required.iter().any(concerns));
+        tasks.extend(requiring.map(|known| known.task.clone()));
+        tasks.sort_by(|a, b| a.id.cmp(&b.id));
+        tasks.dedup();
         match tasks.len() > PART {
             true => self.left.extend(tasks),
             false => self.look(tasks, head, effects),
@@ -567,7 +573,8 @@ impl Watching {
         let notice = is_wanted.then_some(now);
         let came_to = notice.filter(|_| notice != last && !is_running);
         let at_start = last.is_none() && (!self.begun || before.is_some());
-        let known = KnownTask { task, key, print, on_code: judged.rests_on_code(), notice };
+        let required = judged.workflow().required_files().cloned().collect();
+        let known = KnownTask { task, key, print, on_code: judged.rests_on_code(), required, notice };
         let before = self.known.insert(judged.task.directory().clone(), known);
         let is_new = before.as_ref().is_none_or(|known| known.print != print);
         if let TaskOutcome::Applied(applied) = &outcome {
@@ -614,6 +621,8 @@ struct KnownTask {
     print: Digest,
     /// Whether committed code can change it.
     on_code: bool,
+    /// The files outside of it that can change it.
+    required: Vec<RepoPath>,
     /// The event that it has come to, if any; `None` until someone wants to know.
     notice: Option<Option<TaskNotice>>,
 }

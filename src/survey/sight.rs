@@ -262,7 +262,7 @@ impl Workspace {
         let Reading { compiled, mut recorded, mut observed, entries } = reading;
         let basis = LookBasis::default();
         if self.reads_work_dir() {
-            let required = compiled.workflow.phases.iter().flat_map(|phase| &phase.requires);
+            let required = compiled.workflow.required_files();
             observed.facts.missing =
                 required.filter(|path| !basis.is_file(&self.root, path)).cloned().collect();
         }

@@ -7,6 +7,7 @@ use crate::config::Root;
 use crate::record::{STATE_FILE, SUGGESTION_FILE, TRANSCRIPT_FILE};
 use crate::scan::Entry;
 use crate::store::{Head, MovedPath, Store};
+use crate::workflow::Workflow;
 
 /// A task and its location.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -124,7 +125,21 @@ impl Workspace {
         let mut paths: Vec<RepoPath> = self.setting.config.roots.bases().cloned().collect();
         paths.push(self.setting.config.system.clone());
         paths.extend(RepoPath::new(crate::config::FILE));
+        paths.extend(self.required_files());
         paths
+    }
+
+    /// The files outside of tasks that a phase of some workflow requires.
+    fn required_files(&self) -> Vec<RepoPath> {
+        // A document without the word need not be compiled.
+        let may_require = |name: &String| {
+            let text = self.setting.system.workflow(name);
+            text.is_some_and(|text| text.contains("requires"))
+        };
+        let names = self.workflow_names().into_iter().filter(may_require);
+        let loaded: Vec<_> = names.filter_map(|name| self.workflow(&name).ok()).collect();
+        let workflows = loaded.iter().filter_map(|loaded| loaded.workflow());
+        workflows.flat_map(Workflow::required_files).cloned().collect()
     }
 
     /// The task meant without naming one: that of the current directory, or of the branch name, or else the

@@ -312,6 +312,11 @@ pub enum ImportValue {
 }
 
 impl Workflow {
+    /// The files of the repository outside of a task that some phase requires.
+    pub fn required_files(&self) -> impl Iterator<Item = &RepoPath> {
+        self.phases.iter().flat_map(|phase| &phase.requires)
+    }
+
     /// The phase with this id.
     #[must_use]
     pub fn phase(&self, id: &PhaseId) -> Option<&Phase> {

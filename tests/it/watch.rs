@@ -77,6 +77,36 @@ fn a_written_artifact_leads_to_a_commit_and_ctrl_c_ends_it() {
 }
 
 #[test]
+fn a_file_that_a_phase_requires_wakes_the_watch_when_it_appears_and_when_it_is_removed() {
+    let world = World::ready();
+    let workflow = world.orch(&["workflow", "show", "global-state-machine"]).succeeds().stdout;
+    let requiring = "[phase.planning]\nrequires = [\"docs/specs/rules.md\"]";
+    world.write(
+        "system/workflows/global-state-machine.md",
+        workflow.replacen("[phase.planning]", requiring, 1),
+    );
+    // So that the decision stays the same but for the file.
+    world.write("orch.toml", "[watch]\napply = \"none\"\n");
+    world.commit("require the rules");
+    world.orch(&["new", "t1"]).succeeds();
+    let _running = Running::start(&world);
+    let is_told = |key: &str, value: &str| {
+        let told = std::fs::read_to_string(world.path("tasks/t1/suggestion.json")).unwrap_or_default();
+        let told: serde_json::Value = serde_json::from_str(&told).unwrap_or_default();
+        told["suggestions"][0][key].as_str().is_some_and(|text| text.contains(value))
+    };
+    world.write("tasks/t1/planning/plan.json", PLAN);
+    eventually("the rules are missed", || is_told("reason", "docs/specs/rules.md"));
+    // Neither the file nor its directories were there when the watch began.
+    world.write("docs/specs/rules.md", "Rules.\n");
+    eventually("the task may move", || is_told("kind", "transition"));
+    world.remove("docs/specs/rules.md");
+    eventually("the rules are missed again", || is_told("reason", "docs/specs/rules.md"));
+    world.write("docs/specs/rules.md", "Rules again.\n");
+    eventually("the task may move again", || is_told("kind", "transition"));
+}
+
+#[test]
 fn three_hundred_tasks_at_once_all_end_where_they_belong() {
     let world = World::ready();
     world.write("orch.toml", "[watch]\nadopt = true\n");
