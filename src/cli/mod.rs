@@ -31,6 +31,7 @@ pub use ui::{Colour, Ui};
 
 use crate::apply::Writer;
 use crate::base::{Code, Period, RepoPath};
+use crate::store::Store;
 use crate::survey::{Caller, Variables, Workspace};
 use crate::view::{self, Style};
 use clap::{FromArgMatches, Parser};
@@ -84,6 +85,10 @@ impl Context {
             && let Some(here) = self.here(&workspace)
         {
             ui.begin_at(here);
+        }
+        for finding in workspace.store().map(Store::take_set_aside).unwrap_or_default() {
+            ui.problem(&format!("{finding}"));
+            ui.status(&format!("hint: {}", finding.hint.as_deref().unwrap_or_default()));
         }
         for finding in workspace.findings() {
             ui.problem(&format!("{finding}"));

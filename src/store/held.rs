@@ -27,12 +27,7 @@ impl Store {
             }
             None => {}
         }
-        if let Some(broken) = self.broken_journal() {
-            let path = broken.display();
-            let message = format!("a commit was left unfinished, and its journal could not be read: {path}");
-            let hint = "compare the branch with the files: git status; then remove the journal";
-            found.push(Diagnostic::warning(Code::Unfinished, message).hint(hint));
-        }
+        found.extend(self.broken_journals()?);
         let head = self.head()?;
         let branch = head.branch;
         let shared = ["packed-refs", "config"].map(str::to_owned).into_iter().chain(branch);

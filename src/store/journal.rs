@@ -5,7 +5,7 @@ use super::index::IndexChange;
 use super::references::RefStorage;
 use super::tree::{blob_at, entry_at};
 use super::{Error, Store, durable};
-use crate::base::{Digest, RepoPath};
+use crate::base::{Code, Diagnostic, Digest, RepoPath, command};
 use crate::scan::{Directory, FileStamp, io_error};
 use serde::{Deserialize, Serialize};
 use std::ffi::OsString;
@@ -55,7 +55,7 @@ pub(super) struct JournalFile {
 pub(super) type PlacedFile = (RepoPath, FileStamp);
 
 const FILE: &str = "journal.json";
-/// A journal that could not be read.
+/// A journal that could not be read; a further one has a number after this.
 const BROKEN: &str = "journal.json.broken";
 
 impl Journal {
@@ -83,7 +83,10 @@ impl Store {
     /// Whether a batch is in progress, or was when its process died. Returns an error if that is unknown.
     pub fn has_journal(&self) -> Result<bool, Error> {
         let path = self.own(FILE);
-        path.try_exists().map_err(|source| io_error(&path, source))
+        match path.symlink_metadata() {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+            found => found.map(|_| true).map_err(|source| io_error(&path, source)),
+        }
     }
 
     pub(super) fn remove_journal(&self) -> Result<(), Error> {
@@ -113,8 +116,14 @@ impl Store {
     /// Completes or takes back what a killed process left. The caller holds the lock.
     pub(super) fn finish_leftovers(&self) -> Result<(), Error> {
         let path = self.own(FILE);
-        let Some(text) = read_journal(&path)? else { return Ok(()) };
-        let Ok(journal) = serde_json::from_slice::<Journal>(&text) else { return self.set_aside(&text) };
+        let journal = match read_journal(&path)? {
+            None => return Ok(()),
+            // A process was killed before it wrote anything.
+            Some(LeftJournal::File(text)) if text.is_empty() => return self.remove_journal(),
+            Some(LeftJournal::File(text)) => serde_json::from_slice::<Journal>(&text).ok(),
+            Some(LeftJournal::Other) => None,
+        };
+        let Some(journal) = journal else { return self.set_aside() };
         let since = path.metadata().and_then(|metadata| metadata.modified()).ok();
         self.clear_reference_lock(&journal.reference, journal.new, since)?;
         for file in &journal.files {
@@ -188,21 +197,43 @@ impl Store {
         durable::sync(&places)
     }
 
-    /// Puts a journal that cannot be read where it can be looked at. One that a process was killed at while writing it
-    /// belongs to a batch that has not changed anything yet; of any other, only people can tell what it was.
-    fn set_aside(&self, text: &[u8]) -> Result<(), Error> {
+    /// Puts a journal that cannot be read, or what is in its place, where it can be looked at. One that a process was
+    /// killed at while writing it belongs to a batch that has not changed anything yet; of any other, only people can
+    /// tell what it was. Nothing that was set aside earlier is replaced.
+    fn set_aside(&self) -> Result<(), Error> {
         let (path, own) = (self.own(FILE), self.own_directory()?);
-        if !text.is_empty() {
-            let broken = self.own(BROKEN);
-            tracing::warn!(kept = %broken.display(), "the journal cannot be read; it is kept");
-            own.rename(FILE, &own, BROKEN).map_err(|source| io_error(&path, source))?;
-        }
-        self.remove_journal()
+        let fail = |source| io_error(&path, source);
+        let taken = own.names().map_err(fail)?;
+        let further = (2_u64..).map(|number| format!("{BROKEN}-{number}"));
+        let mut names = std::iter::once(BROKEN.to_owned()).chain(further);
+        let Some(name) = names.find(|name| !taken.iter().any(|other| *other == **name)) else {
+            return Ok(());
+        };
+        own.rename(FILE, &own, &name).map_err(fail)?;
+        let kept = self.own(&name);
+        tracing::warn!(kept = %kept.display(), "the journal cannot be read; it is kept");
+        self.set_aside.borrow_mut().push(broken(&kept));
+        Ok(())
     }
 
-    /// The journal that could not be read, if one is kept.
-    pub(super) fn broken_journal(&self) -> Option<PathBuf> {
-        Some(self.own(BROKEN)).filter(|broken| broken.symlink_metadata().is_ok())
+    /// A finding for each journal that was set aside since this was last asked.
+    pub fn take_set_aside(&self) -> Vec<Diagnostic> {
+        self.set_aside.take()
+    }
+
+    /// A finding for each journal that could not be read and is kept. Returns an error if that cannot be told.
+    pub(super) fn broken_journals(&self) -> Result<Vec<Diagnostic>, Error> {
+        let directory = self.own("");
+        let entries = match fs::read_dir(&directory) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            entries => entries.map_err(|source| io_error(&directory, source))?,
+        };
+        let names = entries.map(|entry| entry.map(|entry| entry.file_name()));
+        let mut names: Vec<OsString> =
+            names.collect::<Result<_, _>>().map_err(|source| io_error(&directory, source))?;
+        names.retain(|name| name.to_string_lossy().starts_with(BROKEN));
+        names.sort();
+        Ok(names.iter().map(|name| broken(&directory.join(name))).collect())
     }
 
     /// Moves a file or a directory in the work tree. One that is gone was moved already. Returns an error if
@@ -261,17 +292,39 @@ fn blob_in(tree: Option<&git2::Tree<'_>>, path: &RepoPath) -> Result<Option<Dige
     tree.map_or(Ok(None), |tree| blob_at(tree, path))
 }
 
-/// The bytes of the journal; `None` if there is none, empty if what is there is no file, so that `orch` did not write
-/// it. Returns an error if the journal cannot be read.
-fn read_journal(path: &Path) -> Result<Option<Vec<u8>>, Error> {
+/// What is where the journal belongs.
+enum LeftJournal {
+    /// A file with these bytes.
+    File(Vec<u8>),
+    /// A directory or something else that `orch` did not write.
+    Other,
+}
+
+/// What is where the journal belongs; `None` if nothing is. Returns an error if the journal cannot be read.
+fn read_journal(path: &Path) -> Result<Option<LeftJournal>, Error> {
     let fail = |error| io_error(path, error);
     match fs::symlink_metadata(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(fail(error)),
-        Ok(found) if !found.is_file() => Ok(Some(Vec::new())),
+        Ok(found) if !found.is_file() => Ok(Some(LeftJournal::Other)),
         Ok(_) => {
             let forbidden = || fail(io::ErrorKind::PermissionDenied.into());
-            read_if_regular(path).map_err(fail)?.ok_or_else(forbidden).map(Some)
+            let bytes = read_if_regular(path).map_err(fail)?.ok_or_else(forbidden)?;
+            Ok(Some(LeftJournal::File(bytes)))
         }
     }
+}
+
+/// The finding about a journal that could not be read and is kept here.
+fn broken(kept: &Path) -> Diagnostic {
+    let message = format!(
+        "a commit was left unfinished, and its journal could not be read; it is kept as {}",
+        kept.display()
+    );
+    let remove = if kept.is_dir() { "rm -r" } else { "rm" };
+    let hint = format!(
+        "compare the branch with the files: git status; then: {}",
+        command(&[&remove.split(' ').collect::<Vec<_>>()[..], &[kept.to_string_lossy().as_ref()]].concat())
+    );
+    Diagnostic::warning(Code::Unfinished, message).hint(hint)
 }

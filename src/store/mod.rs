@@ -47,7 +47,7 @@ mod vet;
 #[cfg(test)]
 mod tests;
 
-use crate::base::{Code, Digest, Error, ObjectFormat, Patterns};
+use crate::base::{Code, Diagnostic, Digest, Error, ObjectFormat, Patterns};
 use crate::scan::{Directory, io_error};
 pub use changes::{KnownRefs, Range, Visited};
 pub use code::{CodeCommit, CodePart, Since, Start};
@@ -105,6 +105,8 @@ pub struct Store {
     /// The last changes of paths, as far as they were looked up.
     changes: RefCell<KnownChanges>,
     removed: RefCell<Option<removals::KnownRemovals>>,
+    /// The findings about journals that were set aside and that nobody was told of yet.
+    set_aside: RefCell<Vec<Diagnostic>>,
     /// The repository opened once more, to make sure that a missing object is missing.
     anew: OnceCell<Repository>,
     costs: Arc<StoreCosts>,
@@ -227,6 +229,7 @@ impl Store {
             trees: Recent::at_most(RECENT_TREES).into(),
             changes: RefCell::default(),
             removed: RefCell::default(),
+            set_aside: RefCell::default(),
             anew: OnceCell::new(),
             costs: Arc::default(),
         };

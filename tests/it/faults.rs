@@ -273,13 +273,31 @@ fn leftovers_do_not_reach_another_branch() {
 }
 
 #[test]
-fn a_journal_that_cannot_be_read_is_kept() {
+fn a_journal_that_cannot_be_read_is_kept_and_reported_and_replaces_no_other() {
     let world = World::ready();
     world.orch(&["new", "t1"]).succeeds();
-    world.write(".git/orch/journal.json", "{\"reference\": \"refs/he");
-    world.orch(&["status"]).succeeds();
-    assert!(!world.path(".git/orch/journal.json").exists());
-    assert_eq!(world.read(".git/orch/journal.json.broken"), "{\"reference\": \"refs/he");
+    let place = ".git/orch/journal.json";
+    let wrecks: [(&str, fn(&World, &str)); 4] = [
+        ("", |world, place| world.write(place, "{\"reference\": \"refs/he")),
+        ("-2", |world, place| world.write(place, "other")),
+        ("-3", |world, place| world.write(&format!("{place}/inside"), "")),
+        ("-4", |world, place| world.shell(&format!("ln -s nowhere {place}"))),
+    ];
+    for (number, wreck) in wrecks {
+        wreck(&world, place);
+        let kept = format!("{place}.broken{number}");
+        let told = world.orch(&["status"]).succeeds().reports(&format!("it is kept as [ROOT]/{kept}"));
+        assert!(told.stderr.contains("compare the branch with the files: git status; then: rm "), "{told:?}");
+        assert!(!world.orch(&["status"]).stderr.contains("journal"), "it is reported once");
+        assert!(world.path(place).symlink_metadata().is_err(), "{kept}");
+        assert!(world.path(&kept).symlink_metadata().is_ok(), "{kept}");
+        world.orch(&["doctor"]).says(&kept);
+    }
+    assert_eq!(world.read(&format!("{place}.broken")), "{\"reference\": \"refs/he");
+    assert_eq!(world.read(&format!("{place}.broken-2")), "other");
+    // Nothing is lost with an empty one.
+    world.write(place, "");
+    assert_eq!(world.orch(&["status"]).succeeds().stderr, "");
     world.plan("t1", 1);
     world.orch(&["next", "t1"]).succeeds();
 }

@@ -5,6 +5,7 @@ use crate::apply::{Applied, Order};
 use crate::base::{Class, Code, Diagnostic, Error, RepoPath};
 use crate::decide::{ActorKind, Choice, Decision, is_order};
 use crate::drive::Controlled;
+use crate::store::Store;
 use crate::survey::{LookDepth, NamedBy, Sight, TaskRef, Workspace, unjudged, unread};
 use crate::view::{
     AppliedView, ControlReport, DutyView, NothingDue, Repository, Subject, Suggestion, TaskStatus,
@@ -218,7 +219,8 @@ pub(super) fn applied_to_several(
     }
     let lines: Vec<TransitionLine> = applied.iter().flat_map(transition_lines).collect();
     let notes = applied.iter().flat_map(|one| one.notes.iter().cloned());
-    let notes: Vec<Diagnostic> = notes.chain(workspace.outside_git()).collect();
+    let set_aside = workspace.store().map(Store::take_set_aside).unwrap_or_default();
+    let notes: Vec<Diagnostic> = notes.chain(workspace.outside_git()).chain(set_aside).collect();
     for note in &notes {
         ui.problem(&format!("{note}"));
         if let Some(hint) = &note.hint {
