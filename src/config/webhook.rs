@@ -9,21 +9,22 @@ pub struct Webhook {
     pub secret: Option<String>,
 }
 
-/// The URL of a webhook. Returns why it can be none: a password in it would be in the repository, and a name or a
+/// The URL of a webhook, with its scheme and host in lower case, in which case does not count. Returns why it can be none: a password in it would be in the repository, and a name or a
 /// character that readers take in different ways could lead elsewhere.
 pub(super) fn url(text: &str) -> Result<String, String> {
-    let (is_safe, rest) = match (text.strip_prefix("https://"), text.strip_prefix("http://")) {
-        (Some(rest), _) => (true, rest),
-        (_, Some(rest)) => (false, rest),
-        _ => return Err("it does not begin with `https://`".to_owned()),
-    };
+    let (scheme, rest) = text.split_once("://").unwrap_or_default();
+    let scheme = scheme.to_ascii_lowercase();
+    if !["https", "http"].contains(&scheme.as_str()) {
+        return Err("it does not begin with `https://`".to_owned());
+    }
     if let Some(odd) = text.chars().find(|c| !c.is_ascii_graphic() || "\\\"<>^`{|}#".contains(*c)) {
         return Err(format!("{odd:?} cannot stand in it; write it as %XX"));
     }
-    let authority = rest.split(['/', '?']).next().unwrap_or_default();
+    let (authority, path) = rest.split_at(rest.find(['/', '?']).unwrap_or(rest.len()));
+    let authority = authority.to_ascii_lowercase();
     let (host, port) = match authority.rsplit_once(':') {
         Some((host, port)) if !port.ends_with(']') => (host, Some(port)),
-        _ => (authority, None),
+        _ => (authority.as_str(), None),
     };
     if authority.contains('@') {
         return Err("a name or a password does not belong in it".to_owned());
@@ -40,8 +41,8 @@ pub(super) fn url(text: &str) -> Result<String, String> {
     let numbers: Option<core::net::Ipv4Addr> = host.parse().ok();
     let is_here =
         host == "localhost" || host == "[::1]" || numbers.is_some_and(|numbers| numbers.is_loopback());
-    if is_safe || is_here {
-        Ok(text.to_owned())
+    if scheme == "https" || is_here {
+        Ok(format!("{scheme}://{authority}{path}"))
     } else {
         Err("without `https` it must lead to this machine".to_owned())
     }
@@ -75,10 +76,20 @@ mod tests {
         ] {
             assert_eq!(url(text).as_deref(), Ok(text));
         }
+        for (text, meant) in [
+            ("HTTP://LOCALHOST", "http://localhost"),
+            ("Http://LocalHost:3000/Path?Q=V", "http://localhost:3000/Path?Q=V"),
+            ("HTTPS://EXAMPLE.COM?A", "https://example.com?A"),
+            ("HTTPS://[2001:DB8::1]/X", "https://[2001:db8::1]/X"),
+        ] {
+            assert_eq!(url(text).as_deref(), Ok(meant));
+        }
         for (text, why) in [
             ("", "begin with"),
             ("ftp://example.com", "begin with"),
-            ("HTTPS://example.com", "begin with"),
+            ("https:/example.com", "begin with"),
+            ("HTTP://EXAMPLE.COM", "this machine"),
+            ("HTTP://LOCALHOST.EXAMPLE.COM", "this machine"),
             ("http://example.com", "this machine"),
             ("http://localhost.example.com", "this machine"),
             ("http://127.0.0.1.example.com", "this machine"),

@@ -19,7 +19,7 @@ const SIGNATURE: &str = "X-Hub-Signature-256";
 const DELIVERY: &str = "X-Orch-Delivery";
 
 /// Posts a document, and waits for the answer, at most until `limit` has passed since now. Another try follows if the
-/// server cannot be reached or is at fault. No redirect is followed, and the proxies of the environment are not used.
+/// server cannot be reached or is at fault, but not if it has answered what is no HTTP, because then it has the document. No redirect is followed, and the proxies of the environment are not used.
 /// Returns why the document was not taken.
 pub(super) fn post(webhook: &Webhook, key: Option<&str>, body: &str, limit: Duration) -> Result<(), String> {
     let until = Instant::now() + limit;
@@ -37,7 +37,8 @@ pub(super) fn post(webhook: &Webhook, key: Option<&str>, body: &str, limit: Dura
                 return Err(format!("{}; redirects are not followed", answered(status)));
             }
             Ok(status) => return Err(answered(status)),
-            Err(why) => why,
+            Err(FailedTry::Final(why)) => return Err(why),
+            Err(FailedTry::Passing(why)) => why,
         };
         tracing::info!(number, last, "a webhook was not taken");
         if number < TRIES {
@@ -52,8 +53,21 @@ fn answered(status: StatusCode) -> String {
     format!("it answered with {}", status.as_u16())
 }
 
+/// Why there is no answer to a document that was sent.
+enum FailedTry {
+    /// Another try may do better.
+    Passing(String),
+    /// The document has arrived, or never will: another try would deliver it twice, or not at all.
+    Final(String),
+}
+
 /// Sends a document once. Returns the status of the answer, or why there is none.
-fn attempt(webhook: &Webhook, key: Option<&str>, body: &str, limit: Duration) -> Result<StatusCode, String> {
+fn attempt(
+    webhook: &Webhook,
+    key: Option<&str>,
+    body: &str,
+    limit: Duration,
+) -> Result<StatusCode, FailedTry> {
     let config = Agent::config_builder()
         .http_status_as_error(false)
         .max_redirects(0)
@@ -71,8 +85,15 @@ fn attempt(webhook: &Webhook, key: Option<&str>, body: &str, limit: Duration) ->
     };
     match request.send(body) {
         Ok(answer) => Ok(answer.status()),
-        Err(ureq::Error::Timeout(_)) => Err("there was no answer in time".to_owned()),
-        Err(error) => Err(error.to_string()),
+        Err(ureq::Error::Timeout(_)) => Err(FailedTry::Passing("there was no answer in time".to_owned())),
+        // It answers only what it has got.
+        Err(
+            error @ (ureq::Error::Protocol(_) | ureq::Error::Http(_) | ureq::Error::LargeResponseHeader(..)),
+        ) => {
+            let why = format!("it has got the document, but its answer cannot be read as HTTP: {error}");
+            Err(FailedTry::Final(why))
+        }
+        Err(error) => Err(FailedTry::Passing(error.to_string())),
     }
 }
 

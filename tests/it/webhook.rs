@@ -38,7 +38,8 @@ impl Request {
     }
 }
 
-/// A server that answers one request after another with these statuses, and then with 200. At `0` it hangs up.
+/// A server that answers one request after another with these statuses, and then with 200. At `0` it hangs up, and at `1`
+/// it answers what is no HTTP.
 fn server(statuses: &'static [u16]) -> (u16, Receiver<Request>) {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let port = listener.local_addr().expect("an address").port();
@@ -49,7 +50,9 @@ fn server(statuses: &'static [u16]) -> (u16, Receiver<Request>) {
         {
             let mut stream = stream.expect("a connection");
             let request = Request::read(&stream);
-            if status > 0 {
+            if status == 1 {
+                stream.write_all(b"Thank you!\r\n\r\n").expect("sent");
+            } else if status > 0 {
                 let answer = format!(
                     "HTTP/1.1 {status} X\r\nLocation: /elsewhere\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
                 );
@@ -91,7 +94,7 @@ fn signature(key: &[u8], body: &str) -> String {
 #[test]
 fn a_document_is_signed_and_sent_again_until_it_is_taken() {
     let (port, got) = server(&[503, 0]);
-    let task = task(&format!("http://127.0.0.1:{port}/hook?a=b"), "secret = \"HOOK_KEY\"");
+    let task = task(&format!("HTTP://127.0.0.1:{port}/hook?a=b"), "secret = \"HOOK_KEY\"");
     run(&task.world).succeeds();
     let requests: Vec<Request> = got.try_iter().collect();
     assert_eq!(requests.len(), 3);
@@ -116,6 +119,8 @@ fn what_is_not_taken_is_reported_and_the_run_is_as_it_was() {
         (&[500, 501, 502, 503][..], 4, "it answered with 503"),
         (&[302], 1, "it answered with 302; redirects are not followed"),
         (&[404], 1, "it answered with 404"),
+        (&[1], 1, "it has got the document, but its answer cannot be read as HTTP"),
+        (&[503, 1], 2, "it has got the document, but its answer cannot be read as HTTP"),
     ] {
         let (port, got) = server(statuses);
         let url = format!("http://127.0.0.1:{port}/");
