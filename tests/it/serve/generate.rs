@@ -233,6 +233,42 @@ fn over_http_the_answer_does_not_wait_and_events_tell_the_rest() {
 }
 
 #[test]
+fn a_stop_of_the_loop_ends_its_generation_and_leaves_the_loop_paused() {
+    let world = world("echo $$ > ../pid\nsleep 600 & wait\n");
+    let server = Server::start(&world, &["--no-watch"]);
+    let (mut stream, head) = open_socket(&server);
+    assert!(head.starts_with("HTTP/1.1 101 "), "{head}");
+    let before = world.git(&["rev-parse", "HEAD"]);
+    assert_eq!(generate(&server, &json!({})).status, 202);
+    eventually("the executor works", || world.lives("../pid"));
+    let stopped = ask(&server, "POST", "/l/stop", &Value::Null);
+    assert_eq!((stopped.status, &stopped.json()["message"]), (200, &json!("Generation stopped")));
+    assert_eq!(data(&stopped)["status"], "paused");
+    assert!(!world.lives("../pid"), "it has ended");
+    let last = ended(&server);
+    assert_eq!(
+        (&last["status"], &last["error"]["code"]),
+        (&json!("stopped"), &json!("interrupted")),
+        "{last}"
+    );
+    let (mut stages, mut heard) = (Vec::new(), message(&mut stream));
+    while heard["type"] == "LOOP_TASK_GENERATION_PROGRESS" {
+        stages.push(heard["payload"]["stage"].clone());
+        heard = message(&mut stream);
+    }
+    assert_eq!(stages.last(), Some(&json!("stopping")), "{stages:?}");
+    assert_eq!(heard["type"], "LOOP_TASK_GENERATION_COMPLETE", "{heard}");
+    assert_eq!((&heard["payload"]["success"], &heard["payload"]["stopped"]), (&json!(false), &json!(true)));
+    assert_eq!(world.git(&["rev-parse", "HEAD"]), before, "nothing was recorded");
+    // The loop is free for another generation, and a further stop is about the loop.
+    world.write("propose.sh", prints(&json!({"tasks": [task("two")]})));
+    assert!(generate(&server, &json!({})).status < 300);
+    assert_eq!(ended(&server)["status"], "completed");
+    assert_eq!(data(&ask(&server, "POST", "/l/stop", &Value::Null))["status"], "failed");
+    assert_eq!(server.stop(), Some(0));
+}
+
+#[test]
 fn the_end_of_the_server_ends_the_executor() {
     let world = world("echo $$ > ../pid\nsleep 600 & wait\n");
     let alive = || world.lives("../pid");

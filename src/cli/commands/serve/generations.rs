@@ -2,7 +2,7 @@
 
 use super::loop_changes::LoopNews;
 use super::problem::status_of;
-use crate::base::{Error, Timestamp};
+use crate::base::{Code, Error, Timestamp};
 use crate::cli::remote::Executed;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -30,6 +30,7 @@ struct GenerationEnd {
     /// The added tasks.
     tasks: Vec<Value>,
     error: Option<Value>,
+    was_stopped: bool,
 }
 
 impl Generations {
@@ -54,8 +55,13 @@ impl Generations {
     pub(super) fn end(&self, id: &str, at: Timestamp, executed: &Executed, tasks: Vec<Value>) {
         if let Some(one) = self.all().get_mut(id) {
             let error = executed.error.as_ref().map(told);
-            one.end = Some(GenerationEnd { at, tasks, error });
+            one.end = Some(GenerationEnd { at, tasks, error, was_stopped: was_stopped(executed) });
         }
+    }
+
+    /// Whether a generation of a loop is in progress.
+    pub(super) fn is_running(&self, id: &str) -> bool {
+        self.all().get(id).is_some_and(|one| one.end.is_none())
     }
 
     /// The last generation of a loop, as the API shows it; `None` if there was none.
@@ -66,6 +72,7 @@ impl Generations {
         let error = end.and_then(|end| end.error.clone());
         let status = match (end, &error) {
             (None, _) => "running",
+            (Some(end), _) if end.was_stopped => "stopped",
             (_, Some(_)) => "failed",
             _ => "completed",
         };
@@ -99,11 +106,16 @@ pub(super) fn progress(id: &str, stage: &str, message: &str) -> Value {
     json!({"type": "LOOP_TASK_GENERATION_PROGRESS", "loop_id": id, "payload": payload})
 }
 
+/// Whether somebody ended the executor.
+fn was_stopped(executed: &Executed) -> bool {
+    executed.error.as_ref().is_some_and(|error| error.code() == Code::Interrupted)
+}
+
 /// The message about its end.
 pub(super) fn complete(id: &str, executed: &Executed, tasks: &[Value]) -> Value {
     let error = executed.error.as_ref().map(told);
     let payload = json!({
-        "success": error.is_none(), "total": tasks.len(), "imported": tasks.len(), "tasks": tasks, "error": error,
+        "success": error.is_none(), "stopped": was_stopped(executed), "total": tasks.len(), "imported": tasks.len(), "tasks": tasks, "error": error,
     });
     json!({"type": "LOOP_TASK_GENERATION_COMPLETE", "loop_id": id, "payload": payload})
 }

@@ -2,13 +2,21 @@
 
 use super::super::generate::MOST;
 use super::generations::{complete, progress};
-use super::loops::{LoopAnswer, Loops, PATH, not_now, only, outward, text, view};
+use super::loops::{LoopAnswer, LoopView, Loops, PATH, not_now, only, outward, text, view};
 use super::request::wrong;
+use super::service::Service;
 use super::started::StartOutcome;
 use crate::base::{Code, Error};
 use crate::cli::remote::CommandRunner;
 use axum::http::StatusCode;
 use serde_json::{Map, Value, json};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// How long a request to end a generation waits for its end.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// How often it looks.
+const TICK: Duration = Duration::from_millis(10);
 
 impl Loops<'_> {
     /// Starts an executor that proposes tasks.
@@ -62,6 +70,24 @@ impl Loops<'_> {
         }
         let members = json!({"data": service.generations.shown(id), "message": "Generating tasks"});
         Ok(LoopAnswer(StatusCode::ACCEPTED, members, Some(format!("{PATH}/{id}/generate"))))
+    }
+
+    /// Ends the executor that proposes tasks. The loop stays as it is. Returns an error if the executor does not end.
+    pub(super) fn stop_generation(&self, view: &LoopView) -> Result<LoopAnswer, Error> {
+        let Service { runs, generations, loop_news, .. } = self.service;
+        let id = view.id.as_str();
+        loop_news.tell(&progress(id, "stopping", "Stopping the generation"));
+        let until = Instant::now() + PATIENCE;
+        let has_ended = runs.end_one(id, PATIENCE);
+        // What it has done is noted a moment after it has ended.
+        while has_ended && generations.is_running(id) && Instant::now() < until {
+            thread::sleep(TICK);
+        }
+        if generations.is_running(id) {
+            return Err(Error::busy(format!("the executor that works for `{id}` has not ended yet")));
+        }
+        let members = json!({"data": view.document, "message": "Generation stopped"});
+        Ok(LoopAnswer(StatusCode::OK, members, None))
     }
 
     /// What came of the last generation.

@@ -299,6 +299,9 @@ impl Loops<'_> {
 
     fn order(&self, id: &str, order: &str) -> Result<LoopAnswer, Error> {
         let view = self.one(id)?;
+        if order == "stop" && self.service.generations.is_running(id) {
+            return self.stop_generation(&view);
+        }
         let may: &[&str] = match order {
             "start" => &["created", "paused", "user_exit"],
             "resume" => &["paused", "user_exit"],

@@ -16,6 +16,9 @@ const MOST: usize = 16;
 /// How often a client that started a run looks whether it has begun.
 const TICK: Duration = Duration::from_millis(10);
 
+/// How often what is to end is told so: what is about to start an executor hears it a moment later.
+const SIGNALS: Duration = Duration::from_millis(50);
+
 /// The runs that this server drives.
 #[derive(Clone, Default)]
 pub(super) struct StartedRuns(Arc<StartedParts>);
@@ -155,15 +158,27 @@ impl StartedRuns {
         self.driven().runs.contains_key(task)
     }
 
+    /// Ends what drives a task as Ctrl-C does, and waits until it has ended, at most until `patience` is over. Returns
+    /// whether it has.
+    pub(super) fn end_one(&self, task: &str, patience: Duration) -> bool {
+        let until = Instant::now() + patience;
+        let mut driven = self.driven();
+        while let Some(interrupts) = driven.runs.get(task).filter(|_| Instant::now() < until) {
+            interrupts.interrupt();
+            let waited = self.0.ended.wait_timeout(driven, SIGNALS);
+            driven = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+        !driven.runs.contains_key(task)
+    }
+
     /// Ends all runs as Ctrl-C does, and waits until they have ended and their notifications are sent, at most until
     /// `patience` is over. They can be continued.
     pub(super) fn end(&self, patience: Duration) {
         let until = Instant::now() + patience;
         let mut driven = self.driven();
         while (!driven.runs.is_empty() || driven.telling > 0) && Instant::now() < until {
-            // A run that is about to start an executor takes a signal a moment later.
             driven.runs.values().for_each(Interrupts::interrupt);
-            let waited = self.0.ended.wait_timeout(driven, Duration::from_millis(50));
+            let waited = self.0.ended.wait_timeout(driven, SIGNALS);
             driven = waited.unwrap_or_else(PoisonError::into_inner).0;
         }
     }
