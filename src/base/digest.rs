@@ -29,6 +29,12 @@ impl ObjectFormat {
         self.object("tree", bytes)
     }
 
+    /// The id of a commit with this content.
+    #[must_use]
+    pub fn commit(self, bytes: &[u8]) -> Digest {
+        self.object("commit", bytes)
+    }
+
     fn object(self, kind: &str, bytes: &[u8]) -> Digest {
         self.parts([format!("{kind} {}\0", bytes.len()).as_bytes(), bytes])
     }

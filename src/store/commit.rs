@@ -105,12 +105,20 @@ pub(super) struct Published<'s> {
     index: Option<IndexLock<'s>>,
 }
 
+/// The objects of a batch.
+pub(super) struct Built {
+    /// The commits, oldest first.
+    pub commits: Vec<Oid>,
+    /// The files and directories to sync before the branch points to the last one.
+    pub places: Vec<PathBuf>,
+}
+
 /// Permission to commit: holds the lock; HEAD has not moved since it began.
 pub struct Transaction<'s> {
-    store: &'s Store,
+    pub(super) store: &'s Store,
     head: Head,
-    author: git2::Signature<'static>,
-    committer: git2::Signature<'static>,
+    pub(super) author: git2::Signature<'static>,
+    pub(super) committer: git2::Signature<'static>,
     _lock: File,
 }
 
@@ -211,9 +219,9 @@ impl<'s> Transaction<'s> {
             });
         }
         // Signing may wait for a person, so the index is not locked yet.
-        let (built, objects) = self.build(planned, store.signs()?)?;
+        let Built { commits: built, places } = self.build(planned, store.signs()?)?;
         let mut journal = self.journal(planned, &built)?;
-        let published = self.publish(planned, &mut journal, objects).inspect_err(|_| {
+        let published = self.publish(planned, &mut journal, places).inspect_err(|_| {
             // Without a journal, nothing has been changed yet.
             let taken_back = store.has_journal().and_then(|is_there| match is_there {
                 true => store.follow_head(&journal).and_then(|()| store.remove_journal()),
@@ -257,7 +265,7 @@ impl<'s> Transaction<'s> {
         &self,
         planned: &[PlannedCommit],
         journal: &mut Journal,
-        objects: Vec<Oid>,
+        objects: Vec<PathBuf>,
     ) -> Result<Published<'s>, Error> {
         let store = self.store;
         let index = match store.begin_index_update() {
@@ -297,7 +305,7 @@ impl<'s> Transaction<'s> {
         &self,
         planned: &[PlannedCommit],
         journal: &Journal,
-        objects: Vec<Oid>,
+        objects: Vec<PathBuf>,
     ) -> Result<Prepared, Error> {
         let store = self.store;
         // The journal is first, because the next command finds the temporary files by it.
@@ -310,7 +318,7 @@ impl<'s> Transaction<'s> {
         }
         let prepared = Prepared::write(&store.root, &files)?;
         places.extend(prepared.temporaries());
-        places.extend(self.places_of(objects));
+        places.extend(objects);
         durable::sync(&places)?;
         Ok(prepared)
     }
@@ -341,12 +349,13 @@ impl<'s> Transaction<'s> {
     }
 
     /// Builds the chain of commits on the tree of HEAD. The cost depends on the depth of the paths, not on
-    /// the repository. Returns the commits and all objects that they may have added.
-    pub(super) fn build(
-        &self,
-        planned: &[PlannedCommit],
-        signs: bool,
-    ) -> Result<(Vec<Oid>, Vec<Oid>), Error> {
+    /// the repository.
+    pub(super) fn build(&self, planned: &[PlannedCommit], signs: bool) -> Result<Built, Error> {
+        if self.packs(planned, signs)? { self.build_pack(planned) } else { self.build_loose(planned, signs) }
+    }
+
+    /// Builds the commits as one file for each object.
+    pub(super) fn build_loose(&self, planned: &[PlannedCommit], signs: bool) -> Result<Built, Error> {
         let repo = &self.store.repo;
         let mut parent = self
             .head
@@ -384,7 +393,7 @@ impl<'s> Transaction<'s> {
             let found = repo.find_commit(commit);
             parent = Some(found.map_err(|_| io_error(&repo.commondir().join("objects"), unwritten()))?);
         }
-        Ok((built, objects))
+        Ok(Built { commits: built, places: self.places_of(objects) })
     }
 
     /// Applies the changes of one commit to a tree.
@@ -405,12 +414,7 @@ impl<'s> Transaction<'s> {
             }
         }
         let updated = update.create_updated(repo, base).map_err(|error| {
-            if error.message().contains("D/F conflict") {
-                let why = "HEAD has a file or a submodule in place of a directory of the task";
-                let hint = "commit the change that put the directory there, then try again".to_owned();
-                return Error::new(Code::DirectoryTaken, why).with_hint(hint);
-            }
-            error.into()
+            if error.message().contains("D/F conflict") { directory_taken() } else { error.into() }
         })?;
         Ok(repo.find_tree(updated)?)
     }
@@ -508,6 +512,13 @@ impl<'s> Transaction<'s> {
         let reference = self.head.branch.clone().unwrap_or_else(|| "HEAD".to_owned());
         Ok(Journal { reference, new: digest(last), files, moves, index: index.into_values().collect() })
     }
+}
+
+/// A file is to be written where HEAD has a directory, or the other way round.
+pub(super) fn directory_taken() -> Error {
+    let why = "HEAD has a file or a submodule in place of a directory of the task";
+    let hint = "commit the change that put the directory there, then try again".to_owned();
+    Error::new(Code::DirectoryTaken, why).with_hint(hint)
 }
 
 fn entry(write: &Write, id: Oid) -> IndexEntry {

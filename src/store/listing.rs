@@ -37,7 +37,7 @@ const FILE: u32 = 0o100_644;
 
 impl<'t> ListingEntry<'t> {
     /// Decodes the entry at the start of these bytes; also returns what follows it.
-    fn decode(bytes: &'t [u8], format: ObjectFormat) -> Option<(Self, &'t [u8])> {
+    pub(super) fn decode(bytes: &'t [u8], format: ObjectFormat) -> Option<(Self, &'t [u8])> {
         let space = bytes.iter().position(|byte| *byte == b' ')?;
         let (mode, rest) = (std::str::from_utf8(&bytes[..space]).ok()?, &bytes[space + 1..]);
         let end = rest.iter().position(|byte| *byte == 0)?;
@@ -61,7 +61,8 @@ impl<'t> ListingEntry<'t> {
     }
 }
 
-fn ordered(one: &[u8], is_tree: bool, other: &[u8], is_other_tree: bool) -> Ordering {
+/// Compares two entries by their names, and whether they are directories.
+pub(super) fn ordered(one: &[u8], is_tree: bool, other: &[u8], is_other_tree: bool) -> Ordering {
     let end = |is_tree: bool| if is_tree { &b"/"[..] } else { b"" };
     one.iter().chain(end(is_tree)).cmp(other.iter().chain(end(is_other_tree)))
 }
@@ -109,6 +110,11 @@ impl Listing {
             let number = self.starts.binary_search_by(order).ok()?;
             self.at(*self.starts.get(number)?)
         })
+    }
+
+    /// The content as it was read.
+    pub(super) fn bytes(&self) -> &[u8] {
+        &self.bytes
     }
 
     fn size(&self) -> usize {

@@ -28,6 +28,8 @@ mod log_file;
 mod ls_files;
 mod message;
 mod objects;
+mod pack;
+mod packed_commits;
 mod patch;
 mod path_commits;
 mod places;

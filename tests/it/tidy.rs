@@ -297,6 +297,7 @@ fn pure_rooms_do_not_touch_the_world() {
 fn each_crate_of_the_outside_has_one_home() {
     let homes = [
         ("git2", "store/"),
+        ("flate2", "store/"),
         ("notify", "watch/"),
         ("jsonschema", "scan/schema/"),
         ("cel", "workflow/guard/"),

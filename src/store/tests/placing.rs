@@ -1,7 +1,7 @@
 //! Tests of git beside a transition whose branch has moved and whose files are not in place yet.
 
 use super::{Repo, path};
-use crate::base::Digest;
+use crate::base::{Digest, ObjectFormat};
 use crate::store::ref_tables::RefMove;
 use crate::store::sign::Person;
 use crate::store::{MovedPath, PlannedCommit, Store, Write};
@@ -12,9 +12,9 @@ use std::os::unix::fs::PermissionsExt;
 fn moved(store: &Store, planned: PlannedCommit, between: impl FnOnce()) {
     let transaction = store.begin().expect("begun");
     let planned = [planned];
-    let (built, objects) = transaction.build(&planned, false).expect("built");
-    let mut journal = transaction.journal(&planned, &built).expect("a journal");
-    let published = transaction.publish(&planned, &mut journal, objects).expect("moved");
+    let built = transaction.build(&planned, false).expect("built");
+    let mut journal = transaction.journal(&planned, &built.commits).expect("a journal");
+    let published = transaction.publish(&planned, &mut journal, built.places).expect("moved");
     between();
     transaction.place(&journal, published).expect("placed");
     store.remove_journal().expect("removed");
@@ -151,4 +151,77 @@ fn the_newest_changes_are_those_of_a_walk_whoever_committed() {
         let head = store.head().expect("read").commit.expect("a commit");
         assert_eq!(known, store.last_changes_before(head, &asked).expect("walked"), "batch {at}");
     }
+}
+
+/// A pack in place of loose objects changes no id, whatever the batch writes, and git can read it.
+#[test]
+fn a_pack_has_the_commits_that_loose_objects_have() {
+    for format in [ObjectFormat::Sha1, ObjectFormat::Sha256] {
+        let repo = Repo::of(format);
+        repo.git(&["config", "user.name", "Ann Ö."]);
+        repo.git(&["config", "user.email", "ann@example.com"]);
+        for number in 0..300 {
+            repo.write(&format!("tasks/t-{number:03}/state.json"), &format!("{number}\n"));
+        }
+        for name in ["a.b", "a-b", "b/c", "only/one/file", "gone"] {
+            repo.write(name, name);
+        }
+        repo.git(&["add", "."]);
+        repo.git(&["commit", "-q", "-m", "begin"]);
+        let write = |at: &str, text: &str, executable| {
+            Write::evidence(path(at), text.as_bytes().to_vec(), executable)
+        };
+        let planned: Vec<PlannedCommit> = (0..120)
+            .map(|number| {
+                let mut writes =
+                    vec![write(&format!("tasks/t-{:03}/state.json", number * 2), "moved\n", false)];
+                let mut removes = Vec::new();
+                match number {
+                    // New entries whose order is that of git, not that of their names.
+                    0 => writes.push(write("a/x", "1", true)),
+                    1 => writes.extend([write("a0", "1", false), write("tasks/t-0000/new", "1", false)]),
+                    // The last file of its directories, and one that is not there.
+                    2 => removes.extend([path("only/one/file"), path("gone"), path("never")]),
+                    // A commit without changes, bytes that another object has, and a directory that comes back.
+                    3 => writes.clear(),
+                    4 => writes.push(write("only/one/other", "gone", false)),
+                    5 => writes.push(write("a.b", "a.b", true)),
+                    _ => {}
+                }
+                PlannedCommit {
+                    message: format!("step {number}\n\nbody"),
+                    writes,
+                    removes,
+                    moves: Vec::new(),
+                }
+            })
+            .collect();
+        let store = repo.store();
+        let transaction = store.begin().expect("begun");
+        assert!(transaction.packs(&planned, false).expect("known"));
+        let packed = transaction.build_pack(&planned).expect("packed");
+        assert!(repo.path(".git/objects/pack").read_dir().expect("listed").count() == 2);
+        let count =
+            |said: &str| repo.git(&["count-objects", "-v"]).lines().filter(|line| *line == said).count();
+        assert_eq!(count("garbage: 0"), 1);
+        let last = packed.commits.last().expect("a commit").to_string();
+        repo.git(&["fsck", "--strict", "--no-dangling", &last]);
+        repo.git(&["verify-pack", "--", &index_of(&repo)]);
+        let loose = transaction.build_loose(&planned, false).expect("built");
+        assert_eq!(packed.commits, loose.commits);
+        // Most trees are written as what differs from the one before.
+        let listed = repo.git(&["verify-pack", "-v", "--", &index_of(&repo)]);
+        let deltas = listed
+            .lines()
+            .filter(|line| line.contains(" tree ") && line.split_whitespace().count() > 5)
+            .count();
+        assert!(deltas > 100, "{deltas} in\n{listed}");
+    }
+}
+
+fn index_of(repo: &Repo) -> String {
+    let files = repo.path(".git/objects/pack").read_dir().expect("listed");
+    let mut paths = files.map(|file| file.expect("a file").path());
+    let index = paths.find(|path| path.extension().is_some_and(|end| end == "idx")).expect("an index");
+    index.to_string_lossy().into_owned()
 }

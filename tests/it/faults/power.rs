@@ -1,7 +1,7 @@
 //! A power failure: the file system may lose what was not synced, and keep a rename without the bytes of the file.
 
-use super::inject::{Effect, Fault, can_inject, hit, traced};
-use crate::harness::{World, started};
+use super::inject::{Effect, Fault, can_inject, choices, count, hit, is_whole, traced};
+use crate::harness::{World, copy, started};
 use std::collections::{BTreeSet, HashMap};
 use std::fs;
 use std::path::Path;
@@ -18,7 +18,8 @@ fn files(directory: &Path) -> BTreeSet<String> {
     found
 }
 
-/// What a trace says about files, in order: a sync that has ended, a rename to a path, and an answer on stdout.
+/// What a trace says about files, in order: a sync that has ended, a rename to a path or to a name in an open directory,
+/// and an answer on stdout.
 #[derive(Debug, PartialEq)]
 enum Event {
     Synced(String),
@@ -41,7 +42,7 @@ fn events(trace: &str) -> Vec<Event> {
             }
         } else if call.starts_with("<... fsync resumed>") {
             found.extend(open.remove(process).map(Event::Synced));
-        } else if call.starts_with("rename(") && call.ends_with("= 0") {
+        } else if (call.starts_with("rename(") || call.starts_with("renameat(")) && call.ends_with("= 0") {
             found.push(Event::Renamed(call.rsplit('"').nth(1).expect("a path").to_owned()));
         } else if call.starts_with("write(1<") {
             found.push(Event::Answered);
@@ -84,6 +85,85 @@ fn everything_that_a_step_needs_is_synced_before_the_branch_moves_and_the_branch
     assert_eq!(events[..moved].iter().filter(is_temporary).count(), 2, "the state and the log: {events:?}");
     for path in [branch, format!("{root}/.git/refs/heads"), format!("{root}/tasks/t")] {
         assert!(is_synced(&path, answered, moved), "{path} in {events:?}");
+    }
+}
+
+/// How many tasks move at once: enough for a pack.
+const MANY: usize = 12;
+const WATCH: &[&str] = &["watch", "--once"];
+const CHANGES: [&str; 7] = ["fsync", "rename", "renameat", "linkat", "unlink", "unlinkat", "write"];
+
+/// A repository in which many tasks have a step due.
+fn many_due() -> World {
+    let world = started("planning");
+    for number in 0..MANY {
+        world.orch(&["new", &format!("m-{number}")]).succeeds();
+        world.plan(&format!("m-{number}"), 1);
+    }
+    world
+}
+
+fn commits(world: &World) -> usize {
+    world.git(&["rev-list", "--count", "HEAD"]).trim().parse().expect("a number")
+}
+
+#[test]
+fn the_pack_of_a_batch_is_synced_before_it_has_its_name_and_its_name_before_the_branch_moves() {
+    if !can_inject() {
+        return;
+    }
+    let world = many_due();
+    let root = world.root().canonicalize().expect("a root").to_string_lossy().into_owned();
+    let objects = Path::new(&root).join(".git/objects");
+    let before = files(&objects);
+    let (run, trace) = traced(&world, WATCH, (&["fsync", "rename", "renameat", "write"], None), |_| {});
+    assert_eq!(run.code, Some(0), "{run:?}");
+    let events = events(&trace);
+    let at = |wanted: Event| {
+        events.iter().position(|event| *event == wanted).unwrap_or_else(|| panic!("{wanted:?} in {events:?}"))
+    };
+    let new: Vec<String> = files(&objects).difference(&before).cloned().collect();
+    let names: BTreeSet<&str> =
+        new.iter().filter_map(|path| path.rsplit_once('.')).map(|(_, end)| end).collect();
+    assert_eq!((new.len(), names), (2, BTreeSet::from(["idx", "pack"])), "{new:?}");
+    let place = format!("{root}/.git/objects/pack");
+    let moved = at(Event::Renamed(format!("{root}/.git/refs/heads/main")));
+    let named = at(Event::Synced(place.clone()));
+    for (temporary, end) in [("tmp_pack_orch", "pack"), ("tmp_idx_orch", "idx")] {
+        let path = new.iter().find(|path| path.ends_with(end)).expect("a file");
+        let renamed = at(Event::Renamed(path.rsplit('/').next().expect("a name").to_owned()));
+        assert!(at(Event::Synced(format!("{place}/{temporary}"))) < renamed, "{events:?}");
+        assert!(renamed < named && named < moved, "{events:?}");
+    }
+    let is_temporary = |event: &&Event| matches!(event, Event::Synced(path) if path.contains("/.orch-tmp"));
+    assert_eq!(events[..moved].iter().filter(is_temporary).count(), 2 * MANY, "{events:?}");
+    assert!(at(Event::Synced(format!("{root}/.git/orch/journal.json"))) < moved, "{events:?}");
+    world.git(&["fsck", "--strict"]);
+}
+
+/// Some points, or each of them with `make faults`.
+#[test]
+fn a_batch_that_is_killed_is_recorded_whole_or_not_at_all_and_the_next_command_completes_it() {
+    if !can_inject() {
+        return;
+    }
+    let template = many_due();
+    let before = commits(&template);
+    let (_, trace) = traced(&copy(&template), WATCH, (&CHANGES, None), |_| {});
+    let each = CHANGES.into_iter().flat_map(|call| (1..=count(&trace, call)).map(move |nth| (call, nth)));
+    let points: Vec<(&'static str, usize)> = each.collect();
+    let mut below = choices();
+    let chosen = if is_whole() { points } else { (0..4).map(|_| points[below(points.len())]).collect() };
+    for (call, nth) in chosen {
+        let world = copy(&template);
+        let fault = Fault { call, effect: Effect::Kill, nth, only: None };
+        traced(&world, WATCH, (&[], Some(fault)), |_| {});
+        assert!([before, before + MANY].contains(&commits(&world)), "{fault:?}");
+        world.orch(&["status"]).succeeds();
+        world.orch(WATCH).succeeds();
+        assert_eq!((commits(&world), world.dirty()), (before + MANY, String::new()), "{fault:?}");
+        world.git(&["fsck", "--strict"]);
+        world.orch(&["audit"]).succeeds();
     }
 }
 

@@ -1,0 +1,262 @@
+//! The commits of a large batch, made in memory and written as one pack.
+//!
+//! Loose objects would be a file each, and a sync each. Of a directory with many tasks, each commit after the first
+//! adds only what differs from the tree of the one before.
+
+use super::commit::{Built, PlannedCommit, Transaction, directory_taken};
+use super::listing::{ListingEntry, TREE, ordered};
+use super::pack::{Pack, PackFiles, PackedKind};
+use super::{Error, Store, digest};
+use crate::base::{Digest, ObjectFormat};
+use crate::scan::{Directory, io_error};
+use std::collections::{BTreeMap, HashMap};
+use std::fs::File;
+use std::io::{self, Write as _};
+use std::ops::Range;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+/// How many commits are written as a pack. For fewer, the files of a pack are not worth their place: git looks for an
+/// object in every pack.
+const FEWEST: usize = 10;
+
+/// The names of the files while they are written; git removes what stays of them as garbage.
+const NEW_PACK: &str = "tmp_pack_orch";
+const NEW_INDEX: &str = "tmp_idx_orch";
+
+/// The new objects of a batch.
+struct BatchObjects<'s> {
+    store: &'s Store,
+    pack: Pack,
+    /// The present content of each changed directory by its path, with its id.
+    directories: HashMap<String, (Digest, Vec<u8>)>,
+}
+
+/// What becomes of the entries of one directory, by their names.
+#[derive(Default)]
+struct Edits<'p> {
+    /// Files: the mode and the blob, or `None` for one that is removed.
+    files: BTreeMap<&'p str, Option<(u32, Digest)>>,
+    below: BTreeMap<&'p str, Edits<'p>>,
+}
+
+impl<'p> Edits<'p> {
+    fn put(&mut self, path: &'p str, file: Option<(u32, Digest)>) {
+        match path.split_once('/') {
+            Some((first, rest)) => self.below.entry(first).or_default().put(rest, file),
+            None => drop(self.files.insert(path, file)),
+        }
+    }
+}
+
+impl Transaction<'_> {
+    /// Whether these commits are written as a pack. git makes signed commits, and knows what a shared repository
+    /// permits.
+    pub(super) fn packs(&self, planned: &[PlannedCommit], signs: bool) -> Result<bool, Error> {
+        let is_large = planned.len() >= FEWEST && planned.iter().all(|one| one.moves.is_empty());
+        Ok(is_large && !signs && self.head().commit.is_some() && self.store.sharing()? == 0o700)
+    }
+
+    /// Builds the chain of commits like [`Self::build`], as one pack, whose files are synced before they get their
+    /// names.
+    pub(super) fn build_pack(&self, planned: &[PlannedCommit]) -> Result<Built, Error> {
+        let store = self.store;
+        let parent = self.head().commit.ok_or_else(Error::moved)?;
+        let tree = digest(store.tree_of(parent)?);
+        let mut objects =
+            BatchObjects { store, pack: Pack::new(store.format()), directories: HashMap::new() };
+        let (mut parent, mut tree) = (parent, tree);
+        let mut commits = Vec::new();
+        for one in planned {
+            tree = objects.edited(tree, one)?;
+            let text = self.text_of(tree, parent, &one.message);
+            parent = store.format().commit(&text);
+            objects.add(PackedKind::Commit, parent, &text, None)?;
+            commits.push(store.oid(parent)?);
+        }
+        let directory = store.repo.commondir().join("objects/pack");
+        let written =
+            objects.pack.finish().and_then(|files| write(store.repo.commondir(), &directory, &files));
+        written.map_err(|source| io_error(&directory, source))?;
+        // The library finds the pack when it misses an object.
+        commits.last().map(|last| store.repo.find_commit(*last)).transpose()?;
+        Ok(Built { commits, places: vec![directory] })
+    }
+
+    /// The content of a commit object.
+    fn text_of(&self, tree: Digest, parent: Digest, message: &str) -> Vec<u8> {
+        let mut text = format!("tree {tree}\nparent {parent}\n").into_bytes();
+        for (role, person) in [("author", &self.author), ("committer", &self.committer)] {
+            let when = person.when();
+            let (minutes, sign) = (when.offset_minutes().unsigned_abs(), when.sign());
+            text.extend(format!("{role} ").bytes());
+            text.extend([person.name_bytes(), b" <", person.email_bytes()].concat());
+            text.extend(
+                format!("> {} {sign}{:02}{:02}\n", when.seconds(), minutes / 60, minutes % 60).bytes(),
+            );
+        }
+        text.push(b'\n');
+        text.extend(message.bytes());
+        text
+    }
+}
+
+impl BatchObjects<'_> {
+    fn add(
+        &mut self,
+        kind: PackedKind,
+        id: Digest,
+        content: &[u8],
+        base: Option<(Digest, &[u8])>,
+    ) -> Result<(), Error> {
+        let added = self.pack.add(kind, id, content, base);
+        added.map_err(|source| io_error(&self.store.repo.commondir().join("objects/pack"), source))
+    }
+
+    /// The tree after a commit.
+    fn edited(&mut self, tree: Digest, planned: &PlannedCommit) -> Result<Digest, Error> {
+        let mut edits = Edits::default();
+        for path in &planned.removes {
+            edits.put(path.as_str(), None);
+        }
+        for write in &planned.writes {
+            let blob = self.store.format().blob(write.bytes());
+            self.add(PackedKind::Blob, blob, write.bytes(), None)?;
+            edits.put(write.path().as_str(), Some((write.mode().into(), blob)));
+        }
+        match self.directory("", Some(tree), &edits)? {
+            Some(tree) => Ok(tree),
+            None => {
+                let empty = self.store.format().tree(b"");
+                self.add(PackedKind::Tree, empty, b"", None)?;
+                Ok(empty)
+            }
+        }
+    }
+
+    /// The directory at a path after these edits; `None` if nothing is in it.
+    fn directory(
+        &mut self,
+        path: &str,
+        tree: Option<Digest>,
+        edits: &Edits<'_>,
+    ) -> Result<Option<Digest>, Error> {
+        let format = self.store.format();
+        let before = match self.directories.remove(path) {
+            Some((id, held)) if Some(id) == tree => held,
+            _ => match tree {
+                Some(tree) => self.store.listing(self.store.oid(tree)?)?.bytes().to_vec(),
+                None => Vec::new(),
+            },
+        };
+        let entries = entries(&before, format).ok_or_else(Error::moved)?;
+        let mut changed: BTreeMap<&str, Option<(u32, Digest)>> = BTreeMap::new();
+        for (name, file) in &edits.files {
+            let is_tree = entries.iter().any(|(entry, _)| entry.name == name.as_bytes() && entry.is_tree());
+            match (file, is_tree) {
+                (Some(_), true) => return Err(directory_taken()),
+                // What is to be removed is a file.
+                (None, true) => {}
+                (file, false) => drop(changed.insert(name, *file)),
+            }
+        }
+        for (name, below) in &edits.below {
+            let held =
+                entries.iter().find(|(entry, _)| entry.name == name.as_bytes()).map(|(entry, _)| entry);
+            if held.is_some_and(|entry| !entry.is_tree()) {
+                if below.adds() {
+                    return Err(directory_taken());
+                }
+                continue;
+            }
+            let inner = held.map(|entry| digest(entry.id));
+            let at = if path.is_empty() { (*name).to_owned() } else { format!("{path}/{name}") };
+            let after = self.directory(&at, inner, below)?;
+            changed.insert(name, after.map(|tree| (TREE, tree)));
+        }
+        let after = serialized(&before, &entries, &changed);
+        if after.is_empty() && tree.is_none() {
+            return Ok(None);
+        }
+        let id = format.tree(&after);
+        if !after.is_empty() && Some(id) != tree {
+            self.add(PackedKind::Tree, id, &after, tree.map(|tree| (tree, before.as_slice())))?;
+        }
+        let is_empty = after.is_empty();
+        self.directories.insert(path.to_owned(), (id, after));
+        Ok((!is_empty).then_some(id))
+    }
+}
+
+impl Edits<'_> {
+    /// Whether a file is written here or below.
+    fn adds(&self) -> bool {
+        self.files.values().any(Option::is_some) || self.below.values().any(Edits::adds)
+    }
+}
+
+/// The entries of a tree, each with the place of its bytes; `None` if it is malformed.
+fn entries(tree: &[u8], format: ObjectFormat) -> Option<Vec<(ListingEntry<'_>, Range<usize>)>> {
+    let mut entries = Vec::new();
+    let mut rest = tree;
+    while !rest.is_empty() {
+        let begin = tree.len() - rest.len();
+        let (entry, after) = ListingEntry::decode(rest, format)?;
+        entries.push((entry, begin..tree.len() - after.len()));
+        rest = after;
+    }
+    Some(entries)
+}
+
+/// The content of a tree after these changes. What stays is copied, so that it keeps modes that git no longer writes.
+fn serialized(
+    before: &[u8],
+    entries: &[(ListingEntry<'_>, Range<usize>)],
+    changed: &BTreeMap<&str, Option<(u32, Digest)>>,
+) -> Vec<u8> {
+    let mut put = Vec::new();
+    for (name, held) in changed {
+        let Some((mode, id)) = held else { continue };
+        let (name, is_tree) = (name.as_bytes(), *mode == TREE);
+        let is_before = |(entry, _): &(ListingEntry<'_>, Range<usize>)| {
+            ordered(entry.name, entry.is_tree(), name, is_tree).is_lt()
+        };
+        let at =
+            entries.get(entries.partition_point(is_before)).map_or(before.len(), |(_, place)| place.start);
+        let bytes = [format!("{mode:o} ").as_bytes(), name, b"\0", id.as_bytes()].concat();
+        put.push((at..at, (name, is_tree), bytes));
+    }
+    // Of several new entries in one place, the order of git is not that of the names.
+    put.sort_by(|(_, one, _), (_, other, _)| ordered(one.0, one.1, other.0, other.1));
+    let gone =
+        changed.keys().filter_map(|name| entries.iter().find(|(entry, _)| entry.name == name.as_bytes()));
+    let mut cuts: Vec<(Range<usize>, Vec<u8>)> = put.into_iter().map(|(at, _, bytes)| (at, bytes)).collect();
+    cuts.extend(gone.map(|(_, place)| (place.clone(), Vec::new())));
+    cuts.sort_by_key(|(place, _)| place.start);
+    let mut after = Vec::with_capacity(before.len() + 64);
+    let mut copied = 0;
+    for (place, bytes) in cuts {
+        after.extend(&before[copied..place.start]);
+        after.extend(bytes);
+        copied = place.end;
+    }
+    after.extend(&before[copied..]);
+    after
+}
+
+/// Writes both files and syncs them, then gives them their names, the pack first: git looks for packs by their indexes.
+fn write(base: &Path, directory: &Path, files: &PackFiles) -> io::Result<()> {
+    let directory = Directory::make(base, directory)?;
+    let write = |name: &str, bytes: &[u8]| -> io::Result<File> {
+        let mut file = directory.create_anew(name)?;
+        file.write_all(bytes)?;
+        file.set_permissions(PermissionsExt::from_mode(0o444))?;
+        Ok(file)
+    };
+    let both = [write(NEW_PACK, &files.pack)?, write(NEW_INDEX, &files.index)?];
+    both.iter().try_for_each(File::sync_all)?;
+    for (new, extension) in [(NEW_PACK, "pack"), (NEW_INDEX, "idx")] {
+        directory.rename(new, &directory, format!("pack-{}.{extension}", files.name))?;
+    }
+    Ok(())
+}
