@@ -147,14 +147,9 @@ impl Store {
         after: &TreeSource<'_>,
         directory: &RepoPath,
     ) -> Result<Vec<RepoPath>, Error> {
-        let tree = |source: &TreeSource<'_>| -> Result<Option<Oid>, Error> {
-            match source.object(directory)? {
-                Some((id, TREE)) => Ok(Some(self.oid(id)?)),
-                _ => Ok(None),
-            }
-        };
         let mut found = Vec::new();
-        differ((before, tree(before)?), (after, tree(after)?), directory, &mut found)?;
+        let trees = (before.directory_at(directory)?, after.directory_at(directory)?);
+        differ((before, trees.0), (after, trees.1), directory, &mut |path, _| found.push(path))?;
         Ok(found)
     }
 
@@ -223,12 +218,13 @@ impl Store {
 /// The file mode of a submodule.
 const SUBMODULE: i32 = 0o160_000;
 
-/// Collects the files that differ between two directories, given as tree ids in two commits.
+/// Passes to `found` each file that differs between two directories, given as tree ids in two commits, with what each
+/// has at that path.
 pub(super) fn differ(
     (one, before): (&TreeSource<'_>, Option<Oid>),
     (other, after): (&TreeSource<'_>, Option<Oid>),
     directory: &RepoPath,
-    found: &mut Vec<RepoPath>,
+    found: &mut dyn FnMut(RepoPath, [Option<TreeObject>; 2]),
 ) -> Result<(), Error> {
     if before == after {
         return Ok(());
@@ -240,7 +236,7 @@ pub(super) fn differ(
         }
         differ((one, subtree(old)), (other, subtree(new)), &path, found)?;
         if is_file(old) || is_file(new) {
-            found.push(path);
+            found(path, [old, new]);
         }
     }
     Ok(())
@@ -278,15 +274,16 @@ pub(super) fn is_file(held: Option<TreeObject>) -> bool {
     held.is_some_and(|(.., is_tree)| !is_tree)
 }
 
-/// The entries of two trees that differ. Both trees are sorted, so equal entries are skipped without reading
-/// names.
+/// The entries of two trees that differ. Both trees are sorted, and most of two versions of a large one is alike, which
+/// is skipped without reading it entry by entry.
 fn unlike<'t>(
     before: Option<&'t Listing>,
     after: Option<&'t Listing>,
 ) -> (Vec<ListingEntry<'t>>, Vec<ListingEntry<'t>>) {
     let (mut old, mut new) = (Vec::new(), Vec::new());
-    let mut before = before.into_iter().flat_map(Listing::iter).peekable();
-    let mut after = after.into_iter().flat_map(Listing::iter).peekable();
+    let [one, other] = Listing::unlike_ranges([before, after]);
+    let mut before = before.into_iter().flat_map(|listing| listing.range(one.clone())).peekable();
+    let mut after = after.into_iter().flat_map(|listing| listing.range(other.clone())).peekable();
     loop {
         let order = match (before.peek(), after.peek()) {
             (None, None) => return (old, new),

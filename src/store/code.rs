@@ -341,7 +341,7 @@ fn changed_in_part(
             TreePart::None => {}
             TreePart::Within => changed_in_part((one, old), (other, new), &path, code, found)?,
             TreePart::Whole => {
-                differ((one, old), (other, new), &path, found)?;
+                differ((one, old), (other, new), &path, &mut |path, _| found.push(path))?;
                 if sides.into_iter().any(is_file) {
                     found.push(path);
                 }

@@ -99,54 +99,18 @@ impl Store {
         commit: &GitCommit<'_>,
         tops: &[RepoPath],
     ) -> Result<BTreeSet<RepoPath>, Error> {
-        let after = self.tree_source(digest(commit.id()));
-        let against = |before: &TreeSource<'_>| -> Result<BTreeSet<RepoPath>, Error> {
-            let mut changed = BTreeSet::new();
-            for top in tops {
-                changed.extend(self.changed(before, &after, top)?);
-            }
-            Ok(changed)
-        };
-        let mut common: Option<BTreeSet<RepoPath>> = None;
-        // At the end of a shallow clone, parents are missing.
-        for parent in commit.parent_ids().map(digest) {
-            if !self.has(parent)? {
-                continue;
-            }
-            let changed = against(&self.tree_source(parent))?;
-            common = Some(match common {
-                None => changed,
-                Some(earlier) => earlier.intersection(&changed).cloned().collect(),
-            });
+        let mut changed = BTreeSet::new();
+        for top in tops {
+            let difference = self.difference(commit, top)?;
+            changed.extend(difference.changed().map(|differences| differences[0].path.clone()));
         }
-        match common {
-            Some(changed) => Ok(changed),
-            None => against(&self.empty_source()),
-        }
+        Ok(changed)
     }
 
     /// Whether the history of `newer` contains `older`, which is another commit. Returns an error if git cannot
     /// read it.
     pub fn is_ancestor(&self, older: Digest, newer: Digest) -> Result<bool, Error> {
         Ok(self.repo.graph_descendant_of(self.oid(newer)?, self.oid(older)?)?)
-    }
-
-    /// The newest commit in the history of HEAD that has this blob at this path. Returns an error if git
-    /// cannot read the history.
-    pub fn commit_holding(&self, path: &RepoPath, blob: Digest) -> Result<Option<Digest>, Error> {
-        if !self.has(blob)? {
-            return Ok(None);
-        }
-        let mut found = None;
-        let mut left = MAX_WALK;
-        self.walk(|commit| {
-            left -= 1;
-            if self.blob_of(&commit, path)? == Some(blob) {
-                found = Some(digest(commit.id()));
-            }
-            Ok(found.is_none() && left > 0)
-        })?;
-        Ok(found)
     }
 
     /// The commit among `to` and its ancestors that brings a text into a file of this name. `None` if there are
@@ -250,10 +214,14 @@ impl Store {
 
 /// The top-level directories that contain these paths.
 fn tops(paths: &[RepoPath]) -> Vec<RepoPath> {
-    let top = |path: &RepoPath| match path.as_str().split_once('/') {
-        Some((first, _)) => RepoPath::new(first).unwrap_or_else(|_| RepoPath::root()),
-        None => RepoPath::root(),
-    };
     let tops: BTreeSet<RepoPath> = paths.iter().map(top).collect();
     tops.into_iter().collect()
+}
+
+/// The top-level directory that contains a path.
+pub(super) fn top(path: &RepoPath) -> RepoPath {
+    match path.as_str().split_once('/') {
+        Some((first, _)) => RepoPath::new(first).unwrap_or_else(|_| RepoPath::root()),
+        None => RepoPath::root(),
+    }
 }

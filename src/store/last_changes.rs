@@ -21,6 +21,7 @@ const AHEAD: usize = 256;
 #[derive(Default)]
 pub(super) struct KnownPart {
     head: Option<Digest>,
+    /// The null id stands for a path that no commit has changed.
     changes: BTreeMap<RepoPath, Digest>,
     /// The file that it was read from or written to.
     stamp: Option<FileStamp>,
@@ -69,14 +70,20 @@ impl Store {
             .filter(|asked| !is_known(asked))
             .map(|(path, _)| path.clone())
             .collect();
-        for (path, commit) in self.walk_for(&missing, head, None)? {
+        let none = self.format().null();
+        let mut found = self.walk_for(&missing, head, None)?;
+        // A deeper clone may know of a change.
+        let is_whole = missing.is_empty() || self.boundary()?.is_empty();
+        for path in missing {
+            let Some(commit) = found.remove(&path).or(is_whole.then_some(none)) else { continue };
             let place = self.cache_part(&path);
             renewed.insert(place);
             known.entry(place).or_default().changes.insert(path, commit);
         }
         self.keep_parts(&renewed, &mut known);
-        let found =
-            paths.iter().zip(&places).map(|(path, place)| known[place].changes.get(path).copied()).collect();
+        let newest = |(path, place): (&RepoPath, &u8)| known[place].changes.get(path).copied();
+        let found = paths.iter().zip(&places).map(|asked| newest(asked).filter(|commit| !commit.is_null()));
+        let found = found.collect();
         *self.changes.borrow_mut() = known;
         Ok(found)
     }

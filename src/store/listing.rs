@@ -8,6 +8,7 @@ use super::{Error, Store, digest};
 use crate::base::{Code, Digest, ObjectFormat};
 use git2::{ObjectType, Oid};
 use std::cmp::Ordering;
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -32,18 +33,22 @@ pub(super) struct ListingEntry<'t> {
 pub(super) const TREE: u32 = 0o040_000;
 pub(super) const SUBMODULE: u32 = 0o160_000;
 pub(super) const EXECUTABLE: u32 = 0o100_755;
+/// The most digits of a mode: older programs wrote a zero first.
+const MODE_DIGITS: usize = 7;
 const LINK: u32 = 0o120_000;
 const FILE: u32 = 0o100_644;
 
 impl<'t> ListingEntry<'t> {
     /// Decodes the entry at the start of these bytes; also returns what follows it.
     pub(super) fn decode(bytes: &'t [u8], format: ObjectFormat) -> Option<(Self, &'t [u8])> {
-        let space = bytes.iter().position(|byte| *byte == b' ')?;
-        let (mode, rest) = (std::str::from_utf8(&bytes[..space]).ok()?, &bytes[space + 1..]);
-        let end = rest.iter().position(|byte| *byte == 0)?;
-        let (id, after) = rest.get(end + 1..)?.split_at_checked(format.length())?;
-        let mode = usual(u32::from_str_radix(mode, 8).ok()?);
-        Some((Self { name: &rest[..end], id: Oid::from_bytes(id).ok()?, mode }, after))
+        let EntryEnds { mode, name, after } = EntryEnds::of(bytes, format)?;
+        let digit = |mode, digit: &u8| mode << 3 | u32::from(digit - b'0');
+        let entry = Self {
+            name: &bytes[mode + 1..name],
+            id: Oid::from_bytes(&bytes[name + 1..after]).ok()?,
+            mode: usual(bytes[..mode].iter().fold(0, digit)),
+        };
+        Some((entry, &bytes[after..]))
     }
 
     pub(super) fn is_tree(&self) -> bool {
@@ -59,6 +64,37 @@ impl<'t> ListingEntry<'t> {
     pub(super) fn in_order(&self, other: &Self) -> Ordering {
         ordered(self.name, self.is_tree(), other.name, other.is_tree())
     }
+}
+
+/// Where the parts of the entry at the start of some bytes end.
+struct EntryEnds {
+    /// The space after the mode.
+    mode: usize,
+    /// The null byte after the name.
+    name: usize,
+    /// What follows the entry.
+    after: usize,
+}
+
+impl EntryEnds {
+    /// `None` if there is no whole entry with an octal mode.
+    fn of(bytes: &[u8], format: ObjectFormat) -> Option<Self> {
+        let mode =
+            bytes.iter().take(MODE_DIGITS + 1).position(|byte| *byte == b' ').filter(|mode| *mode > 0)?;
+        let is_octal = bytes[..mode].iter().all(|digit| (b'0'..=b'7').contains(digit));
+        let name = mode + bytes[mode..].iter().position(|byte| *byte == 0)?;
+        let after = name + 1 + format.length();
+        (is_octal && after <= bytes.len()).then_some(Self { mode, name, after })
+    }
+}
+
+/// The number of bytes that are alike at the start of both.
+fn alike_at_start(one: &[u8], other: &[u8]) -> usize {
+    /// Slices of this size are compared at once.
+    const STEP: usize = 256;
+    let steps = one.chunks_exact(STEP).zip(other.chunks_exact(STEP));
+    let whole = STEP * steps.take_while(|(one, other)| one == other).count();
+    whole + one[whole..].iter().zip(&other[whole..]).take_while(|(one, other)| one == other).count()
 }
 
 /// Compares two entries by their names, and whether they are directories.
@@ -81,17 +117,47 @@ impl Listing {
     /// The content of a tree with ids of this format; `None` if it is malformed.
     fn parse(bytes: Vec<u8>, format: ObjectFormat) -> Option<Self> {
         let mut starts = Vec::new();
-        let mut rest = bytes.as_slice();
-        while !rest.is_empty() {
-            starts.push(u32::try_from(bytes.len() - rest.len()).ok()?);
-            rest = ListingEntry::decode(rest, format)?.1;
+        let mut start = 0;
+        while start < bytes.len() {
+            starts.push(u32::try_from(start).ok()?);
+            start += EntryEnds::of(&bytes[start..], format)?.after;
         }
         Some(Self { bytes, starts, format })
     }
 
     /// The entries, in git's order.
     pub(super) fn iter(&self) -> impl Iterator<Item = ListingEntry<'_>> {
-        self.starts.iter().filter_map(|start| self.at(*start))
+        self.range(0..self.starts.len())
+    }
+
+    /// Some of the entries, by their numbers.
+    pub(super) fn range(&self, numbers: Range<usize>) -> impl Iterator<Item = ListingEntry<'_>> {
+        self.starts[numbers].iter().filter_map(|start| self.at(*start))
+    }
+
+    /// The numbers of the entries of two directories without those at the beginning and at the end that both have.
+    pub(super) fn unlike_ranges(both: [Option<&Self>; 2]) -> [Range<usize>; 2] {
+        let [Some(one), Some(other)] = both else {
+            return both.map(|only| 0..only.map_or(0, |only| only.starts.len()));
+        };
+        let alike = alike_at_start(&one.bytes, &other.bytes);
+        // The entry with the first byte that differs differs as a whole.
+        let before = one.starts.partition_point(|start| *start as usize <= alike).saturating_sub(1);
+        let before = if alike == one.bytes.len() { one.starts.len() } else { before };
+        let before = before.min(other.starts.len());
+        let mut ends = [one.starts.len(), other.starts.len()];
+        while ends.iter().all(|end| *end > before)
+            && one.entry_bytes(ends[0] - 1) == other.entry_bytes(ends[1] - 1)
+        {
+            ends = ends.map(|end| end - 1);
+        }
+        ends.map(|end| before..end)
+    }
+
+    fn entry_bytes(&self, number: usize) -> &[u8] {
+        let start = self.starts[number] as usize;
+        let end = self.starts.get(number + 1).map_or(self.bytes.len(), |end| *end as usize);
+        &self.bytes[start..end]
     }
 
     fn at(&self, start: u32) -> Option<ListingEntry<'_>> {
@@ -126,9 +192,13 @@ impl Store {
     /// The directory with this tree id; cached. Returns an error if git cannot read it, with a code of its own if
     /// this clone does not have it.
     pub(super) fn listing(&self, id: Oid) -> Result<Arc<Listing>, Error> {
-        if let Some(known) = self.trees.borrow_mut().get(id) {
-            return Ok(known);
-        }
+        let known = self.trees.borrow_mut().get(&id);
+        let listing = known.map_or_else(|| self.read_listing(id), Ok)?;
+        self.listed.set(self.listed.get() + listing.starts.len() as u64);
+        Ok(listing)
+    }
+
+    fn read_listing(&self, id: Oid) -> Result<Arc<Listing>, Error> {
         let odb = self.repo.odb()?;
         let object = self
             .unless_missing((id, ObjectType::Any), odb.read(id))?
@@ -200,7 +270,44 @@ mod tests {
         for length in 1..whole.len() {
             assert!(Listing::parse(whole[..length].to_vec(), ObjectFormat::Sha1).is_none(), "{length}");
         }
-        assert!(Listing::parse(bytes(&[("x", "a")]), ObjectFormat::Sha1).is_none());
+        for mode in ["x", "", "100648", "00100644"] {
+            assert!(Listing::parse(bytes(&[(mode, "a")]), ObjectFormat::Sha1).is_none(), "{mode}");
+        }
         assert!(Listing::parse(Vec::new(), ObjectFormat::Sha1).is_some(), "an empty tree");
+    }
+
+    /// A directory with these files, each with an id of one repeated byte.
+    fn listing(files: &[(&str, u8)]) -> Listing {
+        let entry = |(name, id): &(&str, u8)| [format!("100644 {name}\0").as_bytes(), &[*id; 20]].concat();
+        let bytes = files.iter().map(entry).collect::<Vec<_>>().concat();
+        Listing::parse(bytes, ObjectFormat::Sha1).expect("well-formed")
+    }
+
+    #[test]
+    fn what_two_directories_have_alike_at_both_ends_is_skipped() {
+        let names: Vec<String> = (0..40).map(|number| format!("t-{number:02}")).collect();
+        let all: Vec<(&str, u8)> = names.iter().map(|name| (name.as_str(), 7)).collect();
+        let changed = |at: usize, id: u8| {
+            let mut all = all.clone();
+            all[at].1 = id;
+            all
+        };
+        let without = |gone: std::ops::Range<usize>| [&all[..gone.start], &all[gone.end..]].concat();
+        for (one, other, ranges) in [
+            (all.clone(), all.clone(), [40..40, 40..40]),
+            (all.clone(), changed(0, 8), [0..1, 0..1]),
+            (all.clone(), changed(39, 8), [39..40, 39..40]),
+            (changed(3, 1), changed(30, 2), [3..31, 3..31]),
+            (all.clone(), without(0..1), [0..1, 0..0]),
+            (all.clone(), without(5..9), [5..9, 5..5]),
+            (without(39..40), all.clone(), [39..39, 39..40]),
+            (Vec::new(), all.clone(), [0..0, 0..40]),
+            // The bytes of an id look like an entry.
+            (vec![("a", b'1')], vec![("a", b'1'), ("b", b'1')], [1..1, 1..2]),
+        ] {
+            let (one, other) = (listing(&one), listing(&other));
+            assert_eq!(Listing::unlike_ranges([Some(&one), Some(&other)]), ranges);
+            assert_eq!(Listing::unlike_ranges([Some(&other), None]), [0..other.starts.len(), 0..0]);
+        }
     }
 }

@@ -10,6 +10,7 @@ mod clean;
 mod code;
 mod commit;
 mod conflict;
+mod differences;
 pub mod durable;
 mod entries;
 mod environment;
@@ -37,6 +38,7 @@ mod recent;
 mod ref_tables;
 mod references;
 mod removals;
+mod replaced;
 mod sign;
 mod sources;
 mod sparse;
@@ -73,11 +75,13 @@ pub use sources::TreeSource;
 pub use sparse::WorkTree;
 pub use staged::{IndexSource, StagedFile};
 
+use differences::{CommitDifference, DifferenceKey};
 use git2::{Oid, Repository};
 use last_changes::KnownChanges;
 use listing::Listing;
 use recent::Recent;
 use references::RefStorage;
+use replaced::KnownReplaced;
 use sign::Person;
 use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::BTreeMap;
@@ -102,13 +106,17 @@ pub struct Store {
     converted: Cell<u64>,
     /// Cached results about parts of trees.
     parts: code::Parts,
-    blobs: RefCell<Recent<Arc<[u8]>>>,
-    trees: RefCell<Recent<Arc<Listing>>>,
+    blobs: RefCell<Recent<Oid, Arc<[u8]>>>,
+    trees: RefCell<Recent<Oid, Arc<Listing>>>,
+    differences: RefCell<Recent<DifferenceKey, Arc<CommitDifference>>>,
     /// The last changes of paths, as far as they were looked up.
     changes: RefCell<KnownChanges>,
     removed: RefCell<Option<removals::KnownRemovals>>,
     /// The findings about journals that were set aside and that nobody was told of yet.
     set_aside: RefCell<Vec<Diagnostic>>,
+    replaced: KnownReplaced,
+    /// How many entries the directories had that were asked for, cached or not.
+    listed: Cell<u64>,
     /// The repository opened once more, to make sure that a missing object is missing.
     anew: OnceCell<Repository>,
     costs: Arc<StoreCosts>,
@@ -148,9 +156,10 @@ pub fn libgit2_version() -> String {
     format!("{major}.{minor}.{patch}")
 }
 
-/// How many bytes of recently read blobs, and of trees, a generation of the cache holds.
+/// How many bytes of recently read blobs, of trees, and of differences of commits, a generation of the cache holds.
 const RECENT_BLOBS: usize = 8 << 20;
 const RECENT_TREES: usize = 16 << 20;
+const RECENT_DIFFERENCES: usize = 8 << 20;
 
 /// What the configuration permits.
 #[derive(Debug, Clone, Default)]
@@ -190,6 +199,7 @@ pub struct Location {
     environment: Environment,
     options: StoreOptions,
     costs: Arc<StoreCosts>,
+    replaced: KnownReplaced,
 }
 
 impl Location {
@@ -198,8 +208,9 @@ impl Location {
     #[must_use]
     pub fn open(&self) -> Option<Store> {
         let store = Store::discover(&self.root, &self.environment).ok()??;
-        let (options, costs) = (self.options.clone(), Arc::clone(&self.costs));
-        (store.repo.path() == self.git_directory).then_some(Store { options, costs, ..store })
+        let (options, costs, replaced) =
+            (self.options.clone(), Arc::clone(&self.costs), self.replaced.clone());
+        (store.repo.path() == self.git_directory).then_some(Store { options, costs, replaced, ..store })
     }
 }
 
@@ -229,10 +240,13 @@ impl Store {
             parts: code::Parts::default(),
             blobs: Recent::at_most(RECENT_BLOBS).into(),
             trees: Recent::at_most(RECENT_TREES).into(),
+            differences: Recent::at_most(RECENT_DIFFERENCES).into(),
             changes: RefCell::default(),
             removed: RefCell::default(),
             set_aside: RefCell::default(),
             anew: OnceCell::new(),
+            replaced: KnownReplaced::default(),
+            listed: Cell::new(0),
             costs: Arc::default(),
         };
         store.refuse_old_git()?;
@@ -244,8 +258,9 @@ impl Store {
     pub fn location(&self) -> Location {
         let git_directory = self.repo.path().to_owned();
         let (root, environment) = (self.root.clone(), self.environment.clone());
-        let (options, costs) = (self.options.clone(), Arc::clone(&self.costs));
-        Location { root, git_directory, environment, options, costs }
+        let (options, costs, replaced) =
+            (self.options.clone(), Arc::clone(&self.costs), self.replaced.clone());
+        Location { root, git_directory, environment, options, costs, replaced }
     }
 
     /// Returns an error if the repository has no work tree: there are no tasks to evaluate or move.

@@ -1,36 +1,36 @@
 //! A cache of recently read objects, because a walk over the history, and a look at many tasks, read most of them
 //! repeatedly.
 
-use git2::Oid;
 use std::collections::HashMap;
+use std::hash::Hash;
 
 /// Objects in two generations. When the young one is full, it becomes the old one, and objects that were not read
 /// since then are dropped.
-pub(super) struct Recent<V> {
-    young: HashMap<Oid, (V, usize)>,
-    old: HashMap<Oid, (V, usize)>,
+pub(super) struct Recent<K, V> {
+    young: HashMap<K, (V, usize)>,
+    old: HashMap<K, (V, usize)>,
     /// The size of the young generation, and the maximum size of a generation, in bytes.
     size: usize,
     most: usize,
 }
 
-impl<V: Clone> Recent<V> {
+impl<K: Eq + Hash, V: Clone> Recent<K, V> {
     /// An empty cache with generations of at most this size.
     pub(super) fn at_most(most: usize) -> Self {
         Self { young: HashMap::new(), old: HashMap::new(), size: 0, most }
     }
 
-    pub(super) fn get(&mut self, id: Oid) -> Option<V> {
-        if let Some((known, _)) = self.young.get(&id) {
+    pub(super) fn get(&mut self, id: &K) -> Option<V> {
+        if let Some((known, _)) = self.young.get(id) {
             return Some(known.clone());
         }
-        let (known, size) = self.old.remove(&id)?;
+        let (id, (known, size)) = self.old.remove_entry(id)?;
         self.put(id, known.clone(), size);
         Some(known)
     }
 
     /// Keeps an object of this size, unless it would fill a generation.
-    pub(super) fn put(&mut self, id: Oid, object: V, size: usize) {
+    pub(super) fn put(&mut self, id: K, object: V, size: usize) {
         if size > self.most {
             return;
         }
@@ -49,19 +49,18 @@ mod tests {
 
     #[test]
     fn what_nobody_asks_for_is_forgotten() {
-        let id = |number: u8| Oid::from_bytes(&[number; 20]).expect("an id");
         let mut recent = Recent::at_most(8);
         for number in 0..8 {
-            recent.put(id(number), number, 1);
+            recent.put(number, number, 1);
         }
-        recent.put(id(8), 8, 1);
-        assert_eq!(recent.get(id(1)), Some(1), "the old generation is still cached");
+        recent.put(8, 8, 1);
+        assert_eq!(recent.get(&1), Some(1), "the old generation is still cached");
         for number in 9..16 {
-            recent.put(id(number), number, 1);
+            recent.put(number, number, 1);
         }
-        assert_eq!(recent.get(id(1)), Some(1), "it was read since");
-        assert_eq!(recent.get(id(2)), None, "it was not read since");
-        recent.put(id(99), 99, 9);
-        assert_eq!(recent.get(id(99)), None, "a large object would evict all others");
+        assert_eq!(recent.get(&1), Some(1), "it was read since");
+        assert_eq!(recent.get(&2), None, "it was not read since");
+        recent.put(99, 99, 9);
+        assert_eq!(recent.get(&99), None, "a large object would evict all others");
     }
 }

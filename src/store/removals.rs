@@ -3,8 +3,8 @@
 use super::history::MAX_WALK;
 use super::{Error, Store, digest, path_commits};
 use crate::base::{Digest, RepoPath};
-use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// The file that caches the newest removals.
@@ -97,15 +97,18 @@ impl Store {
         self.walk_between(from, until, |commit| {
             left -= 1;
             let (mut removed, mut added) = (Vec::new(), Vec::new());
-            for path in self.changed_by(&commit, below)?.into_iter().filter(|path| path.name() == name) {
-                let mut before = Vec::new();
-                for parent in commit.parents() {
-                    before.extend(self.blob_of(&parent, &path)?);
-                }
-                match self.blob_of(&commit, &path)? {
-                    Some(here) if before.is_empty() => added.push(here),
-                    Some(_) => {}
-                    None => removed.extend(before.into_iter().map(|blob| (path.clone(), blob))),
+            let mut seen = BTreeSet::new();
+            for directory in below {
+                let difference = self.difference(&commit, directory)?;
+                let named = difference.changed().filter(|changed| changed[0].path.name() == name);
+                // One directory may be below another.
+                for changed in named.filter(|changed| seen.insert(changed[0].path.clone())) {
+                    let before = || changed.iter().filter_map(|one| Some((one.path.clone(), one.before?)));
+                    match changed[0].after {
+                        Some(here) if before().next().is_none() => added.push(here),
+                        Some(_) => {}
+                        None => removed.extend(before()),
+                    }
                 }
             }
             let commit = digest(commit.id());

@@ -59,7 +59,7 @@ impl Store {
             return Ok(Content::Unreadable("it is not a regular file".to_owned()));
         };
         let id = self.oid(blob)?;
-        let known = self.blobs.borrow_mut().get(id).map(|known| known.len() as u64);
+        let known = self.blobs.borrow_mut().get(&id).map(|known| known.len() as u64);
         let size = match known {
             // Without a limit, the blob is read at once.
             None if limit < u64::MAX - 1 => match self.blob_size(blob)? {
@@ -85,7 +85,7 @@ impl Store {
     /// The bytes of a blob; `None` if this clone does not have it. Returns an error if git cannot read it.
     pub fn blob(&self, blob: Digest) -> Result<Option<Vec<u8>>, Error> {
         let Ok(id) = self.oid(blob) else { return Ok(None) };
-        if let Some(known) = self.blobs.borrow_mut().get(id) {
+        if let Some(known) = self.blobs.borrow_mut().get(&id) {
             return Ok(Some(known.to_vec()));
         }
         let Some(found) = self.unless_missing((id, ObjectType::Blob), self.repo.find_blob(id))? else {
@@ -166,6 +166,14 @@ impl<'s> TreeSource<'s> {
     /// does not have it.
     pub(super) fn directory(&self, id: Oid) -> Result<Arc<Listing>, Error> {
         self.store.listing(id)
+    }
+
+    /// The tree id of a directory; `None` if there is no directory. Returns an error if git cannot read a tree.
+    pub(super) fn directory_at(&self, path: &RepoPath) -> Result<Option<Oid>, Error> {
+        match self.object(path)? {
+            Some((id, TREE)) => Ok(Some(self.store.oid(id)?)),
+            _ => Ok(None),
+        }
     }
 
     /// All files below a directory: path, blob id and mode.

@@ -4,6 +4,7 @@ mod against_git;
 mod discovery;
 mod formats;
 mod placing;
+mod replaced;
 
 use super::index::IndexChange;
 use super::splice::Edit;

@@ -1,0 +1,92 @@
+//! What each commit changes in comparison with its parents.
+//!
+//! A process that follows a branch, such as the watch, asks the same commits again and again about different paths.
+//! Comparing two large directories is expensive, so the store keeps what it has found recently.
+
+use super::changes::{differ, is_file};
+use super::{Error, Store, TreeSource, digest};
+use crate::base::{Digest, RepoPath};
+use git2::{Commit as GitCommit, Oid};
+use std::sync::Arc;
+
+/// A file that a commit has not in common with one of its parents.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct FileDifference {
+    pub path: RepoPath,
+    /// The parent; `None` in a commit without one, and at the end of a shallow clone.
+    pub parent: Option<Digest>,
+    /// The content in the parent; `None` if there is no file.
+    pub before: Option<Digest>,
+    /// The content in the commit, likewise.
+    pub after: Option<Digest>,
+}
+
+/// All differences between a commit and its parents below a directory.
+#[derive(Debug)]
+pub(super) struct CommitDifference {
+    /// Sorted by path.
+    pub files: Vec<FileDifference>,
+    /// How many commits, or the empty tree, it was compared with.
+    compared: usize,
+    /// How many entries of directories were compared.
+    pub entries: u64,
+}
+
+/// The key under which a difference is cached: the commit and the directory.
+pub(super) type DifferenceKey = (Oid, RepoPath);
+
+impl CommitDifference {
+    /// The differences of each file that differs from every parent, as in git's simplified history of a path.
+    pub(super) fn changed(&self) -> impl Iterator<Item = &[FileDifference]> {
+        let of_path = self.files.chunk_by(|one, other| one.path == other.path);
+        of_path.filter(|differences| differences.len() == self.compared)
+    }
+
+    fn size(&self) -> usize {
+        let files = self.files.iter().map(|file| size_of::<FileDifference>() + file.path.as_str().len());
+        size_of::<Self>() + files.sum::<usize>()
+    }
+}
+
+impl Store {
+    /// What a commit changes below a directory; cached. The first comparison costs what the commit changed and the
+    /// entries of the directories on the way. Returns an error if git cannot read a tree.
+    pub(super) fn difference(
+        &self,
+        commit: &GitCommit<'_>,
+        directory: &RepoPath,
+    ) -> Result<Arc<CommitDifference>, Error> {
+        let key = (commit.id(), directory.clone());
+        if let Some(known) = self.differences.borrow_mut().get(&key) {
+            return Ok(known);
+        }
+        let begin = self.listed.get();
+        let after = self.tree_source(digest(commit.id()));
+        let mut files = Vec::new();
+        let mut compare = |parent: Option<Digest>, before: &TreeSource<'_>| {
+            let trees = (before.directory_at(directory)?, after.directory_at(directory)?);
+            differ((before, trees.0), (&after, trees.1), directory, &mut |path, [old, new]| {
+                let blob = |held: Option<_>| held.filter(|_| is_file(held)).map(|(id, ..)| digest(id));
+                files.push(FileDifference { path, parent, before: blob(old), after: blob(new) });
+            })
+        };
+        let mut parents = Vec::new();
+        for parent in commit.parent_ids().map(digest) {
+            // At the end of a shallow clone, parents are missing.
+            if self.has(parent)? {
+                parents.push(parent);
+            }
+        }
+        let compared = parents.len().max(1);
+        match parents.is_empty() {
+            true => compare(None, &self.empty_source())?,
+            false => {
+                parents.into_iter().try_for_each(|parent| compare(Some(parent), &self.tree_source(parent)))?
+            }
+        }
+        files.sort_by(|one: &FileDifference, other| one.path.cmp(&other.path));
+        let found = Arc::new(CommitDifference { files, compared, entries: self.listed.get() - begin });
+        self.differences.borrow_mut().put(key, Arc::clone(&found), found.size());
+        Ok(found)
+    }
+}

@@ -1,0 +1,116 @@
+//! Tests of finding the commit that still has what later commits took away.
+
+use super::{FORMATS, Repo, path};
+use crate::base::Digest;
+use std::fs;
+
+fn commit(repo: &Repo, subject: &str) -> Digest {
+    repo.git(&["add", "-A"]);
+    repo.git(&["commit", "-q", "--allow-empty", "-m", subject]);
+    Digest::parse(repo.git(&["rev-parse", "HEAD"]).trim()).expect("an id")
+}
+
+#[test]
+fn the_newest_commit_that_had_the_content_is_found() {
+    for repo in FORMATS.map(Repo::of) {
+        repo.write("tasks/t/plan.md", "one\n");
+        repo.write("top.md", "first\n");
+        commit(&repo, "begin");
+        let unrelated = {
+            repo.write("src/x", "x\n");
+            commit(&repo, "unrelated")
+        };
+        repo.write("tasks/t/plan.md", "two\n");
+        let second = commit(&repo, "replaced");
+        fs::remove_file(repo.path("tasks/t/plan.md")).expect("removed");
+        repo.write("top.md", "second\n");
+        let removed = commit(&repo, "removed");
+        let store = repo.store();
+        let holding = |at: &str, text: &str| store.commit_holding(&path(at), repo.blob(text)).expect("read");
+        assert_eq!(holding("tasks/t/plan.md", "one\n"), Some(unrelated));
+        assert_eq!(holding("tasks/t/plan.md", "two\n"), Some(second));
+        assert_eq!(holding("top.md", "first\n"), Some(second));
+        assert_eq!(holding("top.md", "second\n"), Some(removed), "it is there still");
+        assert_eq!(holding("tasks/t/plan.md", "never\n"), None);
+        assert_eq!(holding("tasks/other.md", "one\n"), None);
+        // A later HEAD, seen by the same process.
+        repo.write("tasks/t/plan.md", "two\n");
+        let back = commit(&repo, "back");
+        assert_eq!(holding("tasks/t/plan.md", "two\n"), Some(back));
+    }
+}
+
+#[test]
+fn what_a_merge_did_not_take_is_found_on_its_side() {
+    let repo = Repo::new();
+    repo.write("tasks/t/plan.md", "base\n");
+    commit(&repo, "base");
+    repo.git(&["switch", "-qc", "side"]);
+    repo.write("tasks/t/plan.md", "side\n");
+    let side = commit(&repo, "side");
+    repo.git(&["switch", "-q", "main"]);
+    repo.write("tasks/t/plan.md", "main\n");
+    commit(&repo, "main");
+    repo.git(&["merge", "-q", "-s", "ours", "-m", "merged", "side"]);
+    let store = repo.store();
+    let found = store.commit_holding(&path("tasks/t/plan.md"), repo.blob("side\n")).expect("read");
+    assert_eq!(found, Some(side));
+}
+
+/// However many files are missing, and in however many threads they are looked for.
+#[test]
+fn all_that_is_missing_costs_one_walk() {
+    let repo = Repo::new();
+    for number in 0..20 {
+        repo.write(&format!("tasks/t-{number}/plan.md"), &format!("{number}\n"));
+    }
+    let begin = commit(&repo, "begin");
+    fs::remove_dir_all(repo.path("tasks")).expect("removed");
+    commit(&repo, "removed");
+    for number in 0..20 {
+        repo.write(&format!("tasks/u-{number}/plan.md"), "another\n");
+        commit(&repo, "another");
+    }
+    let store = repo.store();
+    let found = |number: usize| {
+        let place = path(&format!("tasks/t-{number}/plan.md"));
+        store.commit_holding(&place, repo.blob(&format!("{number}\n"))).expect("read")
+    };
+    assert_eq!(found(0), Some(begin));
+    let walked = store.listed.get();
+    for number in 1..20 {
+        assert_eq!(found(number), Some(begin));
+    }
+    // Each asks HEAD, which has two directories on the way.
+    let most = 19 * (1 + 20);
+    assert!(walked > most && store.listed.get() <= walked + most, "{walked}, then {}", store.listed.get());
+    let other = store.location().open().expect("opened");
+    assert_eq!(
+        other.commit_holding(&path("tasks/t-3/plan.md"), repo.blob("3\n")).expect("read"),
+        Some(begin)
+    );
+    assert!(other.listed.get() <= 1 + 20);
+}
+
+/// What no commit has changed is not looked for again, until there is another commit.
+#[test]
+fn that_a_path_has_no_history_stays_known() {
+    let repo = Repo::new();
+    for number in 0..20 {
+        repo.write("tasks/t/plan.md", &format!("{number}\n"));
+        commit(&repo, "again");
+    }
+    let (wanted, store) = ([path("tasks/t/plan.md"), path("tasks/u/plan.md")], repo.store());
+    let newest = || Digest::parse(repo.git(&["rev-parse", "HEAD"]).trim());
+    assert_eq!(store.last_changes(&wanted).expect("read"), [newest(), None]);
+    for store in [store, repo.store()] {
+        let listed = store.listed.get();
+        assert_eq!(store.last_changes(&wanted).expect("read"), [newest(), None]);
+        assert_eq!(store.listed.get(), listed);
+    }
+    repo.write("tasks/u/plan.md", "first\n");
+    let first = commit(&repo, "first");
+    fs::remove_file(repo.path("tasks/t/plan.md")).expect("removed");
+    let removed = commit(&repo, "removed");
+    assert_eq!(repo.store().last_changes(&wanted).expect("read"), [Some(removed), Some(first)]);
+}
