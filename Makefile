@@ -2,7 +2,7 @@
 
 CARGO ?= cargo
 
-.PHONY: help demo test check bench bench-large features fix build loops model audit-fuzz soak faults protocol bugs mutations formats install test-web
+.PHONY: help demo test check bench bench-large features fix build loops model audit-fuzz soak faults protocol bugs mutations mutants formats install test-web
 
 help: ## List the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -67,6 +67,10 @@ bugs: ## Each deliberate bug of tests/bugs in a clone of the committed tree; its
 
 mutations: ## Many thousands of mutated texts for everything that reads what others write
 	ORCH_MUTATIONS=6000 $(CARGO) test --test it mutated -- --nocapture
+
+MUTANTS ?=
+mutants: ## Each small change to src/decide and src/record that cargo-mutants knows; a test must fail. Takes days; a part: MUTANTS="--shard 7/30 --sharding round-robin"
+	$(CARGO) mutants $(MUTANTS)
 
 formats: ## The tests of git in repositories of git 3's formats: SHA-256 and reftable
 	GIT_DEFAULT_HASH=sha256 $(CARGO) test --test it -- store odd merge audit hook signing recover

@@ -231,7 +231,7 @@ pub(super) fn refuse_unread(judged: &Sight) -> Result<(), Error> {
 
 /// Refuses a transition whose evidence git ignores. It is never added by force.
 fn refuse_ignored(store: &Store, judged: &Sight, log: &RepoPath) -> Result<(), Error> {
-    match ignored((store, judged.head_commit()), &judged.observed, log, |path| Ok(store.is_ignored(path)?))?
+    match ignored((store, judged.head_commit()), &judged.observed, log, |path| store.is_ignored(path))?
         .first()
     {
         None => Ok(()),

@@ -281,6 +281,25 @@ mod tests {
     }
 
     #[test]
+    fn a_value_is_set_where_its_pointer_leads() {
+        for (before, pointer, expected) in [
+            (json!({"a": 1}), "/b", json!({"a": 1, "b": 9})),
+            (json!({"a": {"b": 1, "c": {"d": 2}}}), "/a/c/e", json!({"a": {"b": 1, "c": {"d": 2, "e": 9}}})),
+            (json!({"a": 1}), "/a/b/c", json!({"a": {"b": {"c": 9}}})),
+            (json!({"a": [1, {"b": 2, "c": 3}]}), "/a/1/b", json!({"a": [1, {"b": 9, "c": 3}]})),
+            (json!({"a": [1]}), "/a/0", json!({"a": [9]})),
+            (json!({"a": [1]}), "/a/1", json!({"a": [1]})),
+            (json!({"a": [1]}), "/a/x", json!({"a": [1]})),
+            (json!({}), "/a~1b/c~0d", json!({"a/b": {"c~d": 9}})),
+            (json!({"a": 1}), "", json!({"a": 1})),
+        ] {
+            let mut members = object(before.clone());
+            set_pointer(&mut members, pointer, json!(9));
+            assert_eq!(Value::Object(members), expected, "{before} {pointer}");
+        }
+    }
+
+    #[test]
     fn nothing_leads_deeper_than_can_be_read() {
         let path = |levels: usize| vec!["a"; levels].join(".");
         assert_eq!(

@@ -132,3 +132,27 @@ fn find(data: &Value, wanted: &Value, skip: &mut usize) -> Option<String> {
         _ => None,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn equal_issues_have_a_place_each() {
+        let data = json!({"a": [{"x": 1}, "y", {"x": 1}], "b": {"c~/d": {"x": 1}}, "e": {"x": 2}});
+        for (wanted, skip, expected) in [
+            (json!({"x": 1}), 0, Some("/a/0")),
+            (json!({"x": 1}), 1, Some("/a/2")),
+            (json!({"x": 1}), 2, Some("/b/c~0~1d")),
+            (json!({"x": 1}), 3, None),
+            (json!("y"), 0, Some("/a/1")),
+            (json!({"x": 2}), 0, Some("/e")),
+            (json!("z"), 0, None),
+            (data.clone(), 0, Some("")),
+        ] {
+            let found = find(&data, &wanted, &mut skip.clone());
+            assert_eq!(found.as_deref(), expected, "{wanted} {skip}");
+        }
+    }
+}

@@ -308,3 +308,28 @@ impl State {
         self.actors.values().flat_map(|actor| actor.spent.values()).map(Vec::len).sum()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_digest_of_another_format_is_found_wherever_a_phase_records_it() {
+        let artifact = || ArtifactName::new("plan").expect("valid");
+        for recorded in [ObjectFormat::Sha1, ObjectFormat::Sha256] {
+            let digest = recorded.blob(b"plan");
+            for actor in [
+                Actor { left_with: BTreeMap::from([(artifact(), Some(digest))]), ..Actor::default() },
+                Actor { entered_with: BTreeMap::from([(artifact(), Some(digest))]), ..Actor::default() },
+                Actor { spent: BTreeMap::from([(artifact(), vec![digest])]), ..Actor::default() },
+            ] {
+                let other = Actor { left_with: BTreeMap::from([(artifact(), None)]), ..Actor::default() };
+                let actors = BTreeMap::from([("a".to_owned(), other), ("b".to_owned(), actor)]);
+                let state = State { actors, ..State::default() };
+                for format in [ObjectFormat::Sha1, ObjectFormat::Sha256] {
+                    assert_eq!(state.is_of_another_format(format), format != recorded, "{state:?}");
+                }
+            }
+        }
+    }
+}

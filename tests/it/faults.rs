@@ -272,12 +272,15 @@ fn leftovers_do_not_reach_another_branch() {
     assert!(!world.path(".git/orch/journal.json").exists());
 }
 
+/// What follows the name of a journal that is kept, and what is put in the place of the journal.
+type JournalWreck = (&'static str, fn(&World, &str));
+
 #[test]
 fn a_journal_that_cannot_be_read_is_kept_and_reported_and_replaces_no_other() {
     let world = World::ready();
     world.orch(&["new", "t1"]).succeeds();
     let place = ".git/orch/journal.json";
-    let wrecks: [(&str, fn(&World, &str)); 4] = [
+    let wrecks: [JournalWreck; 4] = [
         ("", |world, place| world.write(place, "{\"reference\": \"refs/he")),
         ("-2", |world, place| world.write(place, "other")),
         ("-3", |world, place| world.write(&format!("{place}/inside"), "")),

@@ -149,3 +149,25 @@ impl fmt::Display for Worker {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_left_of_the_time_is_never_less_than_nothing() {
+        for (time, taken, rest) in [
+            (None, 5, None),
+            (Some(8), 0, Some(8)),
+            (Some(8), 5, Some(3)),
+            (Some(8), 8, Some(0)),
+            (Some(8), 9, Some(0)),
+        ] {
+            let budget = Budget { turns: 1, time: time.map(Period::from_seconds), cost: None };
+            let told = budget.rest(Period::from_seconds(taken));
+            assert_eq!(told, rest.map(Period::from_seconds), "{taken} of {time:?}");
+            let usage = Usage { time: Period::from_seconds(taken), ..Usage::default() };
+            assert_eq!(usage.reached(&budget).is_some(), rest == Some(0), "{taken} of {time:?}");
+        }
+    }
+}

@@ -2,6 +2,7 @@
 
 use super::loops::LOOP;
 use super::play::{Play, workflow};
+use super::world::shipped;
 use orch::base::{ActionName, Period};
 use orch::decide::{
     ActionResult, Blocker, ControlRequest, Ending, ExecutorExit, Leftover, Mode, RetryPolicy, Returned,
@@ -66,6 +67,26 @@ fn what_cannot_be_recorded_is_waited_for_as_long_as_it_makes_sense() {
                 waits,
                 ["wait 200ms", "wait 400ms", "wait 800ms", "wait 1s600ms", "wait 3s200ms", "wait 5s"]
             );
+        }
+    }
+}
+
+#[test]
+fn an_order_or_a_start_is_recorded_only_where_a_rule_answers_to_it() {
+    for (name, start, pause, stop) in [
+        ("ccw-loop", true, true, true),
+        ("skill-tuning", false, false, true),
+        ("global-state-machine", false, false, false),
+    ] {
+        let workflow = shipped(name);
+        for (command, expected) in [
+            (RunCommand::Start, start),
+            (RunCommand::Order(ControlRequest::Pause), pause),
+            (RunCommand::Order(ControlRequest::Stop), stop),
+            (RunCommand::Order(ControlRequest::Interrupt), false),
+            (RunCommand::Order(ControlRequest::AskPerson), false),
+        ] {
+            assert_eq!(command.may_record(&workflow), expected, "{name} {command:?}");
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Steps that are replayed: what the rules yield today, and what they yielded in earlier versions.
 
 use super::world::{World, compiled};
-use orch::decide::{HistoryEntry, Recorded, Standing, State, Verdict, apply, replay};
+use orch::decide::{HistoryEntry, Recorded, Standing, State, Transition, Verdict, apply, replay};
 use std::sync::Arc;
 
 const MACHINE: &str = r#"
@@ -69,5 +69,32 @@ fn a_step_forward_that_attempts_hold_back_is_in_doubt() {
         (entry, State { title: Some("another".to_owned()), ..after.clone() }),
     ] {
         assert!(replay(&world.workflow, &before, &facts, &entry, Some(&after)).is_err(), "{entry:?}");
+    }
+}
+
+#[test]
+fn only_a_person_adds_to_the_reason_of_a_rule_and_no_one_replaces_it() {
+    let because = "the plan is accepted";
+    for (by, reason, is_right) in [
+        ("", because, true),
+        ("", "the plan is accepted: it is fine", false),
+        ("", "it is fine", false),
+        ("by = \"human\"", because, true),
+        ("by = \"human\"", "the plan is accepted: it is fine", true),
+        ("by = \"human\"", "it is fine", false),
+    ] {
+        let rule = format!("to = \"done\"\n{by}");
+        let mut world = World::new(Arc::new(compiled("machine", &MACHINE.replace("to = \"done\"", &rule))));
+        world.write("plan.json", r#"{"n": 1}"#);
+        world.settle();
+        world.write("verdict.json", r#"{"ok": true}"#);
+        let Verdict::Transition(due) = world.decide().verdict else { panic!("{:#?}", world.decide()) };
+        let told = Transition { reason: reason.to_owned(), ..*due };
+        let (before, facts, stamp) = (world.known(), world.facts(), world.stamp());
+        let after = apply(&world.workflow, &before, &facts, &told, &stamp);
+        let entry = after.history.last().expect("an entry").clone();
+        let before = Recorded::Known(Box::new(before));
+        let replayed = replay(&world.workflow, &before, &facts, &entry, Some(&after));
+        assert_eq!(replayed.is_ok(), is_right, "{by} {reason}: {replayed:?}");
     }
 }

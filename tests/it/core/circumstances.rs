@@ -1,0 +1,98 @@
+//! What lies around a task: what is offered and noted because of it.
+
+use super::world::{LIFECYCLE, World};
+use orch::base::{Code, Diagnostic, Digest, Place, RepoPath};
+use orch::decide::{Circumstances, Decision, LastRun, Recorded, RunRecord, State, judge};
+use serde_json::json;
+
+/// The circumstances of a task of this branch that no run drives, of which git remembers and ignores nothing.
+fn plain() -> Circumstances<'static> {
+    Circumstances {
+        untracked: false,
+        past: false,
+        last_run: &LastRun::Settled,
+        remembered: &|_, _| None,
+        is_file: &|_| false,
+        head: &|| None,
+        ignored: &Vec::new,
+    }
+}
+
+fn judged(world: &World, recorded: &Recorded, circumstances: &Circumstances<'_>) -> Decision {
+    judge(&world.workflow, recorded, &world.facts(), circumstances).decision
+}
+
+/// The commands that are offered.
+fn offered(decision: &Decision) -> Vec<String> {
+    decision.options.iter().map(|option| option.argv.join(" ")).collect()
+}
+
+#[test]
+fn what_git_remembers_of_a_missing_need_is_offered() {
+    let mut world = World::new(LIFECYCLE.clone());
+    world.reach("codegen");
+    let (path, plan) = world.files.iter().find(|(path, _)| path.contains("plan.")).expect("a plan");
+    let (path, digest) = (path.clone(), Digest::of_blob(plan.text.as_bytes()));
+    world.files.remove(&path);
+    let place = format!("tasks/t-1/{path}");
+    let knows = |asked: &RepoPath, blob: Digest| {
+        (asked.as_str() == place && blob == digest).then(|| "abc1234".to_owned())
+    };
+    let restore = format!("git restore -s abc1234 -- {place}");
+    let known = Circumstances { remembered: &knows, ..plain() };
+    assert_eq!(offered(&judged(&world, &world.recorded(), &known))[0], restore);
+    for circumstances in [plain(), Circumstances { past: true, ..known }] {
+        let told = offered(&judged(&world, &world.recorded(), &circumstances));
+        assert!(!told.contains(&restore), "{told:?}");
+    }
+}
+
+#[test]
+fn what_failed_last_is_noted_with_whether_it_is_final() {
+    let mut world = World::new(LIFECYCLE.clone());
+    world.reach("codegen");
+    for (recoverable, errors, expected) in [
+        (json!(false), 1, Some("no network; this is not recoverable")),
+        (json!(true), 1, Some("no network")),
+        (json!(null), 1, Some("no network")),
+        (json!(false), 0, None),
+    ] {
+        let error = json!({"message": "no network", "recoverable": recoverable});
+        let run = RunRecord { errors, ..RunRecord::default() };
+        let state = State { errors: vec![json!({"message": "older"}), error], run, ..world.known() };
+        let decision = judged(&world, &Recorded::Known(Box::new(state)), &plain());
+        let told = decision.diagnostics.iter().find(|found| found.code == Code::ActionGivenUp);
+        assert_eq!(told.map(|found| found.message.as_str()), expected, "{recoverable}");
+        let pointer = told.and_then(|found| found.place.as_ref()?.pointer.as_deref());
+        assert_eq!(pointer, expected.map(|_| "/errors/1"));
+    }
+}
+
+#[test]
+fn a_due_transition_is_held_where_git_ignores_its_evidence_and_only_then_git_is_asked() {
+    let mut world = World::new(LIFECYCLE.clone());
+    world.reach("codegen");
+    let ignored = || {
+        let path = RepoPath::new("tasks/t-1/x").expect("valid");
+        vec![Diagnostic::error(Code::EvidenceIgnored, "ignored").at(Place::file(&path))]
+    };
+    let unasked: &dyn Fn() -> Vec<Diagnostic> = &|| panic!("git is asked");
+    // Nothing is due yet.
+    judged(&world, &world.recorded(), &Circumstances { ignored: unasked, ..plain() });
+    for expected in world.decide().expects {
+        world.write(&expected.path, super::world::passing(expected.artifact.as_str(), 0, &expected.of));
+    }
+    let free = judged(&world, &world.recorded(), &plain());
+    assert!(free.transition().is_some() && !free.is_held_by_ignored());
+    assert!(offered(&free).iter().any(|command| command.starts_with("orch next t-1")), "{free:?}");
+    let held = judged(&world, &world.recorded(), &Circumstances { ignored: &ignored, ..plain() });
+    assert_eq!(held.verdict, free.verdict, "the rules say the same");
+    assert!(held.is_held_by_ignored() && held.reason.starts_with("git ignores tasks/t-1/x"), "{held:?}");
+    assert_eq!(offered(&held), Vec::<String>::new());
+    for circumstances in [
+        Circumstances { past: true, ignored: unasked, ..plain() },
+        Circumstances { untracked: true, ignored: unasked, ..plain() },
+    ] {
+        judged(&world, &world.recorded(), &circumstances);
+    }
+}
