@@ -32,7 +32,7 @@ pub use ui::{Colour, Ui};
 use crate::apply::Writer;
 use crate::base::{Code, Period, RepoPath};
 use crate::store::Store;
-use crate::survey::{Caller, Variables, Workspace};
+use crate::survey::{Caller, KnownSettings, Variables, Workspace};
 use crate::view::{self, Style};
 use clap::{FromArgMatches, Parser};
 use logging::Logging;
@@ -59,6 +59,8 @@ pub struct Context {
     whole_ids: bool,
     /// Where work goes that follows the answer; `None` if the command does it itself.
     later: Option<LaterWork>,
+    /// What a server keeps of the settings between its commands.
+    settings: Option<KnownSettings>,
     logging: Arc<Logging>,
     pager: Pager,
 }
@@ -78,6 +80,7 @@ impl Context {
         self.interrupts.listen();
         let mut workspace = Workspace::open(&self.start, self.caller.environment.clone())?;
         self.wait.into_iter().for_each(|wait| workspace.wait_for_locks(wait));
+        self.settings.iter().for_each(|known| workspace.take_known_settings(known));
         if self.whole_ids {
             workspace.take_whole_ids_alone();
         }
@@ -121,6 +124,7 @@ impl Context {
     /// Returns an error if there is no usable repository.
     pub fn bare_workspace(&self) -> Result<Workspace, Failure> {
         let mut workspace = Workspace::open_to_look(&self.start, self.caller.environment.clone())?;
+        self.settings.iter().for_each(|known| workspace.take_known_settings(known));
         if self.whole_ids {
             workspace.take_whole_ids_alone();
         }
@@ -187,7 +191,9 @@ pub fn run(
     let interrupts = Interrupts::new(caller.environment.index_gate.clone());
     let wait = cli.command.as_ref().and_then(Command::wait);
     let (global, whole_ids, later) = (cli.global, false, None);
-    let context = Context { caller, start, global, interrupts, wait, whole_ids, later, logging, pager };
+    let settings = None;
+    let context =
+        Context { caller, start, global, interrupts, wait, whole_ids, later, settings, logging, pager };
     let result = commands::run(cli.command, &context, &ui);
     match &result {
         Ok(code) => tracing::info!(exit = *code as u8, "orch exits"),

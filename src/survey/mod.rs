@@ -37,6 +37,7 @@ pub use loaded::{Loaded, UsableWorkflow};
 pub(crate) use looks::THREAD_STACK;
 pub use overview::{Overview, OverviewPlace, OverviewPlaceKind, OverviewTask};
 pub(crate) use overview::{unjudged, unread};
+pub use setting::KnownSettings;
 pub use sight::{LookDepth, Sight, SightKey};
 pub use tasks::{NamedBy, TaskRef};
 

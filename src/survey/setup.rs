@@ -1,6 +1,6 @@
 //! Opens a workspace: finds the root and reads the settings.
 
-use super::setting::{OnDisk, Setting, Sparse};
+use super::setting::{KnownSettings, OnDisk, Setting, Sparse};
 use super::{At, Error, Workspace};
 use crate::base::{Code, Diagnostic};
 use crate::config;
@@ -84,6 +84,11 @@ impl Workspace {
             threads: thread::available_parallelism().map_or(1, NonZero::get).min(MOST_THREADS),
             at: At::WorkDir,
         })
+    }
+
+    /// Uses what was compiled of the settings for an earlier workspace, if they are still the same.
+    pub fn take_known_settings(&mut self, known: &KnownSettings) {
+        self.setting = known.instead_of(Arc::clone(&self.setting));
     }
 
     /// Reads the settings again after they have changed. Returns an error if the workspace cannot be opened.

@@ -10,7 +10,7 @@ use crate::cli::{
 use crate::decide::ActorKind;
 #[cfg(feature = "api")]
 use crate::survey::TaskRef;
-use crate::survey::{Caller, Workspace};
+use crate::survey::{Caller, KnownSettings, Workspace};
 use crate::view::layout::one_line;
 use crate::view::{ErrorView, line};
 use clap::Parser;
@@ -30,6 +30,8 @@ struct RunnerParts {
     task_in_use: Option<String>,
     interrupts: Interrupts,
     logging: Arc<Logging>,
+    /// What was compiled of the settings, for every command.
+    settings: KnownSettings,
 }
 
 /// How a command of a client differs from one that is typed.
@@ -64,6 +66,7 @@ impl CommandRunner {
             task_in_use: context.global.task_in_use.clone(),
             interrupts: context.interrupts.clone(),
             logging: Arc::clone(&context.logging),
+            settings: context.settings.clone().unwrap_or_default(),
         }))
     }
 
@@ -108,6 +111,7 @@ impl CommandRunner {
             interrupts: terms.interrupts.unwrap_or_else(|| self.0.interrupts.clone()),
             whole_ids: terms.whole_ids,
             later: terms.later,
+            settings: Some(self.0.settings.clone()),
             logging: Arc::clone(&self.0.logging),
             pager: Pager::default(),
         };
@@ -129,7 +133,9 @@ impl CommandRunner {
 
     /// The repository as it is now. Returns an error if there is none that can be read.
     pub fn workspace(&self) -> Result<Workspace, Error> {
-        Workspace::open_to_look(&self.0.start, self.0.caller.environment.clone())
+        let mut workspace = Workspace::open_to_look(&self.0.start, self.0.caller.environment.clone())?;
+        workspace.take_known_settings(&self.0.settings);
+        Ok(workspace)
     }
 
     /// The task with exactly this id, and the repository as it is now. Returns an error if there is none.

@@ -48,6 +48,7 @@ impl<'a> Stage<'a> {
             wait: None,
             whole_ids: false,
             later: None,
+            settings: None,
             logging,
             pager: Pager::default(),
         };
