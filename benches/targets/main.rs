@@ -17,6 +17,7 @@ mod costs;
 mod grown;
 mod lives;
 mod longer;
+mod many;
 mod mcp;
 mod overview;
 mod run;
@@ -39,10 +40,11 @@ fn main() {
         return;
     }
     println!("medians of {RUNS} runs each, in milliseconds\n");
-    let parts: [(&str, fn()); 14] = [
+    let parts: [(&str, fn()); 15] = [
         ("suggest", suggest),
         ("events", events),
         ("transitions", transitions),
+        ("many", many::many),
         ("latency", latency),
         ("idle", idle),
         ("check", check),
@@ -74,7 +76,13 @@ impl World {
     }
 
     fn of(orch: &str) -> Self {
-        let directory = tempfile::Builder::new().prefix("orch-bench-").tempdir().expect("a directory");
+        Self::within(&std::env::temp_dir(), orch)
+    }
+
+    /// A repository in a new directory below another one.
+    fn within(place: &Path, orch: &str) -> Self {
+        let directory =
+            tempfile::Builder::new().prefix("orch-bench-").tempdir_in(place).expect("a directory");
         let world = Self { directory, orch: orch.to_owned() };
         world.run("git", &["init", "-q", "-b", "main"]);
         world.orch(&["init"]);
