@@ -268,14 +268,15 @@ impl<'s> Transaction<'s> {
         objects: Vec<PathBuf>,
     ) -> Result<Published<'s>, Error> {
         let store = self.store;
-        let index = match store.begin_index_update() {
+        let mut index = match store.begin_index_update() {
             Err(error) if error.class() == Class::Busy => return Err(Error::moved()),
             begun => begun?,
         };
         let staged = store.staged_under(&index, &journal.index)?;
         refuse_unmerged(&staged)?;
         let left_staged = staged.keep_due(&mut journal.index);
-        let prepared = self.prepare(planned, journal, objects)?;
+        let due = &journal.index;
+        let prepared = index.prepare_during(due, || self.prepare(planned, journal, objects))?;
         // Evaluating takes time; check again whether another operation has started.
         store.vet(&self.head)?;
         store.refuse_open_commit()?;

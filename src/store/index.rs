@@ -12,6 +12,7 @@ use super::update_index::GitUpdate;
 use super::{Error, Store};
 use crate::base::{Class, Code, Digest, ObjectFormat, RepoPath, command};
 use crate::record::{STATE_FILE, TRANSCRIPT_FILE};
+use crate::scan::io_error;
 use serde::{Deserialize, Serialize};
 use std::fs::{File, FileTimes, Metadata};
 use std::io::{self, Read};
@@ -29,6 +30,8 @@ pub(super) struct IndexChange {
 
 /// The maximum number of paths on a command line; for more, all paths are listed.
 const MAX_NAMED: usize = 500;
+/// From how many bytes on an index is written while something else is done.
+const LARGE: u64 = 1 << 20;
 /// How often to try while another process holds the lock.
 const TRIES: u32 = 7;
 
@@ -48,15 +51,58 @@ pub(super) struct PlainUpdate<'s> {
     index: IndexFile,
     /// The metadata of the index file, if it exists.
     metadata: Option<Metadata>,
+    /// Whether the file that is to replace the index is written.
+    is_ready: bool,
 }
 
 impl<'s> PlainUpdate<'s> {
-    /// Writes the index with these edits. Returns the lock, or `None` after releasing it if only git can write.
-    fn write(self, edits: &[Edit<'_>]) -> Result<Option<IndexLock<'s>>, Error> {
-        let Some(parts) = splice(&self.index, edits) else { return Ok(None) };
+    /// Whether it takes long to write.
+    fn is_large(&self) -> bool {
+        self.metadata.as_ref().is_some_and(|metadata| metadata.len() >= LARGE)
+    }
+
+    /// Writes the file that is to replace the index, with these edits. Returns false if only git can write it.
+    fn prepare(&self, edits: &[Edit<'_>]) -> Result<bool, Error> {
+        let Some(content) = splice(&self.index, edits) else { return Ok(false) };
         let time = self.metadata.as_ref().and_then(|metadata| time_to_keep(&self.index, metadata));
-        self.lock.replace(&parts, self.metadata.as_ref(), time)?;
+        self.lock.write_next(&content, self.metadata.as_ref(), time)?;
+        Ok(true)
+    }
+
+    /// Replaces the index by one with these edits. Returns the lock, or `None` after releasing it if only git can
+    /// write.
+    fn write(self, edits: &[Edit<'_>]) -> Result<Option<IndexLock<'s>>, Error> {
+        if !self.is_ready && !self.prepare(edits)? {
+            return Ok(None);
+        }
+        self.lock.put_next()?;
         Ok(Some(self.lock))
+    }
+}
+
+impl IndexUpdate<'_> {
+    /// Does other work, and meanwhile writes what is to replace a large index with these changes. Nothing but a file
+    /// beside the index changes by that.
+    pub(super) fn prepare_during<T>(
+        &mut self,
+        due: &[IndexChange],
+        work: impl FnOnce() -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        let update = match self {
+            Self::Ours(update) if update.is_large() && !due.is_empty() => update,
+            _ => return work(),
+        };
+        let edits = edits_of(due);
+        let (done, prepared) = std::thread::scope(|scope| {
+            let preparing = scope.spawn(|| update.prepare(&edits));
+            let done = work();
+            let lost =
+                || io_error(Path::new(""), io::Error::other("a thread that writes the index panicked"));
+            (done, preparing.join().unwrap_or_else(|_| Err(lost())))
+        });
+        let done = done?;
+        update.is_ready = prepared?;
+        Ok(done)
     }
 }
 
@@ -125,7 +171,7 @@ impl Store {
         }
         let lock = self.lock_index()?;
         let Some((index, metadata)) = read_index(&self.index(), self.format())? else { return Ok(None) };
-        Ok(is_plain(&index).then_some(PlainUpdate { lock, index, metadata }))
+        Ok(is_plain(&index).then_some(PlainUpdate { lock, index, metadata, is_ready: false }))
     }
 
     /// Whether the configuration contains something that only git applies when it writes an index.

@@ -11,11 +11,13 @@
 //! the lock is released, see [`IndexGate`].
 
 use super::durable::read_if_regular;
+use super::splice::SplicedIndex;
 use super::{Error, Store, durable};
 use crate::scan::{Directory, io_error};
 use std::fs::{self, FileTimes, Metadata};
-use std::io::{self, Write};
+use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::thread::sleep;
 use std::time::Duration;
@@ -71,6 +73,8 @@ pub(super) struct IndexLock<'s> {
     own: Directory,
     git: Directory,
     is_left: bool,
+    /// Whether the file that replaces the index is written.
+    has_next: AtomicBool,
     _holding: MutexGuard<'s, ()>,
 }
 
@@ -95,7 +99,15 @@ impl Store {
             }
             linked => linked?,
         }
-        Ok(IndexLock { lock, own, git, index: self.index(), is_left: false, _holding: holding })
+        Ok(IndexLock {
+            lock,
+            own,
+            git,
+            index: self.index(),
+            is_left: false,
+            has_next: AtomicBool::new(false),
+            _holding: holding,
+        })
     }
 
     /// Whether a lock file of `orch` exists. It belongs to a live process unless the caller holds the lock
@@ -127,40 +139,41 @@ impl IndexLock<'_> {
         self.is_left = true;
     }
 
-    /// Replaces the index and keeps its permissions; `time` is its modification time, if not the current
-    /// time.
+    /// Writes the file that is to replace the index, with the permissions of the index; `time` is its modification
+    /// time, if not the current time. Nothing else changes yet.
     ///
     /// Does not sync, as git does not either.
-    pub(super) fn replace<B: AsRef<[u8]>>(
+    pub(super) fn write_next(
         &self,
-        parts: &[B],
+        content: &SplicedIndex<'_>,
         old: Option<&Metadata>,
         time: Option<FileTimes>,
     ) -> Result<(), Error> {
-        let at = |path: &Path, source| io_error(path, source);
-        let written = self.write(parts, old, time).map_err(|source| at(&self.index, source));
-        let written = written.and_then(|()| match is_ours(&self.lock) {
-            Ok(true) => self.own.rename(NEXT, &self.git, INDEX).map_err(|source| at(&self.index, source)),
-            // A user may have removed the lock, because git suggests that for one that stays too long.
-            Ok(false) => Err(at(&self.lock, io::Error::other("another process removed the lock"))),
-            Err(source) => Err(at(&self.lock, source)),
-        });
-        written.inspect_err(|_| {
-            // If it cannot be removed now, the next update overwrites it.
-            let _ = self.own.remove(NEXT);
-        })
+        self.has_next.store(true, Relaxed);
+        self.write(content, old, time).map_err(|source| io_error(&self.index, source))
     }
 
-    fn write<B: AsRef<[u8]>>(
+    /// Replaces the index by the file that was written.
+    pub(super) fn put_next(&self) -> Result<(), Error> {
+        let at = |path: &Path, source| io_error(path, source);
+        match is_ours(&self.lock) {
+            Ok(true) => self.own.rename(NEXT, &self.git, INDEX).map_err(|source| at(&self.index, source))?,
+            // A user may have removed the lock, because git suggests that for one that stays too long.
+            Ok(false) => return Err(at(&self.lock, io::Error::other("another process removed the lock"))),
+            Err(source) => return Err(at(&self.lock, source)),
+        }
+        self.has_next.store(false, Relaxed);
+        Ok(())
+    }
+
+    fn write(
         &self,
-        parts: &[B],
+        content: &SplicedIndex<'_>,
         old: Option<&Metadata>,
         time: Option<FileTimes>,
     ) -> io::Result<()> {
         let mut file = self.own.create_anew(NEXT)?;
-        for part in parts {
-            file.write_all(part.as_ref())?;
-        }
+        content.write(&mut file)?;
         if let Some(old) = old {
             file.set_permissions(old.permissions())?;
         }
@@ -170,6 +183,10 @@ impl IndexLock<'_> {
 
 impl Drop for IndexLock<'_> {
     fn drop(&mut self) {
+        if *self.has_next.get_mut() {
+            // If it cannot be removed now, the next update overwrites it.
+            let _ = self.own.remove(NEXT);
+        }
         // A lock that stays keeps git out, so one failure to look is not the last word.
         if !self.is_left && is_ours(&self.lock).or_else(|_| is_ours(&self.lock)).unwrap_or(false) {
             // If this fails, the next command removes it.

@@ -5,9 +5,10 @@
 
 use super::cache_tree;
 use super::entries::IndexFile;
-use crate::base::{Digest, RepoPath};
+use crate::base::{Digest, ObjectFormat, RepoPath};
 use std::borrow::Cow;
 use std::collections::HashSet;
+use std::io::{self, Write};
 
 /// An edit of the index: the new blob and mode of a path, or `None` to remove it.
 #[derive(Debug, Clone, Copy)]
@@ -16,11 +17,49 @@ pub(super) struct Edit<'c> {
     pub entry: Option<(Digest, i32)>,
 }
 
-/// The new file as parts to concatenate, most of them borrowed from the old one.
+/// The content of a new index.
+pub(super) struct SplicedIndex<'f> {
+    /// What to concatenate, most of it borrowed from the old file.
+    parts: Vec<Cow<'f, [u8]>>,
+    format: ObjectFormat,
+    skips_checksum: bool,
+}
+
+/// From how many bytes on the checksum is computed in a thread of its own, while the file is written.
+const LARGE: usize = 1 << 20;
+
+impl SplicedIndex<'_> {
+    /// The parts, without the checksum.
+    fn bytes(&self) -> impl Iterator<Item = &[u8]> {
+        self.parts.iter().map(AsRef::as_ref)
+    }
+
+    fn checksum(&self) -> Digest {
+        if self.skips_checksum { self.format.null() } else { self.format.parts(self.bytes()) }
+    }
+
+    /// Writes everything, with the checksum.
+    pub(super) fn write(&self, file: &mut (impl Write + ?Sized)) -> io::Result<()> {
+        let mut write = || self.bytes().try_for_each(|part| file.write_all(part));
+        let checksum = if self.bytes().map(<[u8]>::len).sum::<usize>() < LARGE {
+            write()?;
+            self.checksum()
+        } else {
+            std::thread::scope(|scope| {
+                let checksum = scope.spawn(|| self.checksum());
+                write()?;
+                checksum.join().map_err(|_| io::Error::other("a thread that computes a checksum panicked"))
+            })?
+        };
+        file.write_all(checksum.as_bytes())
+    }
+}
+
+/// The new index.
 ///
 /// Returns `None` if only git can do the edit: an extension that describes single entries, an unmerged path,
 /// or a file in place of a directory.
-pub(super) fn splice<'f>(index: &'f IndexFile, edits: &[Edit<'_>]) -> Option<Vec<Cow<'f, [u8]>>> {
+pub(super) fn splice<'f>(index: &'f IndexFile, edits: &[Edit<'_>]) -> Option<SplicedIndex<'f>> {
     let mut edits = edits.to_vec();
     edits.sort_unstable_by_key(|edit| edit.path);
     let mut entries = Vec::new();
@@ -57,11 +96,7 @@ pub(super) fn splice<'f>(index: &'f IndexFile, edits: &[Edit<'_>]) -> Option<Vec
             _ => return None,
         }
     }
-    let format = index.format();
-    let checksum =
-        if index.skips_checksum() { format.null() } else { format.parts(parts.iter().map(AsRef::as_ref)) };
-    parts.push(Cow::Owned(checksum.as_bytes().to_vec()));
-    Some(parts)
+    Some(SplicedIndex { parts, format: index.format(), skips_checksum: index.skips_checksum() })
 }
 
 /// Whether [`splice`] supports every extension of an index.

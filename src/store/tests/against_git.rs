@@ -3,7 +3,7 @@
 use super::{FORMATS, Repo, info, path};
 use crate::base::{Digest, RepoPath};
 use crate::store::entries::IndexFile;
-use crate::store::splice::{Edit, splice};
+use crate::store::splice::{Edit, SplicedIndex, splice};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
@@ -108,7 +108,7 @@ fn a_spliced_index_is_the_one_that_git_would_write() {
         assert_eq!(parts.is_none(), in_the_way, "case {case}: {edits:?}");
         let Some(parts) = parts else { continue };
         spliced += 1;
-        fs::write(repo.path(".git/ours"), parts.concat()).expect("written");
+        fs::write(repo.path(".git/ours"), bytes(&parts)).expect("written");
         fs::copy(repo.path(".git/index"), repo.path(".git/theirs")).expect("copied");
         repo.git_on("theirs", &["update-index", "-z", "--index-info"], &info(repo, &edits));
         let compare = |asked: &[&str]| {
@@ -150,11 +150,11 @@ fn trees_stay_known(repo: &Repo) {
     assert_eq!(known(&index), [true; 4]);
     let index = IndexFile::parse(index, repo.format).expect("a plain index");
     let edit = Edit { path: &path("a/new"), entry: Some((blob, 0o100_644)) };
-    let parts = splice(&index, &[edit]).expect("spliced").concat();
+    let parts = bytes(&splice(&index, &[edit]).expect("spliced"));
     assert_eq!(known(&parts), [true, true, true, false]);
     // After removing the entry again, the trees are the old ones.
     let index = IndexFile::parse(parts, repo.format).expect("a plain index");
-    let parts = splice(&index, &[Edit { entry: None, ..edit }]).expect("spliced").concat();
+    let parts = bytes(&splice(&index, &[Edit { entry: None, ..edit }]).expect("spliced"));
     fs::write(repo.path(".git/index"), parts).expect("written");
     assert_eq!(repo.git(&["write-tree"]), tree);
 }
@@ -187,4 +187,10 @@ fn no_index_makes_it_panic(repo: &Repo) {
         }
     }
     assert!(spliced > 0);
+}
+
+fn bytes(index: &SplicedIndex<'_>) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    index.write(&mut bytes).expect("written");
+    bytes
 }

@@ -2,7 +2,9 @@
 
 use super::{Repo, change, path, store_at};
 use crate::base::ObjectFormat;
+use crate::store::entries::IndexFile;
 use crate::store::index::IndexUpdate;
+use crate::store::splice::splice;
 use std::fs::{self, File, FileTimes};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::thread::sleep;
@@ -266,7 +268,11 @@ fn a_lock_that_was_taken_away_stops_the_writing() {
     let held = store.lock_index().expect("locked");
     repo.write(".git/theirs", "theirs");
     fs::rename(repo.path(".git/theirs"), repo.path(".git/index.lock")).expect("taken away");
-    held.replace(&[b"ours"], None, None).expect_err("the lock was replaced");
+    let empty = IndexFile::empty(repo.format);
+    let content = splice(&empty, &[]).expect("spliced");
+    held.write_next(&content, None, None).expect("written");
+    held.put_next().expect_err("the lock was replaced");
+    drop(held);
     assert_eq!(fs::read(repo.path(".git/index")).expect("an index"), before);
     assert_eq!(fs::read_to_string(repo.path(".git/index.lock")).expect("a lock"), "theirs");
     assert!(!repo.path(".git/orch/index.next").exists());

@@ -225,3 +225,27 @@ fn index_of(repo: &Repo) -> String {
     let index = paths.find(|path| path.extension().is_some_and(|end| end == "idx")).expect("an index");
     index.to_string_lossy().into_owned()
 }
+
+/// A large index is prepared while objects are synced, and its checksum computed while it is written.
+#[test]
+fn a_large_index_is_written_like_a_small_one() {
+    let repo = Repo::new();
+    repo.git(&["config", "user.name", "Ann"]);
+    repo.git(&["config", "user.email", "ann@example.com"]);
+    let blob = repo.blob("x\n");
+    let lines: String = (0..20_000).map(|number| format!("100644 {blob}\tsrc/{number:05}\n")).collect();
+    repo.git_on("index", &["update-index", "--index-info"], lines.as_bytes());
+    repo.git(&["commit", "-q", "-m", "begin"]);
+    assert!(repo.path(".git/index").metadata().expect("an index").len() > 1 << 20);
+    let store = repo.store();
+    for (number, at) in ["a", "src/10000", "z/z"].into_iter().enumerate() {
+        let write = Write::evidence(path(at), format!("{number}\n").into_bytes(), false);
+        let planned =
+            PlannedCommit { message: "step".to_owned(), writes: vec![write], removes: vec![], moves: vec![] };
+        store.begin().and_then(|mut begun| begun.commit(&[planned])).expect("committed");
+        assert_eq!(repo.git(&["diff", "--cached", "--name-only"]), "", "the index is that of HEAD");
+        assert!(!repo.path(".git/orch/index.next").exists());
+        repo.git(&["fsck", "--strict"]);
+    }
+    assert_eq!(repo.git(&["ls-files"]).lines().count(), 20_002);
+}
