@@ -37,7 +37,7 @@ struct BatchObjects<'s> {
 struct Edits<'p> {
     /// Files: the mode and the blob, or `None` for one that is removed.
     files: BTreeMap<&'p str, Option<(u32, Digest)>>,
-    below: BTreeMap<&'p str, Edits<'p>>,
+    below: BTreeMap<&'p str, Self>,
 }
 
 impl<'p> Edits<'p> {

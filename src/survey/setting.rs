@@ -35,7 +35,13 @@ pub(crate) struct Setting {
 /// The settings that were read last. A process that executes many commands keeps them: what was compiled of them is used
 /// again for as long as every text stays the same.
 #[derive(Clone, Default)]
-pub struct KnownSettings(Arc<Mutex<Option<(Digest, Arc<Setting>)>>>);
+pub struct KnownSettings(Arc<Mutex<Option<KeptSetting>>>);
+
+/// A setting that is kept, with its digest.
+struct KeptSetting {
+    digest: Digest,
+    setting: Arc<Setting>,
+}
 
 impl KnownSettings {
     /// The settings that are kept, if they are the same as these, which are kept otherwise.
@@ -43,8 +49,8 @@ impl KnownSettings {
         let digest = fresh.digest();
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         match &*known {
-            Some((same, kept)) if *same == digest => Arc::clone(kept),
-            _ => Arc::clone(&known.insert((digest, fresh)).1),
+            Some(kept) if kept.digest == digest => Arc::clone(&kept.setting),
+            _ => Arc::clone(&known.insert(KeptSetting { digest, setting: fresh }).setting),
         }
     }
 }
