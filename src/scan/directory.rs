@@ -30,6 +30,15 @@ pub fn permitted(path: &Path) -> io::Result<()> {
     Ok(access(path, wanted)?)
 }
 
+/// A file in memory that has no name; `None` if the system has none.
+#[must_use]
+pub fn unnamed_file() -> Option<File> {
+    #[cfg(target_os = "linux")]
+    return rustix::fs::memfd_create("orch", rustix::fs::MemfdFlags::CLOEXEC).ok().map(File::from);
+    #[cfg(not(target_os = "linux"))]
+    None
+}
+
 impl Directory {
     /// Opens the directory at `path`, which is `base` or below it. Follows no link below `base`. Returns an
     /// error if there is no such directory or something else is in its place.

@@ -3,9 +3,10 @@
 use super::Error;
 use crate::scan::{Directory, FileStamp, io_error, open_regular};
 use std::collections::BTreeSet;
-use std::fs::File;
+use std::fs::{File, Permissions};
 use std::io::{self, Read, Write};
 use std::iter;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 /// The prefix of temporary file names; git and the watch ignore them.
@@ -19,13 +20,12 @@ pub fn write_atomic(base: &Path, path: &Path, bytes: &[u8]) -> Result<Option<Fil
 
 /// Like [`write_atomic`], without syncing the file: a power cut may lose the new content.
 pub fn write_derived(base: &Path, path: &Path, bytes: &[u8]) -> Result<(), Error> {
-    TemporaryFile::write(base, path, bytes)?.place().map(drop)
+    TemporaryFile::write(base, path, bytes, None)?.place().map(drop)
 }
 
 /// Replaces a file atomically and makes it executable for everyone. Returns an error if it cannot be written.
 pub fn write_executable(path: &Path, bytes: &[u8]) -> Result<(), Error> {
-    let draft = TemporaryFile::write(parent(path), path, bytes)?;
-    set_permissions(&draft.file, 0o755).map_err(|source| io_error(path, source))?;
+    let draft = TemporaryFile::write(parent(path), path, bytes, Some(Permissions::from_mode(0o755)))?;
     sync_one(&draft.path())?;
     draft.place()?;
     sync_one(parent(path))
@@ -56,7 +56,7 @@ impl Prepared {
     pub fn write(base: &Path, files: &[(PathBuf, &[u8])]) -> Result<Self, Error> {
         files
             .iter()
-            .map(|(path, bytes)| TemporaryFile::write(base, path, bytes))
+            .map(|(path, bytes)| TemporaryFile::write(base, path, bytes, None))
             .collect::<Result<_, _>>()
             .map(Self)
     }
@@ -78,22 +78,29 @@ impl Prepared {
     }
 }
 
-/// A temporary file beside its target. Dropping it removes it, unless it was renamed.
+/// A temporary file beside its target. Dropping it removes it, unless it was renamed. It holds nothing open: a batch
+/// has two for each of its tasks, and a process may open only so many files.
 struct TemporaryFile {
-    directory: Directory,
-    file: File,
+    base: PathBuf,
     name: String,
     target: PathBuf,
+    stamp: Option<FileStamp>,
     is_placed: bool,
 }
 
 impl TemporaryFile {
-    /// Writes the bytes to a temporary file beside `target`, without syncing it.
-    fn write(base: &Path, target: &Path, bytes: &[u8]) -> Result<Self, Error> {
+    /// Writes the bytes to a temporary file beside `target`, without syncing it. Without `permissions` it gets those of
+    /// the target.
+    fn write(
+        base: &Path,
+        target: &Path,
+        bytes: &[u8],
+        permissions: Option<Permissions>,
+    ) -> Result<Self, Error> {
         let fail = |source| io_error(target, source);
         let directory = Directory::open(base, parent(target)).map_err(fail)?;
         let mut number = 0;
-        let (name, file) = loop {
+        let (name, mut file) = loop {
             let name = format!("{TEMPORARY}-{}-{number}", std::process::id());
             match directory.create_new(&name) {
                 // Another write of this process, or of a killed one with the same id.
@@ -101,30 +108,33 @@ impl TemporaryFile {
                 created => break (name, created.map_err(fail)?),
             }
         };
-        let known = directory.permissions(target.file_name().unwrap_or_default());
-        let mut draft = Self { directory, file, name, target: target.to_owned(), is_placed: false };
-        draft.file.write_all(bytes).map_err(fail)?;
-        match known {
-            Some(permissions) => draft.file.set_permissions(permissions),
-            None => set_permissions(&draft.file, 0o644),
-        }
-        .map_err(fail)?;
+        let mut draft =
+            Self { base: base.to_owned(), name, target: target.to_owned(), stamp: None, is_placed: false };
+        file.write_all(bytes).map_err(fail)?;
+        let known = || directory.permissions(target.file_name().unwrap_or_default());
+        // Whatever the process masks.
+        let permissions = permissions.or_else(known).unwrap_or_else(|| Permissions::from_mode(0o644));
+        file.set_permissions(permissions).map_err(fail)?;
+        // Taken before other processes can see the file, because afterwards it may be replaced.
+        draft.stamp = file.metadata().ok().as_ref().and_then(FileStamp::of);
         Ok(draft)
     }
 
+    fn directory(&self) -> io::Result<Directory> {
+        Directory::open(&self.base, parent(&self.target))
+    }
+
     fn path(&self) -> PathBuf {
-        self.directory.path().join(&self.name)
+        parent(&self.target).join(&self.name)
     }
 
     /// Renames the file to its target. Returns its stamp, or `None` if someone has changed it since.
     fn place(mut self) -> Result<Option<FileStamp>, Error> {
-        // Taken before other processes can see the file, because afterwards it may be replaced.
-        let ours = self.file.metadata().ok().as_ref().and_then(FileStamp::of);
         let name = self.target.file_name().unwrap_or_default();
-        let renamed = self.directory.rename(&self.name, &self.directory, name);
+        let renamed = self.directory().and_then(|at| at.rename(&self.name, &at, name));
         renamed.map_err(|error| io_error(&self.target, error))?;
         self.is_placed = true;
-        let is_ours = |now: &FileStamp| ours.is_some_and(|ours| now.is_same_file(&ours));
+        let is_ours = |now: &FileStamp| self.stamp.is_some_and(|ours| now.is_same_file(&ours));
         Ok(FileStamp::at(&self.target).filter(is_ours))
     }
 }
@@ -133,7 +143,7 @@ impl Drop for TemporaryFile {
     fn drop(&mut self) {
         if !self.is_placed {
             // git ignores one that stays.
-            let _ = self.directory.remove(&self.name);
+            let _ = self.directory().and_then(|directory| directory.remove(&self.name));
         }
     }
 }
@@ -225,9 +235,4 @@ fn sync_one(path: &Path) -> Result<(), Error> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
         Err(error) => Err(io_error(path, error)),
     }
-}
-
-/// Sets the mode, whatever the process masks.
-fn set_permissions(file: &File, mode: u32) -> io::Result<()> {
-    file.set_permissions(std::os::unix::fs::PermissionsExt::from_mode(mode))
 }

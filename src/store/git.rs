@@ -3,7 +3,8 @@
 use super::Store;
 use super::error::GitFault;
 use crate::base::{Code, Digest, Error};
-use std::io::Write;
+use crate::scan::unnamed_file;
+use std::io::{self, Read as _, Seek as _, Write as _};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
@@ -11,14 +12,15 @@ impl Store {
     /// Runs `git` in the work tree with `input` on its stdin, and returns its stdout. Returns an error if it
     /// cannot be started or fails.
     pub(super) fn git(&self, arguments: &[&str], input: &[u8]) -> Result<Vec<u8>, GitFault> {
-        finish_git(subcommand(arguments), self.start_git(arguments)?, input)
+        let mut command = self.command(arguments);
+        ignore_other_index(&mut command);
+        answer(command, arguments, input)
     }
 
     /// Runs a reading `git` command with the index that the environment names, which is the one a hook has to
     /// check.
     pub(super) fn git_under_its_index(&self, arguments: &[&str]) -> Result<Vec<u8>, GitFault> {
-        let process = spawn(self.command(arguments), arguments)?;
-        finish_git(subcommand(arguments), process, &[])
+        answer(self.command(arguments), arguments, &[])
     }
 
     /// Runs a `git` command that needs no repository, without the settings of the user and of the repository.
@@ -31,14 +33,13 @@ impl Store {
         for name in ["GIT_WORK_TREE", "GIT_CONFIG_PARAMETERS", "GIT_CONFIG_COUNT"] {
             command.env_remove(name);
         }
-        finish_git(subcommand(arguments), spawn(command, arguments)?, &[])
+        answer(command, arguments, &[])
     }
 
     /// Starts `git` in the work tree with a pipe to its stdin.
     pub(super) fn start_git(&self, arguments: &[&str]) -> Result<Child, GitFault> {
         let mut command = self.command(arguments);
-        // A git hook may run with another index than the one of the work tree.
-        command.env_remove("GIT_INDEX_FILE");
+        ignore_other_index(&mut command);
         spawn(command, arguments)
     }
 
@@ -67,7 +68,7 @@ impl Store {
 pub fn git_version() -> Result<String, Error> {
     let mut command = program();
     command.arg("version").stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let told = finish_git("version", spawn(command, &["version"])?, &[])?;
+    let told = answer(command, &["version"], &[])?;
     let told = String::from_utf8_lossy(&told);
     Ok(told.trim().trim_start_matches("git version ").to_owned())
 }
@@ -92,6 +93,28 @@ fn spawn(mut command: Command, arguments: &[&str]) -> Result<Child, GitFault> {
         std::io::ErrorKind::NotFound => GitFault::NoProgram { command: subcommand(arguments).to_owned() },
         _ => failed(subcommand(arguments), format!("cannot start git: {error}")),
     })
+}
+
+/// A git hook may run with another index than the one of the work tree.
+fn ignore_other_index(command: &mut Command) {
+    command.env_remove("GIT_INDEX_FILE");
+}
+
+/// Runs `git` with `input` on its stdin, and returns its stdout. Returns an error if it cannot be started or fails.
+///
+/// git ignores a failing write to a pipe and ends with 0, so that a lost answer would look like an empty one. It
+/// reports a failing write to a file. The file is one in memory, where the system has that.
+fn answer(mut command: Command, arguments: &[&str], input: &[u8]) -> Result<Vec<u8>, GitFault> {
+    let name = subcommand(arguments);
+    let Some(mut file) = unnamed_file() else {
+        return finish_git(name, spawn(command, arguments)?, input);
+    };
+    let fail = |error: io::Error| failed(name, error.to_string());
+    command.stdout(file.try_clone().map_err(fail)?);
+    finish_git(name, spawn(command, arguments)?, input)?;
+    let mut written = Vec::new();
+    file.rewind().and_then(|()| file.read_to_end(&mut written)).map_err(fail)?;
+    Ok(written)
 }
 
 /// Writes the input of a git process, waits for its end, and returns its stdout.

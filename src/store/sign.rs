@@ -58,6 +58,7 @@ impl Store {
         let known = known.map_err(|error| match error.code() {
             ErrorCode::NotFound => no_identity(),
             _ if error.message().contains("angle brackets") => malformed("name or mail address"),
+            _ if error.message().contains("empty name or email") => nothing_left(),
             _ => error.into(),
         })?;
         refuse_malformed(known)
@@ -142,7 +143,6 @@ impl Store {
     }
 }
 
-/// Parses `Name <mail> seconds zone`, the format of `git var`.
 /// Returns the person, or an error if the header of a commit cannot hold the name or the mail address.
 fn refuse_malformed(person: git2::Signature<'static>) -> Result<git2::Signature<'static>, Error> {
     let breaks = |bytes: &[u8]| bytes.iter().any(|byte| matches!(byte, b'<' | b'>' | b'\n' | b'\0'));
@@ -155,11 +155,20 @@ fn refuse_malformed(person: git2::Signature<'static>) -> Result<git2::Signature<
 }
 
 fn malformed(what: &str) -> Error {
-    let message = format!("your {what} contains `<`, `>` or a line break, so no commit can name you");
+    unusable(format!("your {what} contains `<`, `>` or a line break, so no commit can name you"))
+}
+
+/// git drops control characters and outer punctuation from names.
+fn nothing_left() -> Error {
+    unusable("your name or mail address has no character that a commit can hold".to_owned())
+}
+
+fn unusable(message: String) -> Error {
     let hint = "git config user.name NAME && git config user.email MAIL".to_owned();
     Error::new(Code::NoIdentity, message).with_hint(hint)
 }
 
+/// Parses `Name <mail> seconds zone`, the format of `git var`.
 fn identity_of(line: &str) -> Option<git2::Signature<'static>> {
     let (name, rest) = line.trim().split_once('<')?;
     let (mail, when) = rest.split_once('>')?;

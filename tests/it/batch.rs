@@ -190,3 +190,19 @@ fn the_watch_commits_when_no_more_becomes_due() {
     assert_eq!((world.phase("t1"), world.phase("t2")), ("plan_review".to_owned(), "plan_review".to_owned()));
     world.orch(&["audit", "--strict"]).succeeds();
 }
+
+#[test]
+fn a_batch_of_many_tasks_needs_no_more_open_files_than_one_of_few() {
+    let world = World::ready();
+    world.write("orch.toml", SETTINGS);
+    world.commit("Batch");
+    for number in 0..24 {
+        world.orch(&["new", &format!("t{number}")]).succeeds();
+        world.plan(&format!("t{number}"), 1);
+    }
+    let before = commits(&world);
+    world.shell("ulimit -n 48; orch watch --once");
+    assert_eq!(commits(&world), before + 1);
+    assert_eq!(last(&world).len(), 24);
+    assert_eq!(world.dirty(), "");
+}

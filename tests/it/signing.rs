@@ -297,3 +297,29 @@ fn without_an_identity_nothing_is_committed_and_a_sign_off_is_the_committers() {
     let message = world.git(&["log", "-1", "--format=%an %cn %(trailers:key=Signed-off-by)"]);
     assert_eq!(message.trim(), "Al Cy Signed-off-by: Cy <cy@example.com>");
 }
+
+/// git drops some characters from a name. What is left must be one that a commit can hold.
+#[test]
+fn a_name_that_no_commit_can_hold_is_refused_with_a_hint() {
+    let world = World::ready();
+    world.git(&["config", "user.email", "ann@example.com"]);
+    let before = world.git(&["rev-parse", "HEAD"]);
+    for name in ["Ann\nauthor x", "Ann <root", "Ann>", "<>", "\u{1}", ",;", "\"\"", " "] {
+        world.git(&["config", "user.name", name]);
+        let refused = orch_as(&world, &[], &["new", "t"]).ends(5);
+        assert!(
+            refused.stderr.contains("no commit can name you")
+                || refused.stderr.contains("no character that a commit can hold"),
+            "{name:?}: {refused:?}"
+        );
+        refused.reports("hint: git config user.name NAME");
+        let given = [("GIT_AUTHOR_NAME", "Ann"), ("GIT_COMMITTER_NAME", name)];
+        orch_as(&world, &given, &["new", "t"]).ends(5).reports("hint: git config user.name NAME");
+    }
+    world.git(&["config", "user.name", "Ann"]);
+    world.git(&["config", "user.email", "ann@example.com\n<root>"]);
+    orch_as(&world, &[], &["new", "t"]).ends(5).reports("no commit can name you");
+    assert_eq!(world.git(&["rev-parse", "HEAD"]), before);
+    assert_eq!(world.git(&["fsck", "--strict"]), "", "nothing malformed is left");
+    assert!(!world.path("tasks/t").exists());
+}

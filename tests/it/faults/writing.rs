@@ -12,9 +12,19 @@ struct Order {
     prepare: fn(&World),
 }
 
-const ORDERS: [Order; 11] = [
+const ORDERS: [Order; 12] = [
     Order { name: "new", arguments: &["new", "n", "--title", "New"], prepare: |_| {} },
     Order { name: "next", arguments: &["next", "t"], prepare: |world| world.plan("t", 1) },
+    Order {
+        name: "split index",
+        arguments: &["next", "t"],
+        prepare: |world| {
+            world.plan("t", 1);
+            // Only git can write it.
+            world.git(&["config", "core.splitIndex", "true"]);
+            world.git(&["update-index", "--split-index"]);
+        },
+    },
     Order {
         name: "override",
         arguments: &["next", "t", "--override", "It is urgent.", "--to", "test"],
@@ -226,6 +236,24 @@ impl Trial {
         }
         Ok(())
     }
+}
+
+/// git ignores a failing write to a pipe, and ends as if it had nothing to say.
+#[test]
+fn an_answer_of_git_that_is_lost_is_not_taken_for_an_empty_one() {
+    if !can_inject() {
+        return;
+    }
+    let order = ORDERS.iter().find(|order| order.name == "split index").expect("in the table");
+    let trial = Trial::of(order);
+    let mut is_lost = false;
+    for nth in 1..=4 {
+        let fault = Fault { call: "write", effect: Effect::Error("EINTR"), nth, only: None };
+        let (_, trace) = Trial::run(&copy(&trial.template), order, Some(fault));
+        is_lost |= trace.lines().any(|line| line.contains(" write(1<") && line.contains("(INJECTED)"));
+        trial.try_fault(fault).unwrap_or(Ok(())).unwrap_or_else(|wrong| panic!("{wrong}"));
+    }
+    assert!(is_lost, "no answer of git was hit");
 }
 
 #[test]
