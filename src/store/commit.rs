@@ -1,6 +1,7 @@
 //! Commits a batch: first builds the objects, then moves the branch, then updates files and index.
 
 use super::durable::Prepared;
+use super::gc::GcLock;
 use super::index::{IndexChange, refuse_unmerged};
 use super::journal::{Journal, JournalFile, MovedPath, PlacedFile};
 use super::lock::IndexLock;
@@ -218,10 +219,11 @@ impl<'s> Transaction<'s> {
                 unfinished: None,
             });
         }
+        let gc = store.lock_gc()?;
         // Signing may wait for a person, so the index is not locked yet.
         let Built { commits: built, places } = self.build(planned, store.signs()?)?;
         let mut journal = self.journal(planned, &built)?;
-        let published = self.publish(planned, &mut journal, places).inspect_err(|_| {
+        let published = self.publish(planned, &mut journal, places, &gc).inspect_err(|_| {
             // Without a journal, nothing has been changed yet.
             let taken_back = store.has_journal().and_then(|is_there| match is_there {
                 true => store.follow_head(&journal).and_then(|()| store.remove_journal()),
@@ -232,6 +234,7 @@ impl<'s> Transaction<'s> {
             }
         });
         let mut published = published?;
+        drop(gc);
         let left_staged = std::mem::take(&mut published.left_staged);
         // The commits exist from here on; the next command completes whatever fails.
         let commits: Vec<Digest> = built.iter().copied().map(digest).collect();
@@ -266,6 +269,7 @@ impl<'s> Transaction<'s> {
         planned: &[PlannedCommit],
         journal: &mut Journal,
         objects: Vec<PathBuf>,
+        gc: &GcLock,
     ) -> Result<Published<'s>, Error> {
         let store = self.store;
         let mut index = match store.begin_index_update() {
@@ -280,7 +284,7 @@ impl<'s> Transaction<'s> {
         // Evaluating takes time; check again whether another operation has started.
         store.vet(&self.head)?;
         store.refuse_open_commit()?;
-        store.refuse_gc()?;
+        gc.require()?;
         if store.head()? != self.head || self.judged(journal)?.contains(&false) {
             return Err(Error::moved());
         }

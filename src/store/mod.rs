@@ -15,6 +15,7 @@ pub mod durable;
 mod entries;
 mod environment;
 mod error;
+mod gc;
 mod git;
 mod held;
 mod history;

@@ -1,6 +1,5 @@
 //! Checks whether the repository allows a commit now.
 
-use super::durable::read_regular;
 use super::error::commit_open;
 use super::sign::Person;
 use super::{Error, Head, Store};
@@ -65,31 +64,6 @@ impl Store {
         }
     }
 
-    /// Waits, by default five seconds, while a `git gc` works. With `--prune=now` it deletes objects that no reference
-    /// leads to yet, and it looks for them before it deletes them: a new commit could lose its own.
-    pub(super) fn wait_for_gc(&self) -> Result<(), Error> {
-        let mut wait = self.patience(Duration::from_secs(5));
-        while let Some(process) = self.collecting() {
-            if !wait.again() {
-                return Err(gc_is_busy(process));
-            }
-        }
-        Ok(())
-    }
-
-    /// Returns an error of [`Class::Busy`](crate::base::Class) if a `git gc` works.
-    pub(super) fn refuse_gc(&self) -> Result<(), Error> {
-        self.collecting().map_or(Ok(()), |process| Err(gc_is_busy(process)))
-    }
-
-    /// The process id of a `git gc` that works in this repository.
-    fn collecting(&self) -> Option<u32> {
-        let text = read_regular(&self.repo.commondir().join("gc.pid"))?;
-        let process = String::from_utf8_lossy(&text).split_whitespace().next()?.parse().ok()?;
-        // One that was killed leaves the file.
-        is_git(&Path::new("/proc").join(format!("{process}"))).then_some(process)
-    }
-
     /// The lock of the index is taken.
     pub(super) fn index_is_busy(&self) -> Error {
         self.lock_is_busy(&self.index_lock())
@@ -143,12 +117,6 @@ impl Store {
     }
 }
 
-fn gc_is_busy(process: u32) -> Error {
-    Error::busy(format!(
-        "`git gc` (process {process}) is at work, which deletes objects that no reference leads to yet"
-    ))
-}
-
 /// The process id of a `git commit` in this work tree, found in `/proc`.
 fn open_commit(root: &Path) -> Option<u32> {
     for entry in fs::read_dir("/proc").ok()?.flatten() {
@@ -192,7 +160,7 @@ fn spoken(age: Duration) -> String {
 }
 
 /// Whether a process is named `git`. There may be thousands, so only its name is read.
-fn is_git(process: &Path) -> bool {
+pub(super) fn is_git(process: &Path) -> bool {
     let mut name = [0; 4];
     let read = File::open(process.join("comm")).and_then(|mut file| file.read(&mut name));
     read.is_ok_and(|length| &name[..length] == b"git\n")

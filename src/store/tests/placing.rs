@@ -1,7 +1,7 @@
 //! Tests of git beside a transition whose branch has moved and whose files are not in place yet.
 
 use super::{Repo, path};
-use crate::base::{Digest, ObjectFormat};
+use crate::base::{Class, Digest, ObjectFormat};
 use crate::store::ref_tables::RefMove;
 use crate::store::sign::Person;
 use crate::store::{MovedPath, PlannedCommit, Store, Write};
@@ -12,12 +12,60 @@ use std::os::unix::fs::PermissionsExt;
 fn moved(store: &Store, planned: PlannedCommit, between: impl FnOnce()) {
     let transaction = store.begin().expect("begun");
     let planned = [planned];
+    let gc = store.lock_gc().expect("locked");
     let built = transaction.build(&planned, false).expect("built");
     let mut journal = transaction.journal(&planned, &built.commits).expect("a journal");
-    let published = transaction.publish(&planned, &mut journal, built.places).expect("moved");
+    let published = transaction.publish(&planned, &mut journal, built.places, &gc).expect("moved");
+    drop(gc);
     between();
     transaction.place(&journal, published).expect("placed");
     store.remove_journal().expect("removed");
+}
+
+/// `git gc --prune=now` may begin and end while a commit is made.
+#[test]
+fn git_collects_no_object_of_a_commit_in_the_making() {
+    let repo = Repo::new();
+    repo.git(&["config", "user.name", "Ann"]);
+    repo.git(&["config", "user.email", "ann@example.com"]);
+    repo.write("t/state.json", "old\n");
+    repo.git(&["add", "."]);
+    repo.git(&["commit", "-q", "-m", "begin"]);
+    let (lock, collect) = (repo.path(".git/gc.pid"), ["gc", "-q", "--prune=now"]);
+    let planned = |text: &str| {
+        let writes = vec![Write::evidence(path("t/state.json"), text.as_bytes().to_vec(), false)];
+        [PlannedCommit { message: "step".to_owned(), writes, removes: Vec::new(), moves: Vec::new() }]
+    };
+    // What a killed process leaves holds nobody up.
+    for left in ["none\n", "no number\n", &format!("{} elsewhere\n", u32::MAX)] {
+        repo.write(".git/gc.pid", left);
+        let store = repo.store();
+        let transaction = store.begin().expect("begun");
+        let planned = planned(left);
+        let gc = store.lock_gc().expect("locked");
+        let built = transaction.build(&planned, false).expect("built");
+        let refused = repo.output("index", &collect, &[]);
+        let said = String::from_utf8_lossy(&refused.stderr);
+        assert!(!refused.status.success() && said.contains("gc is already running"), "{said}");
+        let mut journal = transaction.journal(&planned, &built.commits).expect("a journal");
+        let published = transaction.publish(&planned, &mut journal, built.places, &gc).expect("moved");
+        drop(gc);
+        transaction.place(&journal, published).expect("placed");
+        store.remove_journal().expect("removed");
+        assert!(!lock.exists());
+        repo.git(&collect);
+        repo.git(&["fsck", "--strict"]);
+    }
+    // Whoever insists is seen before the branch moves.
+    let store = repo.store();
+    let transaction = store.begin().expect("begun");
+    let planned = planned("forced");
+    let gc = store.lock_gc().expect("locked");
+    let built = transaction.build(&planned, false).expect("built");
+    let mut journal = transaction.journal(&planned, &built.commits).expect("a journal");
+    repo.git(&["gc", "-q", "--prune=now", "--force"]);
+    let error = transaction.publish(&planned, &mut journal, built.places, &gc).err().expect("refused");
+    assert_eq!(error.class(), Class::Busy);
 }
 
 #[test]

@@ -157,7 +157,7 @@ fn two_of_everything_lose_nothing_and_leave_nothing_behind() {
         told(&format!("{actor:<14} {name:<28} {done:>6} done {refused:>6} refused"));
     }
     world.orch(&["status"]).succeeds();
-    for left in ["index.lock", "orch/journal.json", "refs/heads/main.lock", "HEAD.lock"] {
+    for left in ["index.lock", "orch/journal.json", "refs/heads/main.lock", "HEAD.lock", "gc.pid"] {
         assert!(!world.path(&format!(".git/{left}")).exists(), "{left} is left behind");
     }
     let fsck = world.git_ended(&["fsck", "--strict", "--no-dangling"]);
