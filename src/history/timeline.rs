@@ -36,7 +36,7 @@ pub fn stories(workspace: &Workspace, tasks: &[TaskRef]) -> Result<Vec<Story>, E
 
 fn log_of(workspace: &Workspace, task: &TaskRef) -> Result<EventLog, Error> {
     let path = task.transcript_path().under(&workspace.root);
-    let bytes = durable::read_if_regular(&path).map_err(|source| io_error(&path, source))?;
+    let bytes = durable::read_if_there(&path).map_err(|source| io_error(&path, source))?;
     Ok(EventLog::parse(&bytes.unwrap_or_default()).0)
 }
 

@@ -15,7 +15,9 @@ pub const TEMPORARY: &str = ".orch-tmp";
 /// Replaces a file below `base` atomically and keeps its permissions. Follows no link below `base`. Returns its
 /// stamp, or `None` if someone has changed it since, and an error if it cannot be written.
 pub fn write_atomic(base: &Path, path: &Path, bytes: &[u8]) -> Result<Option<FileStamp>, Error> {
-    Ok(write_all(base, &[(path.to_owned(), bytes)])?.pop().flatten())
+    let stamp = write_all(base, &[(path.to_owned(), bytes)])?.pop().flatten();
+    remove_abandoned(parent(path));
+    Ok(stamp)
 }
 
 /// Like [`write_atomic`], without syncing the file: a power cut may lose the new content.
@@ -28,7 +30,24 @@ pub fn write_executable(path: &Path, bytes: &[u8]) -> Result<(), Error> {
     let draft = TemporaryFile::write(parent(path), path, bytes, Some(Permissions::from_mode(0o755)))?;
     sync_one(&draft.path())?;
     draft.place()?;
+    remove_abandoned(parent(path));
     sync_one(parent(path))
+}
+
+/// Removes the temporary files in a directory that killed processes left.
+fn remove_abandoned(directory: &Path) {
+    let is_dead = |process: &str| {
+        // Without `/proc` nobody knows.
+        Path::new("/proc/self").exists() && !Path::new("/proc").join(process).exists()
+    };
+    for entry in std::fs::read_dir(directory).into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let own = name.to_str().and_then(|name| name.strip_prefix(TEMPORARY)?.strip_prefix('-'));
+        let process = own.and_then(|own| own.split_once('-')).map(|(process, _)| process);
+        if process.is_some_and(|process| process.parse::<u32>().is_ok() && is_dead(process)) {
+            remove(directory, &entry.path());
+        }
+    }
 }
 
 /// Replaces several files below `base`, each atomically, and returns the stamp of each. Returns an error if one
@@ -202,12 +221,20 @@ pub fn text_of(path: &Path) -> Result<String, Error> {
 /// The bytes of a regular file; `None` for anything else and for a file that permissions forbid to read. Returns an
 /// error if the machine fails to read it.
 pub fn read_if_regular(path: &Path) -> io::Result<Option<Vec<u8>>> {
-    use io::ErrorKind::{NotADirectory, NotFound, PermissionDenied};
+    match read_if_there(path) {
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => Ok(None),
+        read => read,
+    }
+}
+
+/// The bytes of a regular file; `None` for anything else. Returns an error if it cannot be read.
+pub fn read_if_there(path: &Path) -> io::Result<Option<Vec<u8>>> {
+    use io::ErrorKind::{NotADirectory, NotFound};
     let mut bytes = Vec::new();
     match open_regular(path) {
         Ok(Some(mut file)) => file.read_to_end(&mut bytes).map(|_| Some(bytes)),
         Ok(None) => Ok(None),
-        Err(error) if matches!(error.kind(), NotFound | NotADirectory | PermissionDenied) => Ok(None),
+        Err(error) if matches!(error.kind(), NotFound | NotADirectory) => Ok(None),
         Err(error) => Err(error),
     }
 }

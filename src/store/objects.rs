@@ -92,7 +92,8 @@ impl Store {
         Ok(found)
     }
 
-    fn opened_anew(&self) -> Result<&Repository, Error> {
+    /// The same repository, opened once more: libgit2 remembers what it failed to open.
+    pub(super) fn opened_anew(&self) -> Result<&Repository, Error> {
         if let Some(repo) = self.anew.get() {
             return Ok(repo);
         }

@@ -122,9 +122,11 @@ impl Store {
         };
         match object.and_then(|object| object.peel(ObjectType::Commit)) {
             Ok(commit) => Ok(digest(commit.id())),
-            // libgit2 does not tell a file that it failed to look up from a missing one.
+            // libgit2 does not tell a file that it failed to look up from a missing one, and looks for packs only once.
             Err(error)
-                if error.code() == ErrorCode::NotFound && self.repo.revparse_single(revision).is_ok() =>
+                if error.code() == ErrorCode::NotFound
+                    && (self.repo.revparse_single(revision).is_ok()
+                        || self.opened_anew()?.revparse_single(revision).is_ok()) =>
             {
                 Err(error.into())
             }

@@ -199,9 +199,9 @@ fn overlay(texts: &dyn Texts, directory: &RepoPath, findings: &mut Vec<Diagnosti
                 continue;
             }
             // Instructions go to a program, so a link must not feed it other files of the user.
-            let is_outside = folder == "agents" && texts.leads_out(&path).unwrap_or(true);
+            let is_outside = if folder == "agents" { texts.leads_out(&path) } else { Ok(false) };
             let outside = || Err(Reason::from("it is a link that leads out of the repository").into());
-            match if is_outside { outside() } else { texts.text(&path) } {
+            match is_outside.and_then(|is_outside| if is_outside { outside() } else { texts.text(&path) }) {
                 Ok(Some(text)) => {
                     any = true;
                     // A checkout may have converted line endings, but every clone must compute the same

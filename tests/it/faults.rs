@@ -1,6 +1,7 @@
 //! Killed processes, several at once, a user at work beside: nothing is lost, nothing runs twice.
 
 pub mod inject;
+mod orders;
 mod power;
 mod races;
 mod reading;

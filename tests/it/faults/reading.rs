@@ -120,16 +120,51 @@ fn a_directory_that_cannot_be_read_is_not_an_empty_one() {
     }
     let scene = Scene::warm();
     for (arguments, only) in [(["status"], "tasks"), (["suggest"], "tasks/t1"), (["check"], "tasks")] {
-        let (untouched, _) = scene.undisturbed(&arguments);
         for call in ["openat", "getdents64"] {
-            let hits = (1..).map_while(|nth| {
-                let fault = Fault { call, effect: Effect::Error("EIO"), nth, only: Some(only) };
-                scene.try_fault(&arguments, fault, &untouched)
-            });
-            let found: Result<Vec<()>, String> = hits.collect();
-            let count = found.unwrap_or_else(|wrong| panic!("{wrong}")).len();
-            assert!(count > 0, "{arguments:?} has no {call} of {only}");
+            try_each(&scene, &arguments, (call, "EIO"), only);
         }
+    }
+}
+
+#[test]
+fn instructions_that_cannot_be_looked_at_are_no_link_out_of_the_repository() {
+    if !can_inject() {
+        return;
+    }
+    try_each(&Scene::warm(), &["explain", "t1"], ("statx", "EIO"), "system/agents/planner.md");
+}
+
+/// A fault at each call of a kind for a path. Asserts that there is one.
+fn try_each(
+    scene: &Scene,
+    arguments: &[&str],
+    (call, error): (&'static str, &'static str),
+    only: &'static str,
+) {
+    let (untouched, _) = scene.undisturbed(arguments);
+    let hits = (1..).map_while(|nth| {
+        let fault = Fault { call, effect: Effect::Error(error), nth, only: Some(only) };
+        scene.try_fault(arguments, fault, &untouched)
+    });
+    let found: Result<Vec<()>, String> = hits.collect();
+    let count = found.unwrap_or_else(|wrong| panic!("{wrong}")).len();
+    assert!(count > 0, "{arguments:?} has no {call} of {only}");
+}
+
+#[test]
+fn a_log_that_may_not_be_read_is_not_an_empty_one() {
+    if can_inject() {
+        for error in ERRORS {
+            try_each(&Scene::warm(), &["log", "t1"], ("openat", error), "tasks/t1/transcript.jsonl");
+        }
+    }
+}
+
+#[test]
+fn a_commit_in_a_pack_that_cannot_be_looked_up_is_not_a_missing_one() {
+    if can_inject() {
+        let range = ["check", "--range", "HEAD~2..HEAD"];
+        try_each(&Scene::packed(), &range, ("newfstatat", "EIO"), ".git/objects/pack");
     }
 }
 
