@@ -2,7 +2,7 @@
 
 CARGO ?= cargo
 
-.PHONY: help demo test check bench bench-large features fix build loops model audit-fuzz soak faults protocol bugs mutations mutants formats install test-web
+.PHONY: help demo test check bench bench-large instructions features fix build loops model audit-fuzz soak faults protocol bugs mutations mutants formats install test-web
 
 help: ## List the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -32,11 +32,15 @@ features: ## Each feature alone, and none: no warning (a target directory of its
 			$(CARGO) check --no-default-features --features "$$feature" || exit 1; \
 	done
 
-bench: build ## Print every speed target beside its yardstick
+bench: build ## Print one table: each measure, its yardstick, its target, and whether it is met
 	$(CARGO) bench --bench targets
 
+ORCH_BENCH_TASKS ?= 1600 10000
 bench-large: build ## The same for repositories of 10,000 tasks, and a minute of orders to a server; takes minutes
-	ORCH_BENCH_TASKS="1600 10000" ORCH_BENCH_SECONDS=60 $(CARGO) bench --bench targets -- scale serve
+	ORCH_BENCH_TASKS="$(ORCH_BENCH_TASKS)" ORCH_BENCH_SECONDS=60 $(CARGO) bench --bench targets -- scale serve
+
+instructions: build ## Count the instructions of three commands; fail if they are more than those kept (needs valgrind; UPDATE=1 keeps new ones)
+	$(CARGO) bench --bench targets -- instructions
 
 fix: ## Format, apply lint suggestions, rewrite generated documents
 	$(CARGO) fmt

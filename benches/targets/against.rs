@@ -3,34 +3,37 @@
 use super::costs::{calls, strace};
 use super::lives::{Scene, lifecycle};
 use super::run::{EXECUTOR, LOOP};
+use super::table::{Row, Table, Target, Unit};
 use super::{ORCH, PLAN, RUNS, World, median};
 use std::time::Duration;
 
+const MS: Unit = Unit::Milliseconds;
 /// How many turns one run takes.
 const TURNS: u32 = 50;
 /// How many tasks the audited repository holds.
 const LIVES: usize = 100;
 
-/// Prints old, new and their ratio for everything that must not get slower.
-pub(super) fn against() {
+/// How much slower than the old build nothing may be: measures differ by less from run to run.
+const SAME: f64 = 1.1;
+
+/// Adds a row for everything that must not get slower.
+pub(super) fn against(table: &mut Table) {
     let Ok(old) = std::env::var("ORCH_BENCH_OLD") else {
-        println!("(ORCH_BENCH_OLD names no other build, so there is nothing to compare with)\n");
+        table.add(Row::skipped("against another build", "ORCH_BENCH_OLD names none"));
         return;
     };
     let new = std::env::var("ORCH_BENCH_NEW").unwrap_or_else(|_| ORCH.to_owned());
-    println!("{old} against {new}\n{:34} {:>8} {:>8} {:>8}", "", "old", "new", "old/new");
     let both = [old.as_str(), new.as_str()];
-    suggestions(both);
-    staged(both);
-    transition(both);
-    turn(both);
-    syncs(both);
-    audited(both);
-    println!();
+    suggestions(table, both);
+    staged(table, both);
+    transition(table, both);
+    turn(table, both);
+    syncs(table, both);
+    audited(table, both);
 }
 
-fn tell(what: &str, [old, new]: [f64; 2]) {
-    println!("  {what:32} {old:8.2} {new:8.2} {:8.2}", old / new);
+fn tell(table: &mut Table, what: &str, size: &str, unit: Unit, [old, new]: [f64; 2]) {
+    table.add(Row::new(what, size, unit, new).beside("old build", old).target(Target::MostTimes(SAME)));
 }
 
 /// The medians of what two worlds take, in turn, so that drift of the machine hits both alike.
@@ -51,7 +54,7 @@ fn alternating(
     times.map(median)
 }
 
-fn suggestions(both: [&str; 2]) {
+fn suggestions(table: &mut Table, both: [&str; 2]) {
     let worlds = both.map(|orch| {
         let world = World::of(orch);
         (0..100).for_each(|number| world.task(&format!("t-{number:03}")));
@@ -59,12 +62,12 @@ fn suggestions(both: [&str; 2]) {
         world
     });
     let time = |arguments: &[&str]| alternating(&worlds, RUNS, |world, _| world.time(&world.orch, arguments));
-    tell("suggest TASK, of 100 tasks", time(&["suggest", "t-042", "--json"]));
-    tell("suggest, all 100 tasks", time(&["suggest", "--json"]));
-    tell("help exit-codes (the process)", time(&["help", "exit-codes"]));
+    tell(table, "suggest TASK", "100 tasks", MS, time(&["suggest", "t-042", "--json"]));
+    tell(table, "suggest", "100 tasks", MS, time(&["suggest", "--json"]));
+    tell(table, "help exit-codes", "100 tasks", MS, time(&["help", "exit-codes"]));
 }
 
-fn staged(both: [&str; 2]) {
+fn staged(table: &mut Table, both: [&str; 2]) {
     let worlds = both.map(|orch| {
         let world = World::of(orch);
         for number in 0..15_000 {
@@ -78,17 +81,17 @@ fn staged(both: [&str; 2]) {
         world
     });
     let check = |world: &World, _| world.time(&world.orch, &["check", "--staged"]);
-    tell("check --staged, of 15,000 files", alternating(&worlds, RUNS, check));
+    tell(table, "check --staged", "15,000 files", MS, alternating(&worlds, RUNS, check));
 }
 
-fn transition(both: [&str; 2]) {
+fn transition(table: &mut Table, both: [&str; 2]) {
     let worlds = both.map(World::of);
     let next = |world: &World, round: usize| {
         let task = format!("r-{round}");
         world.task(&task);
         world.time(&world.orch, &["next", &task])
     };
-    tell("one transition (orch next)", alternating(&worlds, RUNS, next));
+    tell(table, "next TASK", "1 task", MS, alternating(&worlds, RUNS, next));
 }
 
 /// A repository in which every turn of a run counts one further.
@@ -101,7 +104,7 @@ fn counting(orch: &str) -> World {
     world
 }
 
-fn turn(both: [&str; 2]) {
+fn turn(table: &mut Table, both: [&str; 2]) {
     let worlds = both.map(counting);
     let turns = |world: &World, round: usize| {
         let task = format!("t-{round}");
@@ -113,10 +116,10 @@ fn turn(both: [&str; 2]) {
         let (one, many) = (run("1"), run(&(TURNS + 1).to_string()));
         many.saturating_sub(one) / TURNS
     };
-    tell("one turn of orch run", alternating(&worlds, RUNS / 4, turns));
+    tell(table, "run, a turn", "1 task", MS, alternating(&worlds, RUNS / 4, turns));
 }
 
-fn syncs(both: [&str; 2]) {
+fn syncs(table: &mut Table, both: [&str; 2]) {
     let aside = tempfile::tempdir().expect("a directory");
     let trace = aside.path().join("trace");
     let counted = |world: &World, arguments: &[&str]| {
@@ -139,12 +142,18 @@ fn syncs(both: [&str; 2]) {
         [(many[0] - one[0]) / 20.0, (many[1] - one[1]) / 20.0]
     });
     for (at, what) in ["opens", "syncs"].into_iter().enumerate() {
-        tell(&format!("{what} of orch next"), transition.map(|counted| counted[at]));
-        tell(&format!("{what} of one turn"), turn.map(|counted| counted[at]));
+        tell(
+            table,
+            &format!("next TASK, {what}"),
+            "1 task",
+            Unit::Count,
+            transition.map(|counted| counted[at]),
+        );
+        tell(table, &format!("run, a turn, {what}"), "1 task", Unit::Count, turn.map(|counted| counted[at]));
     }
 }
 
-fn audited(both: [&str; 2]) {
+fn audited(table: &mut Table, both: [&str; 2]) {
     let worlds = both.map(|orch| {
         let world = World::of(orch);
         let ids: Vec<String> = (0..LIVES).map(|number| format!("a-{number:03}")).collect();
@@ -162,7 +171,7 @@ fn audited(both: [&str; 2]) {
         let answer = count.stdout(std::process::Stdio::piped()).output().expect("git starts").stdout;
         String::from_utf8_lossy(&answer).trim().parse::<f64>().expect("a number")
     });
-    tell("commits to audit", commits);
+    tell(table, "audit, commits", &format!("{LIVES} tasks"), Unit::Count, commits);
     let audit = |world: &World, _| world.time(&world.orch, &["audit"]);
-    tell("audit", alternating(&worlds, 5, audit));
+    tell(table, "audit", &format!("{LIVES} tasks"), MS, alternating(&worlds, 5, audit));
 }

@@ -1,6 +1,7 @@
 //! Replaying ten thousand transitions.
 
 use super::lives::{Moment, lifecycle, play, told_of};
+use super::table::{Row, Table, Target, Unit};
 use super::{ORCH, World, median};
 use std::fmt::Write;
 use std::fs::{self, File};
@@ -32,7 +33,7 @@ fn stream(moments: &[Moment]) -> String {
     stream
 }
 
-pub fn audit() {
+pub fn audit(table: &mut Table) {
     let world = World::new();
     let moments = play(world.root(), "t", &lifecycle(), &|arguments| world.orch(arguments));
     let place = world.root().join(".git/stream");
@@ -45,13 +46,10 @@ pub fn audit() {
     world.orch(&["audit"]);
     let time =
         |program: &str, arguments: &[&str]| median((0..3).map(|_| world.time(program, arguments)).collect());
-    let (audit, stat) = (time(ORCH, &["audit"]), time("git", &["log", "--stat"]));
-    let list = time("git", &["rev-list", "HEAD"]);
-    println!("audit of {commits} transitions of {TASKS} tasks, cold process");
-    println!(
-        "  orch audit                 {audit:8.0}   {:.0} commits a second, target 2000",
-        commits / audit * 1000.0
-    );
-    println!("  git log --stat             {stat:8.0}   {:.0} commits a second", commits / stat * 1000.0);
-    println!("  git rev-list               {list:8.0}   (walking alone)");
+    let rate = |program: &str, arguments: &[&str]| commits / time(program, arguments) * 1000.0;
+    let size = format!("{commits} steps");
+    let row = Row::new("audit, steps", &size, Unit::PerSecond, rate(ORCH, &["audit"]));
+    let stat = rate("git", &["log", "--stat"]);
+    table.add(row.beside("git log --stat", stat).target(Target::Least(5000.0)));
+    table.add(Row::new("audit, memory", &size, Unit::Megabytes, world.memory(&["audit"])));
 }

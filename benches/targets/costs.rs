@@ -1,6 +1,7 @@
 //! What a transition and a turn cost beside time: files opened, syncs, looks, and how often the rules are asked.
 
 use super::run::{EXECUTOR, LOOP};
+use super::table::{Row, Table, Unit};
 use super::{PLAN, World};
 use orch::apply::{AdvancePlan, Writer};
 use orch::drive::{self, Happened, RunOptions, StopFlag};
@@ -13,15 +14,13 @@ use std::time::Duration;
 /// How many turns are counted.
 const TURNS: u64 = 20;
 
-pub(super) fn costs() {
-    println!("costs of one transition, and of one turn of a run");
-    in_process();
-    traced();
-    println!();
+pub(super) fn costs(table: &mut Table) {
+    in_process(table);
+    traced(table);
 }
 
 /// What the workspace itself counts.
-fn in_process() {
+fn in_process(table: &mut Table) {
     let world = World::new();
     for (key, value) in [("user.name", "Bench"), ("user.email", "bench@example.com")] {
         world.run("git", &["config", key, value]);
@@ -37,7 +36,7 @@ fn in_process() {
     let plan = AdvancePlan { may: &|_| true, once: false, own: true, dry_run: false, adopt: &|_| false };
     let task = workspace.task("one").expect("a task");
     writer.advance(&[task], &plan).expect("applied");
-    tell("transition", &workspace.counted().since(&before), 1);
+    tell(table, "transition", &workspace.counted().since(&before), 1);
     let mut counted: Vec<Counted> = Vec::new();
     let command = ["sh", "executor.sh"].map(str::to_owned).to_vec();
     let turns = u32::try_from(TURNS + 1).expect("few");
@@ -50,7 +49,7 @@ fn in_process() {
     })
     .expect("it runs");
     if let (Some(first), Some(last)) = (counted.first(), counted.last()) {
-        tell("turn", &last.since(first), TURNS);
+        tell(table, "turn", &last.since(first), TURNS);
     }
 }
 
@@ -63,22 +62,27 @@ fn prepare(world: &World) {
     world.orch(&["new", "many", "--workflow", "count"]);
 }
 
-fn tell(what: &str, cost: &Counted, times: u64) {
-    let each = |count: u64| count as f64 / times as f64;
-    println!(
-        "  {what:11} looks {:.1}, files read {:.1}, evaluations {:.1}, HEAD opened {:.1}, locks {:.1}",
-        each(cost.looks),
-        each(cost.reads),
-        each(cost.evaluations),
-        each(cost.heads),
-        each(cost.locks)
-    );
+fn tell(table: &mut Table, what: &str, cost: &Counted, times: u64) {
+    let Counted { looks, reads, evaluations, heads, locks, .. } = *cost;
+    for (counter, number) in [
+        ("looks", looks),
+        ("files read", reads),
+        ("evaluations", evaluations),
+        ("HEAD opened", heads),
+        ("locks", locks),
+    ] {
+        table.add(count(&format!("{what}, {counter}"), number as f64 / times as f64));
+    }
+}
+
+fn count(what: &str, count: f64) -> Row {
+    Row::new(what, "1 task", Unit::Count, count)
 }
 
 /// What the system counts, of a watch and of a run; nothing where there is no strace.
-fn traced() {
+fn traced(table: &mut Table) {
     if Command::new("strace").arg("-V").stdout(Stdio::null()).status().is_err() {
-        println!("  (no strace here, so opens and syncs are not counted)");
+        table.add(Row::skipped("opens and syncs", "needs strace"));
         return;
     }
     let world = World::new();
@@ -95,19 +99,22 @@ fn traced() {
     let after = calls(&trace);
     let _ = watch.kill();
     let _ = watch.wait();
-    println!("  transition  under orch watch: opens {}, syncs {}", after.0 - before.0, after.1 - before.1);
+    table.add(count("transition in watch, opens", (after.0 - before.0) as f64));
+    table.add(count("transition in watch, syncs", (after.1 - before.1) as f64));
     prepare(&world);
-    let mut counts = Vec::new();
+    let mut traced = Vec::new();
     for turns in ["1", "21"] {
         let mut run =
             strace(&world, &trace, &["run", "many", "--max-turns", turns, "--", "sh", "executor.sh"]);
         let _ = run.wait();
         std::thread::sleep(Duration::from_millis(300));
-        counts.push(calls(&trace));
+        traced.push(calls(&trace));
     }
     let each = |one: usize, many: usize| many.saturating_sub(one) as f64 / TURNS as f64;
-    let (opens, syncs) = (each(counts[0].0, counts[1].0), each(counts[0].1, counts[1].1));
-    println!("  turn        of orch run: opens {opens:.0} (the executor's included), syncs {syncs:.0}");
+    let (opens, syncs) = (each(traced[0].0, traced[1].0), each(traced[0].1, traced[1].1));
+    // Those of the executor are included.
+    table.add(count("turn of run, opens", opens));
+    table.add(count("turn of run, syncs", syncs));
 }
 
 pub(super) fn strace(world: &World, trace: &Path, arguments: &[&str]) -> Child {

@@ -1,12 +1,14 @@
 //! `make bench`: every speed target, each beside its yardstick in the same run.
 //!
 //! Whole processes are timed, medians are printed, and ratios are what counts: absolute times move
-//! with the machine, ratios within one run do not. Parts can be asked for by name:
-//! `cargo bench --bench targets -- transitions latency`. The part `against` compares with another build of
-//! `orch`, whose path is in `ORCH_BENCH_OLD`; `ORCH_BENCH_NEW` names another one in the place of this build.
+//! with the machine, ratios within one run do not. Each measure is printed as soon as it is known, and all of them as
+//! one table at the end. Parts can be asked for by name: `cargo bench --bench targets -- transitions latency`. The part
+//! `against` compares with another build of `orch`, whose path is in `ORCH_BENCH_OLD`; `ORCH_BENCH_NEW` names another
+//! one in the place of this build.
 
 #![expect(
     clippy::print_stdout,
+    clippy::print_stderr,
     clippy::disallowed_methods,
     reason = "a bench is its own program: it prints, and starts what it times"
 )]
@@ -15,6 +17,7 @@ mod against;
 mod audit;
 mod costs;
 mod grown;
+mod instructions;
 mod lives;
 mod longer;
 mod many;
@@ -23,24 +26,31 @@ mod overview;
 mod run;
 mod scale;
 mod serve;
+mod start;
+mod table;
 
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
+use table::{Row, Table, Target, Unit};
 
 const RUNS: usize = 21;
 
-fn main() {
+/// Measures something, and adds rows about it.
+type Part = fn(&mut Table);
+
+fn main() -> ExitCode {
     // `cargo test --all-targets` runs benches too; there they only have to build and start.
     let (options, names): (Vec<_>, Vec<_>) =
         std::env::args().skip(1).partition(|argument| argument.starts_with('-'));
     if !options.iter().any(|option| option == "--bench") || options.iter().any(|option| option == "--test") {
-        return;
+        return ExitCode::SUCCESS;
     }
-    println!("medians of {RUNS} runs each, in milliseconds\n");
-    let parts: [(&str, fn()); 15] = [
+    let parts: [(&str, Part); 17] = [
+        ("start", start::start),
+        ("instructions", instructions::instructions),
         ("suggest", suggest),
         ("events", events),
         ("transitions", transitions),
@@ -57,11 +67,15 @@ fn main() {
         ("costs", costs::costs),
         ("against", against::against),
     ];
+    eprintln!("medians of {RUNS} runs each, of fewer where one takes long");
+    let mut table = Table::new(|line| eprintln!("{line}"));
     for (name, part) in parts {
         if names.is_empty() || names.iter().any(|asked| asked == name) {
-            part();
+            part(&mut table);
         }
     }
+    println!("\n{}", table.text());
+    if table.has_regression() { ExitCode::FAILURE } else { ExitCode::SUCCESS }
 }
 
 struct World {
@@ -137,6 +151,17 @@ impl World {
         begun.elapsed()
     }
 
+    /// The peak of the resident memory of a command in megabytes, as its last millisecond shows it.
+    fn memory(&self, arguments: &[&str]) -> f64 {
+        let mut child = self.command(&self.orch, arguments).spawn().expect("starts");
+        let mut peak = 0;
+        while child.try_wait().expect("a child").is_none() {
+            peak = status(child.id(), "VmHWM:").unwrap_or(peak);
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        peak as f64 / 1024.0
+    }
+
     /// A task whose plan is final, so that one transition is due.
     fn task(&self, id: &str) {
         self.orch(&["new", id]);
@@ -174,28 +199,26 @@ fn paired<const N: usize>(mut measures: [Box<dyn FnMut() -> Duration + '_>; N]) 
     times.map(median)
 }
 
-fn suggest() {
+fn suggest(table: &mut Table) {
     let world = World::new();
     for number in 0..100 {
         world.task(&format!("t-{number:03}"));
     }
     world.orch(&["watch", "--once"]);
-    let [one, all, status, log, bare] = paired([
+    let [one, all, status, log] = paired([
         Box::new(|| world.time(ORCH, &["suggest", "t-042", "--json"])),
         Box::new(|| world.time(ORCH, &["suggest", "--json"])),
         Box::new(|| world.time("git", &["status"])),
         Box::new(|| world.time("git", &["log", "-1"])),
-        Box::new(|| world.time(ORCH, &["help", "exit-codes"])),
     ]);
-    println!("suggest, cold process, repository of 100 tasks");
-    println!("  orch suggest TASK --json   {one:8.2}   target under 10");
-    println!("  orch suggest --json (all)  {all:8.2}");
-    println!("  git status                 {status:8.2}   ratio {:.2}", one / status);
-    println!("  git log -1                 {log:8.2}   ratio {:.2}", one / log);
-    println!("  orch help exit-codes       {bare:8.2}   (the process alone)\n");
+    let size = "100 tasks";
+    // Both have to hold: a time, and a time beside git.
+    let most = f64::min(8.0, 1.3 * log + 3.0);
+    table.add(Row::ms("suggest TASK", size, one).beside("git log -1", log).target(Target::Most(most)));
+    table.add(Row::ms("suggest", size, all).beside("git status", status));
 }
 
-fn events() {
+fn events(table: &mut Table) {
     let [short, long] = [10, 10_000].map(|many| {
         let world = World::new();
         world.task("t");
@@ -207,21 +230,17 @@ fn events() {
         world.run("git", &["commit", "-qm", "longer"]);
         world
     });
-    let [few, many, bare] = paired([
+    let [few, many] = paired([
         Box::new(|| short.time(ORCH, &["suggest", "t", "--json"])),
         Box::new(|| long.time(ORCH, &["suggest", "t", "--json"])),
-        Box::new(|| short.time(ORCH, &["help", "exit-codes"])),
     ]);
-    println!("suggest, cold process, one task with a long record");
-    println!("  of     10 events           {few:8.2}");
-    println!("  of 10,000 events           {many:8.2}   ratio {:.2} (target under 1.1)", many / few);
-    println!("  orch help exit-codes       {bare:8.2}   (the process alone)\n");
+    let row = Row::ms("suggest TASK", "10,000 events", many);
+    table.add(row.beside("of 10 events", few).target(Target::MostTimes(1.1)));
 }
 
-fn transitions() {
-    println!("one transition, whole process");
+fn transitions(table: &mut Table) {
     let mut to_ref = Vec::new();
-    for files in [1_000, 100_000] {
+    for (files, size, most) in [(1_000, "1,000 files", 1.0), (100_000, "100,000 files", 0.1)] {
         let world = World::new();
         for number in 0..files {
             let path = format!("src/{:03}/{number}.txt", number / 250);
@@ -258,20 +277,15 @@ fn transitions() {
         let [orch, add, commit] = times.map(median);
         let moved = median(inside);
         to_ref.push(moved);
-        println!(
-            "  {files:6} files: orch next {orch:8.2}, up to the moved ref {moved:6.2} (process start included), index {:6.2}",
-            orch - moved
-        );
-        println!(
-            "                git add + git commit {:8.2}   orch is {:.1} times faster",
-            add + commit,
-            (add + commit) / orch
-        );
+        let row = Row::ms("next TASK", size, orch).beside("git add + git commit", add + commit);
+        table.add(row.target(Target::MostTimes(most)));
+        // The start of the process is included.
+        let row = Row::ms("  up to the moved branch", size, moved);
+        table.add(match to_ref[..] {
+            [small, _] => row.beside("at 1,000 files", small).target(Target::MostTimes(1.3)),
+            _ => row,
+        });
     }
-    println!(
-        "  up to the moved ref, 100,000 against 1,000 files: {:.2} times (target within 2)\n",
-        to_ref[1] / to_ref[0]
-    );
 }
 
 /// Starts `orch watch` and waits until it watches.
@@ -290,7 +304,7 @@ fn head(world: &World) -> PathBuf {
     world.root().join(".git/refs/heads/main")
 }
 
-fn latency() {
+fn latency(table: &mut Table) {
     let world = World::new();
     let ids: Vec<String> = (0..RUNS).map(|number| format!("l-{number}")).collect();
     ids.iter().for_each(|id| world.orch(&["new", id]));
@@ -312,11 +326,11 @@ fn latency() {
     }
     let _ = child.kill();
     let _ = child.wait();
-    println!("orch watch, from the close of an artifact to the moved branch");
-    println!("  median {:8.2}   target settle time (50) + 15\n", median(times));
+    // From the close of an artifact to the moved branch. The settle time is 50 ms.
+    table.add(Row::ms("watch, one transition", "21 tasks", median(times)).target(Target::Most(65.0)));
 }
 
-fn idle() {
+fn idle(table: &mut Table) {
     let world = World::new();
     for number in 0..1000 {
         world.write(&format!("tasks/i-{number}/planning/planning.ai.json"), PLAN);
@@ -328,12 +342,15 @@ fn idle() {
     let after = usage(child.id());
     let _ = child.kill();
     let _ = child.wait();
-    println!("orch watch, idle over 1,000 tasks for 30 s");
-    println!("  CPU ticks used {}   target 0 or 1 (of 10 ms)", after.0 - before.0);
-    println!("  resident {:.1} MB   target under 30\n", after.1 as f64 / 1024.0);
+    let size = "1,000 tasks";
+    // A tick has 10 ms.
+    let used = (after.0 - before.0) as f64 * 10.0;
+    table.add(Row::ms("watch, idle for 30 s, CPU", size, used).target(Target::Most(10.0)));
+    let resident = Row::new("watch, idle, memory", size, Unit::Megabytes, after.1 as f64 / 1024.0);
+    table.add(resident.target(Target::Most(30.0)));
 }
 
-fn check() {
+fn check(table: &mut Table) {
     let world = World::new();
     for number in 0..15_000 {
         world.write(&format!("src/{:03}/{number}.txt", number / 250), "x\n");
@@ -348,15 +365,13 @@ fn check() {
     world.run("git", &["commit", "-qm", "files"]);
     world.write("tasks/checked/planning/planning.ai.json", PLAN);
     world.run("git", &["add", "-A"]);
-    let [check, diff, bare] = paired([
+    let [check, diff] = paired([
         Box::new(|| world.time(ORCH, &["check", "--staged"])),
         Box::new(|| world.time("git", &["diff", "--cached", "--quiet"])),
-        Box::new(|| world.time(ORCH, &["help", "exit-codes"])),
     ]);
-    println!("check of what is staged, cold process, one changed task, repository of 20,000 files");
-    println!("  orch check --staged        {check:8.2}   target under 15");
-    println!("  git diff --cached --quiet  {diff:8.2}   difference {:.2} (target under 10)", check - diff);
-    println!("  orch help exit-codes       {bare:8.2}   (the process alone)\n");
+    let row = Row::ms("check --staged", "20,000 files", check);
+    let most = f64::min(15.0, diff + 10.0);
+    table.add(row.beside("git diff --cached --quiet", diff).target(Target::Most(most)));
 }
 
 /// CPU ticks used so far, and resident kilobytes.
@@ -364,10 +379,11 @@ fn usage(process: u32) -> (u64, u64) {
     let stat = fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
     let fields: Vec<&str> = stat.rsplit(')').next().unwrap_or_default().split_whitespace().collect();
     let ticks = |index: usize| fields.get(index).and_then(|field| field.parse::<u64>().ok()).unwrap_or(0);
-    let status = fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
-    let resident = status
-        .lines()
-        .find_map(|line| line.strip_prefix("VmRSS:")?.split_whitespace().next()?.parse().ok())
-        .unwrap_or(0);
-    (ticks(11) + ticks(12), resident)
+    (ticks(11) + ticks(12), status(process, "VmRSS:").unwrap_or(0))
+}
+
+/// A number in what the system says about a process; `None` once it has ended.
+fn status(process: u32, name: &str) -> Option<u64> {
+    let status = fs::read_to_string(format!("/proc/{process}/status")).ok()?;
+    status.lines().find_map(|line| line.strip_prefix(name)?.split_whitespace().next()?.parse().ok())
 }

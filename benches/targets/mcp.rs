@@ -1,5 +1,6 @@
 //! What an agent pays for `orch mcp`: tokens in each conversation, and time for each call.
 
+use super::table::{Row, Table, Unit};
 use super::{ORCH, World, median};
 use std::io::{BufRead, BufReader, Write};
 use std::process::Stdio;
@@ -11,7 +12,7 @@ const HELLO: &str = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"
 {"jsonrpc":"2.0","method":"notifications/initialized"}"#;
 const LIST: &str = r#"{"jsonrpc":"2.0","id":0,"method":"tools/list"}"#;
 
-pub fn mcp() {
+pub fn mcp(table: &mut Table) {
     let world = World::new();
     world.task("t-1");
     let mut command = world.command(ORCH, &["mcp"]);
@@ -43,19 +44,18 @@ pub fn mcp() {
     let (prompt, prompt_time) = timed(&tool("prompt", r#"{"task":"t-1"}"#));
     drop(input);
     server.wait().expect("ends");
-    println!("mcp, in bytes on the wire and about as many tokens as a quarter of them");
-    println!("  start to handshake         {start:8.2}");
-    println!(
-        "  tools/list                          {tools:8} bytes {:6} tokens, in each conversation",
-        tools / TOKEN
-    );
-    for (name, time, size) in [
+    table.add(Row::ms("mcp, start to handshake", "1 task", start));
+    let tokens = |what: &str, bytes: usize| {
+        Row::new(&format!("mcp {what}, tokens"), "1 task", Unit::Count, (bytes / TOKEN) as f64)
+    };
+    table.add(tokens("tools/list", tools));
+    for (what, time, bytes) in [
         ("suggest, brief", brief_time, brief),
         ("suggest", whole_time, whole),
         ("prompt", prompt_time, prompt),
     ] {
+        table.add(Row::ms(&format!("mcp {what}"), "1 task", time));
         // The text and the structured content are the same document.
-        println!("  {name:26} {time:8.2} {size:8} bytes {:6} tokens", size / TOKEN);
+        table.add(tokens(what, bytes));
     }
-    println!();
 }

@@ -1,5 +1,6 @@
 //! The overview of all branches, beside git reading the same trees.
 
+use super::table::{Row, Table, Target};
 use super::{ORCH, World, paired};
 
 const BRANCHES: usize = 200;
@@ -12,7 +13,7 @@ const LISTED: &str =
 const READ: &str = "git for-each-ref --format='%(objectname):tasks' refs/heads | git cat-file --batch";
 
 /// Branches that share most tasks: each has moved one of them.
-pub fn overview() {
+pub fn overview(table: &mut Table) {
     let world = World::new();
     for number in 0..TASKS {
         world.orch(&["new", &format!("t-{number:02}")]);
@@ -36,17 +37,15 @@ pub fn overview() {
     }
     world.run("git", &["switch", "-q", "main"]);
     world.run("git", &["gc", "-q"]);
-    let [everywhere, here, listed, read, bare] = paired([
+    let [everywhere, here, listed, read] = paired([
         Box::new(|| world.time(ORCH, &["status", "--everywhere", "--json"])),
         Box::new(|| world.time(ORCH, &["status", "--json"])),
         Box::new(|| world.time("sh", &["-c", LISTED])),
         Box::new(|| world.time("sh", &["-c", READ])),
-        Box::new(|| world.time(ORCH, &["help", "exit-codes"])),
     ]);
-    println!("status --everywhere, {BRANCHES} branches of {TASKS} tasks each");
-    println!("  orch status --everywhere   {everywhere:8.2}   target under 200");
-    println!("  orch status (one branch)   {here:8.2}   ratio {:.2}", everywhere / here);
-    println!("  for-each-ref and ls-tree   {listed:8.2}   ratio {:.2}", everywhere / listed);
-    println!("  for-each-ref and cat-file  {read:8.2}   ratio {:.2}", everywhere / read);
-    println!("  orch help exit-codes       {bare:8.2}   (the process alone)\n");
+    let size = format!("{BRANCHES} branches");
+    let row = || Row::ms("status --everywhere", &size, everywhere);
+    table.add(row().beside("for-each-ref, ls-tree", listed).target(Target::Most(200.0)));
+    table.add(row().beside("for-each-ref, cat-file", read));
+    table.add(row().beside("status of one branch", here));
 }

@@ -1,5 +1,6 @@
 //! One turn of a run beyond the executor's own time: decide, write down, start, read, record, commit.
 
+use super::table::{Row, Table, Target};
 use super::{RUNS, World, median};
 use std::fs;
 use std::time::Instant;
@@ -42,7 +43,7 @@ because = "there is more to count"
 ```
 "#;
 
-pub(super) fn run() {
+pub(super) fn run(table: &mut Table) {
     let world = World::new();
     world.write("system/workflows/count.md", LOOP);
     world.write("executor.sh", EXECUTOR);
@@ -74,10 +75,7 @@ pub(super) fn run() {
     let counted = fs::read_to_string(world.root().join("count")).expect("counted");
     assert_eq!(counted.trim().parse::<u32>().ok(), Some((TURNS + 2) * (rounds + 1) + 8 * rounds));
     let (turn, alone, commit) = (median(turns), median(alone), median(commits));
-    println!("one turn of a run, its result committed");
-    println!("  a whole turn               {turn:8.2}");
-    println!("  its executor alone         {alone:8.2}");
-    let own = turn - alone;
-    println!("  orch's own part            {own:8.2}   target under 10");
-    println!("  git commit --allow-empty   {commit:8.2}   ratio {:.2}\n", own / commit);
+    let own = Row::ms("run, a turn of its own", "1 task", turn - alone);
+    table.add(own.beside("git commit --allow-empty", commit).target(Target::Most(6.0)));
+    table.add(Row::ms("run, a whole turn", "1 task", turn).beside("its executor alone", alone));
 }

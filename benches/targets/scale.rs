@@ -1,6 +1,7 @@
 //! Answers about whole repositories of many tasks, beside git reading the same tree.
 
 use super::grown::Lives;
+use super::table::{Row, Table, Target, Unit};
 use super::{ORCH, World, median};
 use std::fs;
 
@@ -21,16 +22,14 @@ fn grown(tasks: usize) -> World {
     world
 }
 
-/// Prints a row for each command. `ORCH_BENCH_TASKS` names other numbers of tasks.
-pub fn scale() {
+/// Adds a row for each command. `ORCH_BENCH_TASKS` names other numbers of tasks. Nothing is known of earlier looks where a
+/// row says `first`. The targets are those for 10,000 tasks.
+pub fn scale(table: &mut Table) {
     let sizes = std::env::var("ORCH_BENCH_TASKS").unwrap_or_else(|_| "400 1600".to_owned());
-    println!("answers about many tasks; first: nothing is known of earlier looks; targets of 10,000 tasks");
-    println!(
-        "  {:18} {:>7} {:>9} {:>13} {:>7} {:>7}  verdict",
-        "what", "tasks", "ours", "git status", "ratio", "target"
-    );
+    let mut smallest = None;
     for tasks in sizes.split_whitespace().filter_map(|size| size.parse().ok()) {
         let world = grown(tasks);
+        let size = format!("{tasks} tasks");
         let time = |program: &str, arguments: &[&str], is_first: bool| {
             let round = |_| {
                 if is_first {
@@ -42,21 +41,25 @@ pub fn scale() {
             median((0..ROUNDS).map(round).collect())
         };
         let yardstick = time("git", &["status"], false);
-        let rows: [(&str, &[&str], bool, f64); 7] = [
+        let rows: [(&str, &[&str], bool, f64); 6] = [
             ("status, first", &["status", "--json"], true, 1.0),
             ("status", &["status", "--json"], false, 0.5),
             ("suggest, first", &["suggest", "--json"], true, 1.0),
             ("suggest", &["suggest", "--json"], false, 0.5),
             ("check", &["check", "--json"], false, 1.0),
             ("log --all", &["log", "--all", "--json"], false, 1.0),
-            ("suggest TASK", &["suggest", "t-000002", "--json"], false, 1.0),
         ];
         for (what, arguments, is_first, target) in rows {
-            let ours = time(ORCH, arguments, is_first);
-            let ratio = ours / yardstick;
-            let verdict = if ratio <= target { "met" } else { "missed" };
-            println!("  {what:18} {tasks:7} {ours:9.1} {yardstick:13.1} {ratio:7.2} {target:7.2}  {verdict}");
+            let row = Row::ms(what, &size, time(ORCH, arguments, is_first));
+            table.add(row.beside("git status", yardstick).target(Target::MostTimes(target)));
         }
+        let one = time(ORCH, &["suggest", "t-000002", "--json"], false);
+        let row = Row::ms("suggest TASK", &size, one);
+        let (name, least) = smallest.get_or_insert_with(|| (format!("of {size}"), one));
+        table.add(row.beside(name, *least).target(Target::MostTimes(1.5)));
+        let _ = fs::remove_dir_all(world.root().join(".git/orch/looks"));
+        let memory = |what: &str| Row::new(what, &size, Unit::Megabytes, world.memory(&["status", "--json"]));
+        table.add(memory("status, first, memory").target(Target::Most(300.0)));
+        table.add(memory("status, memory").target(Target::Most(300.0)));
     }
-    println!();
 }

@@ -1,5 +1,6 @@
 //! A server with many clients: what they wait for an answer while others listen and order.
 
+use super::table::{Row, Table, Target, Unit};
 use super::{ORCH, PLAN, RUNS, World, median};
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -151,8 +152,8 @@ fn commits(world: &World) -> usize {
     String::from_utf8(counted).expect("text").trim().parse().expect("a number")
 }
 
-/// Prints a row for each kind of request. `ORCH_BENCH_SECONDS` is how long orders are sent.
-pub fn serve() {
+/// Adds rows for each kind of request. `ORCH_BENCH_SECONDS` is how long orders are sent.
+pub fn serve(table: &mut Table) {
     let seconds = std::env::var("ORCH_BENCH_SECONDS").ok().and_then(|seconds| seconds.parse().ok());
     let seconds: u32 = seconds.unwrap_or(5);
     let world = World::new();
@@ -202,21 +203,24 @@ pub fn serve() {
     let recorded = commits(&world) - before - 1;
     let lost = heard.iter().filter(|one| one.missed || one.steps.len() != moved + 1).count();
     let twice: usize = heard.iter().map(|one| one.steps.values().filter(|count| **count > 1).count()).sum();
-    println!("serve, {LISTENERS} clients listen, {total} orders of {CLIENTS} clients at {RATE} a second");
-    for (what, times, target) in [
-        ("read, nothing else", idle, "target under 5"),
-        ("read, beside the orders", reads, ""),
-        ("order, nothing else", alone, "target under 25 and a commit"),
-        ("order, all at once", orders, ""),
-    ] {
-        let (median, most) = percentiles(times);
-        println!("  {what:26} {median:8.2}   99 of 100 {most:8.2}   {target}");
+    let size = format!("{LISTENERS} clients");
+    let most = Target::Most;
+    let mut tell = |times, row: &dyn Fn(f64) -> Row| {
+        let (median, slow) = percentiles(times);
+        table.add(row(median));
+        table.add(Row::ms("  99 of 100 within", &size, slow));
+    };
+    let order = |what: &str, took| Row::ms(what, &size, took).beside("git commit, empty", commit);
+    tell(idle, &|took| Row::ms("serve, read", &size, took).target(most(5.0)));
+    tell(reads, &|took| Row::ms("serve, read among orders", &size, took));
+    tell(alone, &|took| order("serve, order", took).target(most(25.0 + commit)));
+    tell(orders, &|took| order("serve, order among others", took));
+    let answered = f64::from(seconds * RATE) / lasted.as_secs_f64();
+    let row = Row::new("serve, orders answered", &size, Unit::PerSecond, answered);
+    table.add(row.beside("ordered", f64::from(RATE)));
+    for (what, count) in [("serve, clients that missed", lost), ("serve, events twice", twice)] {
+        table.add(Row::new(what, &size, Unit::Count, count as f64).target(most(0.0)));
     }
-    println!("  git commit, empty          {commit:8.2}");
-    println!("  {:.0} orders a second were answered", f64::from(seconds * RATE) / lasted.as_secs_f64());
-    println!(
-        "  {moved} steps, {recorded} recorded, {lost} clients missed an event, {twice} events came twice\n"
-    );
     assert!(moved == recorded && lost == 0 && twice == 0, "events are lost, or tasks are moved twice");
 }
 

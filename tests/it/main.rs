@@ -3,6 +3,7 @@
 mod audit;
 mod bad_input;
 mod batch;
+mod bench;
 #[cfg(feature = "board")]
 mod board;
 mod bugs;
