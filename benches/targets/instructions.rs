@@ -69,9 +69,9 @@ fn counts() -> [(&'static str, String, f64); 3] {
     assert!(large.root().join("tasks").join(id(MANY - 1)).is_dir());
     // What playing the lives has left.
     let _ = fs::remove_dir_all(large.root().join(".git/orch"));
-    let (one, many) = ("1 task".to_owned(), format!("{MANY} tasks, cold"));
+    let (one, many) = ("1 task".to_owned(), format!("{MANY} tasks, first"));
     [
-        ("suggest TASK --json", one.clone(), counted(&small, &["suggest", "one", "--json"])),
+        ("suggest TASK --json", format!("{one}, first"), counted(&small, &["suggest", "one", "--json"])),
         ("next TASK", one, counted(&small, &["next", "one"])),
         ("status --json", many, counted(&large, &["status", "--json"])),
     ]
