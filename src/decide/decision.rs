@@ -507,6 +507,15 @@ impl Decision {
         }
     }
 
+    /// The transition that the rules yield, and whether it is held back because its phase was attempted too often.
+    pub(super) fn yielded(&self) -> Option<(Transition, bool)> {
+        match &self.verdict {
+            Verdict::Transition(due) => Some(((**due).clone(), false)),
+            Verdict::Handover { held, .. } => Some(((**held).clone(), true)),
+            _ => None,
+        }
+    }
+
     /// The derived facts of an artifact.
     #[must_use]
     pub fn artifact(&self, name: &ArtifactName) -> Option<&Derived> {

@@ -7,7 +7,8 @@ use super::judge::{Judge, choice};
 use super::rules::{Fired, join};
 use super::scope::TaskScope;
 use super::{
-    BrokenNeed, Choice, Decision, Evidence, Facts, FileFact, Recorded, SendBack, State, Verdict, expect,
+    BrokenNeed, Choice, Decision, Evidence, Facts, FileFact, Recorded, SendBack, State, Transition, Verdict,
+    expect,
 };
 use crate::base::{ArtifactName, Code, Diagnostic, ObjectFormat, PhaseId, Place, RepoPath, command, nearest};
 use crate::workflow::{Owner, Phase, Workflow};
@@ -54,7 +55,33 @@ pub fn evaluate(workflow: &Workflow, recorded: &Recorded, facts: &Facts) -> Deci
     note_workflow(workflow, state, &mut diagnostics);
     let seen = look(workflow, state, &phase.id, facts);
     diagnostics.extend(seen.iter().flat_map(|seen| seen.diagnostics(&facts.place)));
-    Judge { workflow, state, facts, phase, seen: &seen }.decide(diagnostics)
+    let judge = Judge { workflow, state, facts, phase, seen: &seen };
+    let decision = judge.decide(diagnostics);
+    debug_assert_eq!(judge.yielded(), decision.yielded(), "an audit would conclude something else");
+    decision
+}
+
+/// The transition that the rules yield, and whether it is held back because its phase was attempted too often: as in
+/// the decision that [`evaluate`] returns, without anything that explains it. An audit asks this about each step.
+pub(super) fn yielded(workflow: &Workflow, recorded: &Recorded, facts: &Facts) -> Option<(Transition, bool)> {
+    let (fresh_state, own_names);
+    let state = match recorded {
+        Recorded::Lost | Recorded::Broken(_) => return None,
+        Recorded::New => {
+            fresh_state = initial_state(workflow);
+            &fresh_state
+        }
+        Recorded::Known(state) => {
+            own_names = state.under_own_names(workflow);
+            &*own_names
+        }
+    };
+    let phase = current_phase(workflow, state, &mut Vec::new())?;
+    if state.is_of_another_format(workflow.digest.format()) {
+        return None;
+    }
+    let seen = look(workflow, state, &phase.id, facts);
+    Judge { workflow, state, facts, phase, seen: &seen }.yielded()
 }
 
 fn current_phase<'w>(
@@ -177,11 +204,25 @@ impl Judge<'_> {
         decision
     }
 
+    fn scope(&self) -> TaskScope<'_> {
+        let attempt = self.state.attempt(&self.phase.id).max(1);
+        TaskScope::new(self.workflow, self.seen, self.state, &self.phase.id, attempt, &self.facts.task)
+    }
+
+    fn yielded(&self) -> Option<(Transition, bool)> {
+        if self.phase.terminal || !self.broken_needs(&self.phase.needs, &[]).is_empty() {
+            return None;
+        }
+        match self.decisive(&self.scope())?.verdict {
+            Verdict::Transition(due) if self.required_and_missing().is_none() => Some((*due, false)),
+            Verdict::Handover { held, .. } => Some((*held, true)),
+            _ => None,
+        }
+    }
+
     /// The decision without the commands that are available, except those of a finished or inconsistent task.
     pub(super) fn decide_alone(&self, mut diagnostics: Vec<Diagnostic>) -> Decision {
-        let attempt = self.state.attempt(&self.phase.id).max(1);
-        let scope =
-            TaskScope::new(self.workflow, self.seen, self.state, &self.phase.id, attempt, &self.facts.task);
+        let (attempt, scope) = (self.state.attempt(&self.phase.id).max(1), self.scope());
         let sent_back = self.sent_back(&scope);
         let mut decision = Decision {
             task: self.facts.task.clone(),

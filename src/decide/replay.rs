@@ -4,13 +4,13 @@
 //! trust; everything else must result from the functions that made the record.
 
 use super::derive::look;
+use super::evaluate::yielded;
 use super::judge::Judge;
 use super::not_enabled::part_looks_at_files;
 use super::rederive::{rederive, refuse_in_any_case};
 use super::{
     Facts, GuardPart, HistoryEntry, Kind, Original, Recorded, Stamp, Standing, State, Transition, Truth,
-    Verdict, adopt, apply, confirm, document, evaluate, initial_state, is_original, override_to, reopen,
-    rollback,
+    adopt, apply, confirm, document, evaluate, initial_state, is_original, override_to, reopen, rollback,
 };
 use crate::base::pointer::child;
 use crate::base::{Digest, Error, PhaseId};
@@ -233,12 +233,11 @@ fn due(
     facts: &Facts,
     entry: &HistoryEntry,
 ) -> Result<(Transition, Option<&'static str>), Disproof> {
-    let decision = evaluate(workflow, before, facts);
-    let held = match &decision.verdict {
-        Verdict::Handover { held, .. } => Some(&**held).filter(|held| held.kind == Kind::Advance),
-        _ => None,
-    };
-    let Some(transition) = decision.transition().or(held) else {
+    let found = yielded(workflow, before, facts);
+    let Some((mut transition, is_held)) =
+        found.filter(|(one, is_held)| !is_held || one.kind == Kind::Advance)
+    else {
+        let decision = evaluate(workflow, before, facts);
         let phase = decision.phase.as_ref().map_or("?", PhaseId::as_str);
         let message =
             format!("the rules do not lead from `{phase}` to `{}` here: {}", entry.to, decision.reason);
@@ -251,13 +250,12 @@ fn due(
             format!("the rules lead to `{}` by `{named}` here, not to `{}`", transition.to, entry.to);
         return Err(disproof(entry, message));
     }
-    let mut transition = transition.clone();
     // A person may add a reason to that of the rule.
     let has_own_reason = |because: &str| entry.reason.strip_prefix(because)?.strip_prefix(": ");
     if transition.by_human && has_own_reason(&transition.reason).is_some() {
         transition.reason.clone_from(&entry.reason);
     }
-    Ok((transition, held.map(|_| BEFORE_LIMIT)))
+    Ok((transition, is_held.then_some(BEFORE_LIMIT)))
 }
 
 fn ordered(

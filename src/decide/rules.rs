@@ -47,6 +47,22 @@ impl Judge<'_> {
         fired
     }
 
+    /// The same rule and verdict as [`Self::try_rules`] returns, without what explains them.
+    pub(super) fn decisive<'w>(&'w self, scope: &dyn Scope) -> Option<Fired<'w>> {
+        let mut rules = self.workflow.rules_from(&self.phase.id).filter(|rule| rule.on.is_none());
+        rules.find_map(|rule| {
+            let may = match rule.when.result(scope) {
+                Ok(true) => self.may_perform(rule, scope, &mut Vec::new()),
+                other => other,
+            };
+            match may {
+                Ok(true) => Some(self.fire(rule, scope)),
+                Ok(false) => None,
+                Err(message) => Some(self.failed(rule, &[], message.as_str())),
+            }
+        })
+    }
+
     /// Whether the outcome of a rule may be performed: for an action, its condition holds and it is not given
     /// up; for a choice, this is so for at least one of its actions.
     pub(super) fn may_perform(

@@ -62,6 +62,11 @@ impl<'s> Archive<'s> {
         Self { store, read, held: RefCell::default(), from_the_first, is_bound_to_order: Cell::new(false) }
     }
 
+    /// Whether the replay starts at the first commit.
+    pub(super) fn is_from_the_first(&self) -> bool {
+        self.from_the_first
+    }
+
     /// The noted records; `None` if a verdict depends on commits that were not noted here.
     pub(super) fn into_held(self) -> Option<HeldRecords> {
         (!self.is_bound_to_order.get()).then(|| self.held.into_inner())

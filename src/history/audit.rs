@@ -7,9 +7,10 @@ use super::parallel::{ReplayWork, replay_all};
 use super::passing_rules::PassingRules;
 use super::range_rules::RangeRules;
 use super::removed::RemovedRecords;
-use super::replay::Audited;
+use super::replay::{Audited, ReplayedCommits};
 use crate::base::{Code, Digest, RepoPath};
 use crate::decide::{Approval, Proof, ProvenStep, Standing};
+use crate::record::TRANSCRIPT_FILE;
 use crate::store::{Range, Signature, Store, Visited};
 use crate::survey::{Error, Workspace};
 use std::collections::{BTreeSet, HashMap, HashSet};
@@ -51,12 +52,8 @@ pub fn audit(workspace: &Workspace, scope: AuditScope<'_>) -> Result<Audit, Erro
     let since = scope.since.map(|since| store.resolve(since)).transpose()?;
     let range = Range { from: since.or(range.from), ..range };
     let commits = store.commits(&range)?;
-    let mut changes = replayed(
-        store,
-        &range,
-        &commits,
-        ReplayWork { threads: workspace.threads, progress: scope.progress },
-    )?;
+    let work = ReplayWork { threads: workspace.threads, progress: scope.progress };
+    let ReplayedCommits { mut changes, removed } = replayed(store, &range, &commits, work)?;
     // A commit that hid a task is reported once, although several commits may show the task again.
     let mut reported = HashSet::new();
     changes.retain(|change| reported.insert((change.commit.id, change.task.directory().clone())));
@@ -67,7 +64,7 @@ pub fn audit(workspace: &Workspace, scope: AuditScope<'_>) -> Result<Audit, Erro
     let unseen = ReplayWork { threads: workspace.threads, progress: None };
     for revision in scope.also {
         let range = Range { from: Some(range.to), to: store.resolve(revision)? };
-        let mut found = replayed(store, &range, &store.commits(&range)?, unseen)?;
+        let mut found = replayed(store, &range, &store.commits(&range)?, unseen)?.changes;
         verify(store, &mut found)?;
         found.iter().for_each(|change| elsewhere.note(revision, change));
     }
@@ -78,8 +75,17 @@ pub fn audit(workspace: &Workspace, scope: AuditScope<'_>) -> Result<Audit, Erro
     let has_evidence =
         |change: &Audited| change.proof.steps.iter().any(|step| !step.entry.evidence.is_empty());
     if changes.iter().any(has_evidence) {
-        let below = task_directories(store, &archive, &range, &commits)?;
-        let removed = RemovedRecords::before(store, &archive, range.to, &below)?;
+        let removals = match removed {
+            Some(mut removed) => {
+                store.sort_removals(range.to, &mut removed)?;
+                removed
+            }
+            None => {
+                let below = task_directories(store, &archive, &range, &commits)?;
+                store.removals(range.to, &below, TRANSCRIPT_FILE)?
+            }
+        };
+        let removed = RemovedRecords::of(store, &archive, removals)?;
         changes.iter_mut().for_each(|change| removed.doubt(change));
     }
     if range.from.is_none() {
@@ -124,7 +130,7 @@ fn replayed(
     range: &Range,
     commits: &[Visited],
     work: ReplayWork<'_>,
-) -> Result<Vec<Audited>, Error> {
+) -> Result<ReplayedCommits, Error> {
     let is_whole = range.from.is_none() && !commits.iter().any(|commit| commit.is_boundary);
     replay_all(store, commits, is_whole, work)
 }

@@ -11,12 +11,21 @@ use std::cell::{Ref, RefCell};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
+/// How many states are kept: about as many as there are tasks on which work goes on in turn.
+const MOST_STATES: usize = 1024;
+
 /// The events of all logs, and the states that were folded from them.
-#[derive(Default)]
 pub(super) struct LogPool {
     events: RefCell<EventLog>,
     folds: RefCell<FoldCache>,
     read: RefCell<HashMap<Digest, Arc<ReadLog>>>,
+}
+
+impl Default for LogPool {
+    fn default() -> Self {
+        let folds = FoldCache::of_at_most(MOST_STATES).into();
+        Self { events: RefCell::default(), folds, read: RefCell::default() }
+    }
 }
 
 /// A parsed log.

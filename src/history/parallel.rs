@@ -5,7 +5,7 @@
 //! is replayed again in its turn.
 
 use super::archive::{Archive, HeldRecords, ReadOnce};
-use super::replay::{Audited, replay};
+use super::replay::{ReplayedCommits, replay};
 use crate::scan::ValidationCache;
 use crate::store::{Store, Visited};
 use crate::survey::{Error, THREAD_STACK};
@@ -28,7 +28,7 @@ pub(super) struct ReplayWork<'a> {
 
 /// The result of a piece that was replayed before its turn.
 struct ReplayedPiece {
-    changes: Vec<Audited>,
+    replayed: ReplayedCommits,
     held: HeldRecords,
 }
 
@@ -83,7 +83,7 @@ pub(super) fn replay_all(
     commits: &[Visited],
     is_whole: bool,
     ReplayWork { threads, progress }: ReplayWork<'_>,
-) -> Result<Vec<Audited>, Error> {
+) -> Result<ReplayedCommits, Error> {
     // An audit trusts git alone, so it does not use the validation cache of the clone.
     let validations = ValidationCache::default();
     let read = ReadOnce::default();
@@ -94,13 +94,15 @@ pub(super) fn replay_all(
     // A piece whose verdicts depend on all earlier commits has no result here.
     let ahead = |store: &Store, read: &ReadOnce, piece: &[Visited]| {
         let archive = Archive::new(store, read, is_whole);
-        let changes = replay(store, &archive, &validations, piece).ok()?;
-        Some(ReplayedPiece { changes, held: archive.into_held()? })
+        let replayed = replay(store, &archive, &validations, piece).ok()?;
+        Some(ReplayedPiece { replayed, held: archive.into_held()? })
     };
     let location = store.location();
+    store.keep_more_blobs();
     let help = |thread: usize| {
         let mut done = BTreeMap::new();
         let Some(store) = location.open() else { return done };
+        store.keep_more_blobs();
         let read = ReadOnce::default();
         while let Some(number) = sections.next(thread) {
             done.extend(ahead(&store, &read, pieces[number]).map(|replayed| (number, replayed)));
@@ -114,12 +116,13 @@ pub(super) fn replay_all(
             builder.spawn_scoped(scope, move || help(thread)).ok()
         };
         let helpers: Vec<_> = (1..=helpers).filter_map(start).collect();
-        let (mut changes, mut next, mut done) = (Vec::new(), 0, BTreeMap::new());
+        let mut all = ReplayedCommits { changes: Vec::new(), removed: is_whole.then(Vec::new) };
+        let (mut next, mut done) = (0, BTreeMap::new());
         while let Some(number) = sections.next(0) {
             progress.inspect(|told| told((pieces.len() - sections.left() - 1) * PIECE, commits.len()));
             if number == next {
                 let found = replay(store, &archive, &validations, pieces[number]);
-                changes.extend(found.inspect_err(|_| sections.drop_all())?);
+                all.append(found.inspect_err(|_| sections.drop_all())?);
                 next += 1;
             } else {
                 done.extend(ahead(store, &read, pieces[number]).map(|replayed| (number, replayed)));
@@ -128,13 +131,13 @@ pub(super) fn replay_all(
         done.extend(helpers.into_iter().flat_map(|helper| helper.join().unwrap_or_default()));
         for (number, piece) in pieces.iter().enumerate().skip(next) {
             match done.remove(&number) {
-                Some(ReplayedPiece { changes: found, held }) => {
+                Some(ReplayedPiece { replayed, held }) => {
                     archive.note_all(held);
-                    changes.extend(found);
+                    all.append(replayed);
                 }
-                None => changes.extend(replay(store, &archive, &validations, piece)?),
+                None => all.append(replay(store, &archive, &validations, piece)?),
             }
         }
-        Ok(changes)
+        Ok(all)
     })
 }

@@ -51,6 +51,8 @@ impl RecordChange<'_> {
         let mut former = None;
         for before in self.befores {
             let old = TaskRecord::in_source(self.task, before.source)?;
+            // Of a log that continues one that was read before it, only the new lines are parsed.
+            old.read(pool, None);
             olds.push(match self.former(before, &old, &new)? {
                 Some((task, record)) => {
                     former = Some(task);
@@ -84,7 +86,11 @@ impl RecordChange<'_> {
         new: &TaskRecord,
     ) -> Result<Option<(TaskRef, TaskRecord)>, Error> {
         let pool = self.archive.logs();
-        let ids = pool.ids(&new.read(pool, None));
+        let log = new.read(pool, Some(old));
+        if old.log.as_ref().is_some_and(|old| LogPool::added(old.blob, &log).is_some()) {
+            return Ok(None);
+        }
+        let ids = pool.ids(&log);
         if ids.is_empty() || !ids.is_disjoint(&pool.ids(&old.read(pool, None))) {
             return Ok(None);
         }

@@ -11,7 +11,6 @@ use super::replay::Audited;
 use super::side::Side;
 use crate::base::{Digest, RepoPath};
 use crate::decide::{HistoryEntry, ProvenStep};
-use crate::record::TRANSCRIPT_FILE;
 use crate::scan::ValidationCache;
 use crate::store::{Removal, Store};
 use crate::survey::{Error, TaskRef};
@@ -74,20 +73,19 @@ fn is_continued(store: &Store, log: Digest, others: &[Digest]) -> Result<bool, E
 }
 
 impl<'a> RemovedRecords<'a> {
-    /// Finds the records below some directories that `tip` and its ancestors removed and that had used something up.
+    /// The removed records that had used something up. `removals` are those of logs, newest first.
     ///
     /// # Errors
     ///
-    /// git cannot read the history.
-    pub(super) fn before(
+    /// git cannot read a log.
+    pub(super) fn of(
         store: &'a Store,
         archive: &'a Archive<'a>,
-        tip: Digest,
-        below: &[RepoPath],
+        removals: Vec<Removal>,
     ) -> Result<Self, Error> {
         let pool = archive.logs();
         let mut records = Vec::new();
-        for Removal { commit, path, blob, added } in store.removals(tip, below, TRANSCRIPT_FILE)? {
+        for Removal { commit, path, blob, added } in removals {
             let Some(task) = path.parent() else { continue };
             let Some(bytes) = store.blob(blob)? else {
                 // The record of a task that was renamed is in the new log.

@@ -5,9 +5,11 @@ use super::compared::Compared;
 use super::hidden::{HiddenChange, hidden_changes};
 use super::side::SideCache;
 use super::trailers::ToldSteps;
+use crate::base::RepoPath;
 use crate::decide::{Proof, Standing};
+use crate::record::TRANSCRIPT_FILE;
 use crate::scan::ValidationCache;
-use crate::store::{Store, Visited};
+use crate::store::{Removal, Store, Visited};
 use crate::survey::{Error, TaskRef};
 
 /// One change of a task's record in one commit.
@@ -35,7 +37,27 @@ impl Audited {
     }
 }
 
-/// The verdicts about all changes of records in `commits`, which list parents before their children.
+/// What replaying commits yields.
+pub(super) struct ReplayedCommits {
+    /// The verdicts about all changes of records, in the order of the commits.
+    pub changes: Vec<Audited>,
+    /// The logs that the commits of a whole history remove; `None` if they are not known.
+    pub removed: Option<Vec<Removal>>,
+}
+
+impl ReplayedCommits {
+    /// Adds what later commits yield.
+    pub(super) fn append(&mut self, later: Self) {
+        self.changes.extend(later.changes);
+        let removed = self.removed.take().zip(later.removed);
+        self.removed = removed.map(|(mut removed, later)| {
+            removed.extend(later);
+            removed
+        });
+    }
+}
+
+/// Replays `commits`, which list parents before their children.
 ///
 /// # Errors
 ///
@@ -45,10 +67,17 @@ pub(super) fn replay(
     archive: &Archive<'_>,
     validations: &ValidationCache,
     commits: &[Visited],
-) -> Result<Vec<Audited>, Error> {
+) -> Result<ReplayedCommits, Error> {
     let mut sides = SideCache::new(store, archive);
     let mut changes = Vec::new();
+    let everywhere = [RepoPath::root()];
+    let mut removed = archive.is_from_the_first().then(Vec::new);
     for commit in commits {
+        // Its directories are being read anyway.
+        removed = removed.and_then(|mut removed: Vec<Removal>| {
+            removed.extend(store.removals_of(commit.id, &everywhere, TRANSCRIPT_FILE).ok()?);
+            Some(removed)
+        });
         let after = sides.of(commit.id)?;
         let befores = sides.before(commit)?;
         let differing = after.differing(store);
@@ -78,5 +107,5 @@ pub(super) fn replay(
             }
         }
     }
-    Ok(changes)
+    Ok(ReplayedCommits { changes, removed })
 }

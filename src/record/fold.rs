@@ -18,11 +18,18 @@ use std::collections::{HashMap, VecDeque};
 ///
 /// The id of an event determines everything before it, so an entry is valid for every log that contains the
 /// event.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct FoldCache {
     folded: HashMap<Digest, Folded>,
     /// The same ids, oldest first.
     kept: VecDeque<Digest>,
+    most: usize,
+}
+
+impl Default for FoldCache {
+    fn default() -> Self {
+        Self::of_at_most(MOST_KEPT)
+    }
 }
 
 /// What an event folds to.
@@ -34,7 +41,7 @@ struct Folded {
     standing: State,
 }
 
-/// How many states a cache keeps.
+/// How many states a cache keeps, if nothing else is said.
 const MOST_KEPT: usize = 256;
 /// How many joins of several merge bases one fold may make. Honest work never needs more.
 const MOST_JOINS: usize = 512;
@@ -58,11 +65,17 @@ pub enum FoldError {
 }
 
 impl FoldCache {
+    /// A cache of so many states.
+    #[must_use]
+    pub fn of_at_most(most: usize) -> Self {
+        Self { folded: HashMap::new(), kept: VecDeque::new(), most }
+    }
+
     fn keep(&mut self, id: Digest, folded: Folded) {
         if self.folded.insert(id, folded).is_none() {
             self.kept.push_back(id);
         }
-        while self.kept.len() > MOST_KEPT {
+        while self.kept.len() > self.most {
             self.kept.pop_front().map(|oldest| self.folded.remove(&oldest));
         }
     }

@@ -3,8 +3,9 @@
 use super::history::MAX_WALK;
 use super::{Error, Store, digest, path_commits};
 use crate::base::{Digest, RepoPath};
+use git2::Commit as GitCommit;
 use std::collections::btree_map::Entry;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 /// The file that caches the newest removals.
@@ -37,6 +38,19 @@ impl Store {
     /// error if git cannot read the history.
     pub fn removals(&self, from: Digest, below: &[RepoPath], name: &str) -> Result<Vec<Removal>, Error> {
         self.removals_between(from, None, (below, name), usize::MAX)
+    }
+
+    /// Sorts removals as [`Self::removals`] returns them. Returns an error if git cannot read the history.
+    pub fn sort_removals(&self, from: Digest, removals: &mut [Removal]) -> Result<(), Error> {
+        if removals.len() > 1 {
+            let mut places = HashMap::new();
+            self.walk_between(from, None, |commit| {
+                places.insert(digest(commit.id()), places.len());
+                Ok(true)
+            })?;
+            removals.sort_by_key(|removal| places.get(&removal.commit).copied());
+        }
+        Ok(())
     }
 
     /// For each file of this name below some directories whose newest removal before `head` counts, the commit that
@@ -96,27 +110,41 @@ impl Store {
         let mut found = Vec::new();
         self.walk_between(from, until, |commit| {
             left -= 1;
-            let (mut removed, mut added) = (Vec::new(), Vec::new());
-            let mut seen = BTreeSet::new();
-            for directory in below {
-                let difference = self.difference(&commit, directory)?;
-                let named = difference.changed().filter(|changed| changed[0].path.name() == name);
-                // One directory may be below another.
-                for changed in named.filter(|changed| seen.insert(changed[0].path.clone())) {
-                    let before = || changed.iter().filter_map(|one| Some((one.path.clone(), one.before?)));
-                    match changed[0].after {
-                        Some(here) if before().next().is_none() => added.push(here),
-                        Some(_) => {}
-                        None => removed.extend(before()),
-                    }
-                }
-            }
-            let commit = digest(commit.id());
-            let removal = |(path, blob)| Removal { commit, path, blob, added: added.clone() };
-            found.extend(removed.into_iter().map(removal));
+            found.extend(self.removed_by(&commit, below, name)?);
             Ok(left > 0)
         })?;
         Ok(found)
+    }
+
+    /// The files of this name below some directories that a commit removes. Returns an error if git cannot read it.
+    pub fn removals_of(&self, commit: Digest, below: &[RepoPath], name: &str) -> Result<Vec<Removal>, Error> {
+        self.removed_by(&self.held_commit(self.oid(commit)?)?, below, name)
+    }
+
+    fn removed_by(
+        &self,
+        commit: &GitCommit<'_>,
+        below: &[RepoPath],
+        name: &str,
+    ) -> Result<Vec<Removal>, Error> {
+        let (mut removed, mut added) = (Vec::new(), Vec::new());
+        let mut seen = BTreeSet::new();
+        for directory in below {
+            let difference = self.difference(commit, directory)?;
+            let named = difference.changed().filter(|changed| changed[0].path.name() == name);
+            // One directory may be below another.
+            for changed in named.filter(|changed| seen.insert(changed[0].path.clone())) {
+                let before = || changed.iter().filter_map(|one| Some((one.path.clone(), one.before?)));
+                match changed[0].after {
+                    Some(here) if before().next().is_none() => added.push(here),
+                    Some(_) => {}
+                    None => removed.extend(before()),
+                }
+            }
+        }
+        let commit = digest(commit.id());
+        let removal = |(path, blob)| Removal { commit, path, blob, added: added.clone() };
+        Ok(removed.into_iter().map(removal).collect())
     }
 
     fn kept_removals(&self) -> Option<KnownRemovals> {

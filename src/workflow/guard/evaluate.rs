@@ -68,19 +68,13 @@ impl Guard {
     #[must_use]
     pub fn holds(&self, scope: &dyn Scope) -> GuardOutcome {
         let parts: Vec<HeldPart> = self.parsed().parts.iter().map(|part| Self::hold(part, scope)).collect();
-        let mut result = Ok(true);
-        for part in &parts {
-            match &part.result {
-                Ok(true) => {}
-                Ok(false) => {
-                    result = Ok(false);
-                    break;
-                }
-                Err(message) if result == Ok(true) => result = Err(message.clone()),
-                Err(_) => {}
-            }
-        }
-        GuardOutcome { result, parts }
+        GuardOutcome { result: all_hold(parts.iter().map(|part| part.result.clone())), parts }
+    }
+
+    /// Only the result of [`Self::holds`]: parts after a false one are not evaluated. Returns the reason if the guard
+    /// cannot be evaluated.
+    pub fn result(&self, scope: &dyn Scope) -> Result<bool, Reason> {
+        all_hold(self.parsed().parts.iter().map(|part| Self::hold(part, scope).result))
     }
 
     /// Evaluates the expression. Returns the reason if it has no value.
@@ -88,7 +82,7 @@ impl Guard {
         if let [only] = self.parsed().parts.as_slice() {
             return Self::run(only, scope).0;
         }
-        self.holds(scope).result.map(Value::Bool)
+        self.result(scope).map(Value::Bool)
     }
 
     fn hold(part: &ParsedPart, scope: &dyn Scope) -> HeldPart {
@@ -104,6 +98,19 @@ impl Guard {
     fn run(part: &ParsedPart, scope: &dyn Scope) -> (Result<Value, Reason>, SeenValues) {
         plainly(part, scope).unwrap_or_else(|| part.run(scope, &Meter::default()))
     }
+}
+
+/// The result of a guard with parts of these results.
+fn all_hold(mut parts: impl Iterator<Item = Result<bool, Reason>>) -> Result<bool, Reason> {
+    let mut failure = None;
+    let is_false = parts.any(|part| match part {
+        Ok(holds) => !holds,
+        Err(reason) => {
+            failure.get_or_insert(reason);
+            false
+        }
+    });
+    if is_false { Ok(false) } else { failure.map_or(Ok(true), Err) }
 }
 
 impl ParsedPart {
@@ -229,7 +236,10 @@ mod tests {
     }
 
     fn holds(text: &str, scope: Value) -> Result<bool, Reason> {
-        Guard::parse(text).expect(text).holds(&JsonOf(scope)).result
+        let (guard, scope) = (Guard::parse(text).expect(text), JsonOf(scope));
+        let held = guard.holds(&scope).result;
+        assert_eq!(guard.result(&scope), held, "{text}");
+        held
     }
 
     #[test]
