@@ -371,7 +371,7 @@ fn check(table: &mut Table) {
     ]);
     let row = Row::ms("check --staged", "20,000 files", check);
     let most = f64::min(15.0, diff + 10.0);
-    table.add(row.beside("git diff --cached --quiet", diff).target(Target::Most(most)));
+    table.add(row.beside("git diff --cached", diff).target(Target::Most(most)));
 }
 
 /// CPU ticks used so far, and resident kilobytes.

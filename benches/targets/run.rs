@@ -76,6 +76,6 @@ pub(super) fn run(table: &mut Table) {
     assert_eq!(counted.trim().parse::<u32>().ok(), Some((TURNS + 2) * (rounds + 1) + 8 * rounds));
     let (turn, alone, commit) = (median(turns), median(alone), median(commits));
     let own = Row::ms("run, a turn of its own", "1 task", turn - alone);
-    table.add(own.beside("git commit --allow-empty", commit).target(Target::Most(6.0)));
+    table.add(own.beside("git commit, empty", commit).target(Target::Most(6.0)));
     table.add(Row::ms("run, a whole turn", "1 task", turn).beside("its executor alone", alone));
 }

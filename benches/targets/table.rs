@@ -126,12 +126,12 @@ impl Row {
 
 /// The columns with their widths; a line has 120 characters. Where a width is negative, cells are aligned at the right.
 const COLUMNS: [(&str, i8); 7] = [
-    ("what", 28),
+    ("what", 26),
     ("size", 16),
     ("ours", -11),
-    ("yardstick", 30),
+    ("yardstick", 31),
     ("ratio", -6),
-    ("target", 10),
+    ("target", 11),
     ("verdict", 7),
 ];
 
