@@ -337,3 +337,149 @@ fn yaml_toml_and_csv_are_data_with_places() {
         world.remove(&format!("reports/r/{name}"));
     }
 }
+
+/// What an artifact may hold or be, what is reported of it, and where.
+type BadFile = (&'static str, fn(&World, &str), &'static str, &'static str);
+
+fn write(world: &World, path: &str, bytes: &[u8]) {
+    world.write(path, bytes);
+}
+
+const BAD_FILES: [BadFile; 18] = [
+    ("empty", |world, at| write(world, at, b""), "empty", ""),
+    ("truncated", |world, at| write(world, at, b"{\"title\": \"T\",\n \"status\": "), "json-syntax", ":2:11"),
+    ("huge", |world, at| write(world, at, &vec![b' '; 9 << 20]), "too-large", ""),
+    ("nested", |world, at| write(world, at, "[".repeat(5_000).as_bytes()), "json-depth", ":1:128"),
+    ("a key twice", |world, at| write(world, at, b"{\"a\":1,\n\"a\":2}"), "json-duplicate-key", ":2:1"),
+    ("not UTF-8", |world, at| write(world, at, b"{\"title\":\n\"\xff\"}"), "not-utf8", ":2:2"),
+    ("a mark", |world, at| write(world, at, b"\xef\xbb\xbf{}"), "byte-order-mark", ""),
+    ("UTF-16", |world, at| write(world, at, b"\xff\xfe{\0}\0"), "utf16", ""),
+    ("NUL", |world, at| write(world, at, b"{\"title\":\n\"\0\"}"), "nul-byte", ":2:2"),
+    ("NaN", |world, at| write(world, at, b"{\"title\":\nNaN}"), "json-syntax", ":2:1"),
+    (
+        "markers",
+        |world, at| write(world, at, b"<<<<<<< a\n{}\n=======\n{}\n>>>>>>> b\n"),
+        "conflict-markers",
+        ":1:1",
+    ),
+    ("CRLF", |world, at| write(world, at, b"{\r\n\"title\": 3}\r\n"), "schema-mismatch", ":2:10"),
+    ("a directory", |world, at| std::fs::create_dir(world.path(at)).expect("made"), "is-a-directory", ""),
+    ("a link", |world, at| link(world, "../../../orch.toml", at), "symlink", ""),
+    ("a link to nothing", |world, at| link(world, "nowhere", at), "symlink", ""),
+    ("a device", |world, at| link(world, "/dev/zero", at), "symlink", ""),
+    ("a pipe", pipe, "not-a-file", ""),
+    (
+        "a socket",
+        |world, at| drop(std::os::unix::net::UnixListener::bind(world.path(at)).expect("bound")),
+        "not-a-file",
+        "",
+    ),
+];
+
+fn link(world: &World, to: &str, at: &str) {
+    std::os::unix::fs::symlink(to, world.path(at)).expect("a link");
+}
+
+#[test]
+fn every_bad_file_is_a_finding_with_its_place_and_a_hint_and_moves_nothing() {
+    let world = World::ready();
+    world.orch(&["new", "t"]).succeeds();
+    world.plan("t", 1);
+    let path = "tasks/t/planning/plan.json";
+    let record = || {
+        (
+            world.read("tasks/t/transcript.jsonl"),
+            world.read("tasks/t/state.json"),
+            world.git(&["rev-parse", "HEAD"]),
+        )
+    };
+    let before = record();
+    for (name, wreck, code, place) in BAD_FILES {
+        let _ = std::fs::remove_file(world.path(path));
+        wreck(&world, path);
+        let checked = world.orch(&["check", "t", "--json"]).ends(1);
+        let report: serde_json::Value = serde_json::from_str(&checked.stdout).expect("JSON");
+        let found = report["findings"].as_array().expect("findings").iter();
+        let codes: Vec<&str> = found.map(|finding| finding["code"].as_str().expect("a code")).collect();
+        assert!(codes.contains(&code), "{name}: {report:#}");
+        let finding = &report["findings"][codes.iter().position(|one| *one == code).expect("there")];
+        let column = |key: &str| finding[key].as_u64().map_or(String::new(), |number| format!(":{number}"));
+        assert_eq!(finding["path"], path, "{name}");
+        assert_eq!(column("line") + &column("column"), place, "{name}: {finding:#}");
+        assert!(finding["hint"].as_str().is_some_and(|hint| !hint.is_empty()), "{name}: {finding:#}");
+        world.orch(&["suggest", "t"]).succeeds().says("planning/plan.json");
+        world.orch(&["next", "t"]).ends(3);
+        assert_eq!(record(), before, "{name}");
+        if world.path(path).is_dir() {
+            std::fs::remove_dir(world.path(path)).expect("removed");
+        }
+    }
+    let _ = std::fs::remove_file(world.path(path));
+    world.plan("t", 1);
+    world.orch(&["next", "t"]).succeeds();
+}
+
+#[test]
+fn every_bad_schema_and_guard_is_a_finding_with_its_place_and_moves_nothing() {
+    let (schema, document) = ("system/schemas/plan.schema.json", "system/workflows/global-state-machine.md");
+    let shipped = World::ready().read(document);
+    let guard = |guard: &str| {
+        let (before, after) = shipped.split_once("id = \"plan-ready\"").expect("the rule");
+        let after = after.replacen("when = \"", &format!("when = \"{guard} && "), 1);
+        format!("{before}id = \"plan-ready\"{after}")
+    };
+    let rows = [
+        (schema, "{\"$ref\": \"https://example.com/x\"}".to_owned(), "schema-remote-ref"),
+        (schema, "{\"$ref\": \"#\"}".to_owned(), "schema-cycle"),
+        (schema, "{\"properties\": {\"title\": {\"pattern\": \"(?=a)b\"}}}".to_owned(), "schema-invalid"),
+        (document, guard(&format!("{}true{}", "(".repeat(300), ")".repeat(300))), "guard-limit"),
+        (document, guard(&vec!["plan.ready"; 20_000].join(" || ")), "guard-limit"),
+    ];
+    for (path, text, code) in rows {
+        let world = World::ready();
+        world.orch(&["new", "t"]).succeeds();
+        world.plan("t", 1);
+        world.write(path, text);
+        world.orch(&["workflow", "check"]).ends(1).says(&format!("error[{code}]")).says(path);
+        let head = world.git(&["rev-parse", "HEAD"]);
+        let refused = world.orch(&["next", "t"]);
+        assert_ne!(refused.code, 0, "{code}");
+        assert_eq!(world.git(&["rev-parse", "HEAD"]), head, "{code}");
+    }
+    // A pattern with nested repetitions takes linear time, and a guard that fails is no false one.
+    let world = World::ready();
+    world.orch(&["new", "t"]).succeeds();
+    world.write("tasks/t/planning/plan.json", format!("{{\"title\": \"{}!\"}}", "a".repeat(100_000)));
+    world.write(schema, "{\"properties\": {\"title\": {\"pattern\": \"^(a+)+$\"}}}");
+    world.orch(&["check", "t"]).ends(1).says("schema-mismatch");
+    world.remove(schema);
+    world.plan("t", 1);
+    world.write(document, guard("1 / 0 == 1"));
+    world.orch(&["suggest", "t"]).says("plan-ready");
+    world.orch(&["next", "t"]).ends(1);
+    assert_eq!(world.phase("t"), "planning");
+}
+
+#[test]
+fn a_clock_that_jumps_changes_no_verdict_and_no_order_of_steps() {
+    let world = World::ready();
+    let at = |now: &str, arguments: &[&str]| {
+        let mut command = world.orch_command(arguments);
+        command.env("ORCH_NOW", now);
+        world.end(command.output().expect("orch runs"))
+    };
+    at("4102444800", &["new", "t"]).succeeds();
+    world.plan("t", 1);
+    at("1", &["next", "t"]).succeeds();
+    world.plan_review("t", true, 1);
+    at("4000000000", &["next", "t"]).succeeds();
+    at("2", &["rollback", "t", "--to", "planning", "--reason", "Again."]).succeeds();
+    let log = at("1000000000", &["log", "t", "--json"]).succeeds();
+    let places: Vec<usize> = ["create", "plan-ready", "plan-accepted", "rollback"]
+        .iter()
+        .map(|word| log.stdout.find(&format!("\"{word}\"")).unwrap_or_else(|| panic!("{word}: {log:?}")))
+        .collect();
+    assert!(places.is_sorted(), "{log:?}");
+    world.orch(&["audit"]).succeeds();
+    assert_eq!((world.phase("t"), world.dirty()), ("planning".to_owned(), String::new()));
+}

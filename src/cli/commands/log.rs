@@ -35,15 +35,16 @@ pub fn run(args: &LogArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failu
         if timeline.is_empty() {
             lost.extend(workspace.look(task)?.decision.diagnostics.into_iter().filter(is_lost));
         }
+        // A clock may have been set back between two steps; what follows a step stands after it.
+        let mut latest = None;
         for (entry, commit) in timeline {
             let commit = commit.map(|commit| commit.to_string());
-            entries.push((
-                entry.at,
-                StepView::recorded(task.id.as_str(), &task.place, &entry, commit.as_deref()),
-            ));
+            latest = latest.max(Some(entry.at));
+            entries
+                .push((latest, StepView::recorded(task.id.as_str(), &task.place, &entry, commit.as_deref())));
         }
     }
-    entries.sort_by(|(a, left), (b, right)| (a, &left.task, left.seq).cmp(&(b, &right.task, right.seq)));
+    entries.sort_by(|(a, left), (b, right)| (a, &left.task).cmp(&(b, &right.task)));
     // Without any step, the reason is the answer.
     if entries.is_empty() && !lost.is_empty() {
         return Err(Failure::from(lost.remove(0)));

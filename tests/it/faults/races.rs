@@ -10,11 +10,14 @@ use std::time::{Duration, Instant};
 
 const TASKS: [&str; 3] = ["t0", "t1", "t2"];
 
+/// A linked work tree, which shares objects and references.
+const LINKED: &str = "../linked";
+
 /// What an actor does once. The number is different each time.
 type Act = fn(&World, u64) -> Ended;
 
 /// Who acts beside whom. Each line is one thread, which does one of these at a time.
-const ACTORS: [(&str, &[(&str, Act)]); 4] = [
+const ACTORS: [(&str, &[(&str, Act)]); 5] = [
     (
         "orch",
         &[
@@ -34,6 +37,23 @@ const ACTORS: [(&str, &[(&str, Act)]); 4] = [
             ("check", |world, _| world.orch(&["check"])),
             ("check --staged", |world, _| world.orch(&["check", "--staged"])),
             ("suggest", |world, _| world.orch(&["suggest"])),
+        ],
+    ),
+    (
+        "a work tree",
+        &[
+            ("next", |world, nth| world.orch(&["-C", LINKED, "next", task(nth)])),
+            ("override", |world, nth| {
+                world.orch(&["-C", LINKED, "next", task(nth), "--override", "It is urgent."])
+            }),
+            ("rollback", |world, nth| {
+                world.orch(&["-C", LINKED, "rollback", task(nth), "--to", "planning", "--reason", "Again."])
+            }),
+            ("switch", |world, nth| {
+                // Its branch is another one from then on, with the same tasks.
+                world.git_ended(&["-C", LINKED, "switch", "-q", "-c", &format!("side-{nth}")])
+            }),
+            ("check", |world, _| world.orch(&["-C", LINKED, "check"])),
         ],
     ),
     (
@@ -123,6 +143,8 @@ fn two_of_everything_lose_nothing_and_leave_nothing_behind() {
         world.plan(task, 1);
     }
     world.orch(&["hook", "install"]).succeeds();
+    world.commit("Plans");
+    world.git(&["worktree", "add", "-q", "-b", "side", LINKED]);
     let mut watch = world.orch_spawn(&["watch"]);
     let until = seconds().map(|seconds| Instant::now() + Duration::from_secs(seconds));
     let counts: Mutex<BTreeMap<(&str, &str), [u64; 2]>> = Mutex::default();
@@ -163,6 +185,9 @@ fn two_of_everything_lose_nothing_and_leave_nothing_behind() {
     let fsck = world.git_ended(&["fsck", "--strict", "--no-dangling"]);
     assert_eq!((fsck.code, fsck.stdout.as_str()), (0, ""), "{fsck:?}");
     world.orch(&["audit"]).succeeds();
+    world.orch(&["-C", LINKED, "status"]).succeeds();
+    world.orch(&["-C", LINKED, "audit"]).succeeds();
+    assert_eq!(world.git(&["-C", LINKED, "status", "--porcelain"]), "", "in the linked work tree");
     for task in TASKS {
         let record = [format!("tasks/{task}/state.json"), format!("tasks/{task}/transcript.jsonl")];
         for path in record {
