@@ -96,3 +96,16 @@ fn a_due_transition_is_held_where_git_ignores_its_evidence_and_only_then_git_is_
         judged(&world, &world.recorded(), &circumstances);
     }
 }
+
+/// An untracked task is judged by its files, unless it had a record that cannot be used.
+#[test]
+fn an_untracked_task_whose_record_is_lost_is_an_error_and_no_new_task() {
+    let mut world = World::new(LIFECYCLE.clone());
+    world.reach("codegen");
+    let untracked = Circumstances { untracked: true, ..plain() };
+    for (recorded, name) in [(world.recorded(), "wait"), (Recorded::Lost, "record-lost")] {
+        let decision = judged(&world, &recorded, &untracked);
+        let is_noted = decision.diagnostics.iter().any(|found| found.code == Code::Untracked);
+        assert_eq!((decision.verdict.name(), is_noted), (name, name == "wait"), "{decision:#?}");
+    }
+}
