@@ -219,7 +219,7 @@ impl Store {
     /// Keeps more of the blobs that were read recently, for a command that goes through a whole history: of each task
     /// it asks for the record before and after a step, and many tasks take steps in turn.
     pub fn keep_more_blobs(&self) {
-        self.blobs.replace(Recent::at_most(4 * RECENT_BLOBS));
+        self.blobs.replace(Recent::at_most(2 * RECENT_BLOBS));
     }
 
     /// Opens the repository around `start`, or the one that the environment names; `None` outside git.

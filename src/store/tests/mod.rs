@@ -4,6 +4,7 @@ mod against_git;
 mod discovery;
 mod formats;
 mod placing;
+mod removals;
 mod replaced;
 
 use super::index::IndexChange;
