@@ -6,7 +6,7 @@ use super::output::{Output, RESULT_CAP};
 use super::trial::{Ended, Live};
 use crate::base::Reason;
 use crate::decide::Printed;
-use crate::scan::open_regular;
+use crate::scan::{Directory, open_regular};
 use serde_json::Value;
 use std::fs::File;
 use std::io::{self, Read};
@@ -91,6 +91,10 @@ pub(super) fn read_result(path: &std::path::Path) -> Option<Result<Value, Reason
         return Some(Err(format!("cannot read the result: {error}").into()));
     }
     if bytes.len() > RESULT_CAP {
+        // It is rejected, and would only fill the disk.
+        if let (Some(directory), Some(name)) = (path.parent(), path.file_name()) {
+            let _ = Directory::open(directory, directory).and_then(|directory| directory.remove(name));
+        }
         return Some(Err(format!("the result is larger than {RESULT_CAP} bytes").into()));
     }
     if bytes.iter().all(u8::is_ascii_whitespace) {

@@ -281,3 +281,15 @@ fn the_watch_and_status_leave_the_files_of_a_run_alone() {
     task.world.orch(&["check"]).succeeds();
     eventually("nothing runs", || processes_in(&task.world.root()).is_empty());
 }
+
+#[test]
+fn a_result_that_is_too_large_is_a_failure_and_does_not_stay_on_the_disk() {
+    let task = Loop::new("cat > /dev/null\nhead -c 2000000 /dev/zero | tr '\\0' x > \"$ORCH_RESULT\"\n");
+    let ended = task.run();
+    assert_ne!(ended.code, 0, "{ended:?}");
+    assert!(task.state()["errors"].to_string().contains("the result is larger than"), "{ended:?}");
+    for entry in std::fs::read_dir(task.world.path("tasks/t/.orch/logs")).expect("logs") {
+        let entry = entry.expect("an entry");
+        assert!(entry.metadata().expect("there").len() < 1_000_000, "{entry:?} stays");
+    }
+}
