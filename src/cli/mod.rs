@@ -32,7 +32,7 @@ pub use ui::{Colour, Ui};
 use crate::apply::Writer;
 use crate::base::{Code, Period, RepoPath};
 use crate::store::Store;
-use crate::survey::{Caller, KnownSettings, Variables, Workspace};
+use crate::survey::{Caller, KnownSettings, Purpose, Variables, Workspace};
 use crate::view::{self, Style};
 use clap::{FromArgMatches, Parser};
 use logging::Logging;
@@ -78,9 +78,8 @@ impl Context {
     /// error if there is no usable repository or if a finding is an error.
     pub fn workspace(&self, ui: &Ui) -> Result<Workspace, Failure> {
         self.interrupts.listen();
-        let mut workspace = Workspace::open(&self.start, self.caller.environment.clone())?;
+        let mut workspace = self.open(Purpose::Work)?;
         self.wait.into_iter().for_each(|wait| workspace.wait_for_locks(wait));
-        self.settings.iter().for_each(|known| workspace.take_known_settings(known));
         if self.whole_ids {
             workspace.take_whole_ids_alone();
         }
@@ -123,12 +122,16 @@ impl Context {
     /// Opens the repository to read the index or commits, even if the settings in its work tree are invalid.
     /// Returns an error if there is no usable repository.
     pub fn bare_workspace(&self) -> Result<Workspace, Failure> {
-        let mut workspace = Workspace::open_to_look(&self.start, self.caller.environment.clone())?;
-        self.settings.iter().for_each(|known| workspace.take_known_settings(known));
+        let mut workspace = self.open(Purpose::Look)?;
         if self.whole_ids {
             workspace.take_whole_ids_alone();
         }
         Ok(workspace)
+    }
+
+    fn open(&self, purpose: Purpose) -> Result<Workspace, Failure> {
+        let environment = self.caller.environment.clone();
+        Ok(Workspace::open_for(purpose, &self.start, environment, self.settings.as_ref())?)
     }
 
     /// Shows how many tasks were looked at, as soon as that takes longer than a moment.

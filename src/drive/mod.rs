@@ -29,7 +29,7 @@ pub use runs::{RunInfo, last_end, runs, runs_in};
 pub use task_notice::TaskNotice;
 pub use trust::{NotificationLeave, Trustee, revoke_trust, trust, trustees};
 pub use watch_loop::{Waited, WatchHandle, WatchLoop, follow, wait_for};
-pub use watching::{OrderRequest, WatchEffect, WatchEvent, Watching};
+pub use watching::{OrderRequest, WatchEffect, WatchEvent, WatchMode, Watching};
 
 use crate::apply::{Applied, Writer};
 use crate::base::{Code, Diagnostic, Period, command};

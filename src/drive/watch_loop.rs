@@ -3,7 +3,7 @@
 //! Files, HEAD, timers and orders only send events. The loop handles them one batch at a time, and the caller
 //! renders the effects.
 
-use super::watching::{OrderRequest, WatchEffect, WatchEvent, Watching};
+use super::watching::{OrderRequest, WatchEffect, WatchEvent, WatchMode, Watching};
 use crate::apply::{Applied, Order};
 use crate::store::Store;
 use crate::survey::{Caller, Error, TaskRef, Workspace};
@@ -59,9 +59,9 @@ impl WatchHandle {
 impl WatchLoop {
     /// Starts listening, so that no later change is missed. `polls` polls instead of listening for file
     /// system events. Returns an error if the root of the workspace does not exist.
-    pub fn new(workspace: Workspace, caller: Caller, dry_run: bool, polls: bool) -> Result<Self, Error> {
+    pub fn new(workspace: Workspace, caller: Caller, mode: WatchMode, polls: bool) -> Result<Self, Error> {
         let watcher = listen(&workspace, polls)?;
-        let watching = Watching::new(workspace, caller, dry_run);
+        let watching = Watching::new(workspace, caller, mode);
         let (send, orders) = channel();
         let handle = WatchHandle { orders: send, watcher: watcher.stop_handle() };
         Ok(Self { watching, batch: BatchTimer::default(), watcher, polls, orders, handle })

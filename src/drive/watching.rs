@@ -66,6 +66,17 @@ pub struct OrderRequest {
     pub reply: Sender<Result<Applied, Error>>,
 }
 
+/// What a watch does with a transition that is due.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WatchMode {
+    /// It commits the transition.
+    Apply,
+    /// It reports the transition, and writes nothing.
+    DryRun,
+    /// It leaves the transition to others, writes nothing, and reports how the task stands.
+    Look,
+}
+
 /// An effect of the watch.
 pub enum WatchEffect {
     /// The watch has started.
@@ -118,7 +129,7 @@ const PART: usize = 100;
 pub struct Watching {
     workspace: Workspace,
     caller: Caller,
-    dry_run: bool,
+    mode: WatchMode,
     begun: bool,
     /// The last reported result of each task.
     known: BTreeMap<RepoPath, KnownTask>,
@@ -145,11 +156,11 @@ pub struct Watching {
 impl Watching {
     /// A watch that has not looked at anything yet.
     #[must_use]
-    pub fn new(workspace: Workspace, caller: Caller, dry_run: bool) -> Self {
+    pub fn new(workspace: Workspace, caller: Caller, mode: WatchMode) -> Self {
         Self {
             workspace,
             caller,
-            dry_run,
+            mode,
             begun: false,
             known: BTreeMap::new(),
             head: None,
@@ -187,6 +198,11 @@ impl Watching {
     #[must_use]
     pub fn workspace(&self) -> &Workspace {
         &self.workspace
+    }
+
+    /// Whether it writes nothing.
+    fn only_reads(&self) -> bool {
+        self.mode != WatchMode::Apply
     }
 
     fn writer(&self) -> Writer<'_> {
@@ -357,7 +373,7 @@ impl Watching {
     /// Executes an order, answers its sender, and reports the transition.
     fn ordered(&mut self, request: OrderRequest, effects: &mut Vec<WatchEffect>) {
         let OrderRequest { caller, task, order, reply } = request;
-        let done = Writer::new(&self.workspace, &caller).order(&task, &order, self.dry_run);
+        let done = Writer::new(&self.workspace, &caller).order(&task, &order, self.only_reads());
         // The order is executed even if its sender no longer waits.
         match done {
             Ok(applied) => {
@@ -476,7 +492,7 @@ impl Watching {
         self.workspace.find_commits(&tasks);
         for task in tasks {
             match self.plan(|writer, plan| writer.foresee(&task, head.clone(), plan)) {
-                Ok(wanted) if wanted.is_due() && !self.dry_run => due.push(wanted),
+                Ok(wanted) if wanted.is_due() && !self.only_reads() => due.push(wanted),
                 Ok(wanted) => {
                     wanted.uncommitted().into_iter().for_each(|outcome| self.tell(outcome, effects))
                 }
@@ -520,17 +536,17 @@ impl Watching {
     /// Calls `act` with the plan of the settings: what the watch may apply on its own.
     fn plan<R>(&self, act: impl FnOnce(&Writer<'_>, &AdvancePlan<'_>) -> R) -> R {
         let watch = &self.workspace.config().watch;
-        let broken_settings = self.workspace.findings().iter().any(Diagnostic::is_error);
+        // Nothing is due by broken settings.
+        let is_left =
+            self.mode == WatchMode::Look || self.workspace.findings().iter().any(Diagnostic::is_error);
+        let dry_run = self.only_reads();
         let may = |transition: &Transition| {
-            !broken_settings
+            !is_left
                 && !transition.by_human
                 && transition.rule.as_ref().is_some_and(|rule| watch.apply.allows(rule))
         };
-        let adopt = |task: &TaskId| !broken_settings && watch.adopt.covers(task);
-        act(
-            &self.writer(),
-            &AdvancePlan { may: &may, once: false, own: true, dry_run: self.dry_run, adopt: &adopt },
-        )
+        let adopt = |task: &TaskId| !is_left && watch.adopt.covers(task);
+        act(&self.writer(), &AdvancePlan { may: &may, once: false, own: true, dry_run, adopt: &adopt })
     }
 
     /// Holds back tasks whose transitions cannot be committed now, and reports their current state.
@@ -566,7 +582,7 @@ impl Watching {
         let before = self.known.get(task.directory());
         let last = before.and_then(|known| known.notice);
         // Without `[[notify]]` nobody wants to know.
-        let is_wanted = !self.dry_run && !self.workspace.config().notify.is_empty();
+        let is_wanted = !self.only_reads() && !self.workspace.config().notify.is_empty();
         // The process that runs the task tells its events itself.
         let is_running = judged.runner == Some(Runner::Running);
         let now = if is_running { last.flatten() } else { TaskNotice::of(judged) };
@@ -588,7 +604,7 @@ impl Watching {
         }
         // Nothing is written for an untracked task.
         if is_new
-            && !self.dry_run
+            && !self.only_reads()
             && !judged.untracked
             && let Err(error) = self.writer().write_suggestion(judged)
         {

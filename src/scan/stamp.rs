@@ -68,6 +68,14 @@ impl FileStamp {
         now.duration_since(self.changed).map_or(true, |age| age < tick)
     }
 
+    /// Whether it is the stamp of a symbolic link.
+    #[must_use]
+    pub fn is_link(&self) -> bool {
+        const KIND: u32 = 0o170_000;
+        const LINK: u32 = 0o120_000;
+        self.mode & KIND == LINK
+    }
+
     /// Whether both stamps mean one file with the same bytes, under whichever name.
     #[must_use]
     pub fn is_same_file(&self, other: &Self) -> bool {

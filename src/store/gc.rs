@@ -18,10 +18,15 @@ use std::thread::sleep;
 use std::time::Duration;
 
 const NAME: &str = "gc.pid";
+/// The third word of our file, which git does not read.
+const OWNER: &str = "orch";
 /// git's lock of that file, which it holds for a moment.
 const LOCK: &str = "gc.pid.lock";
 /// For how many milliseconds git may hold it. One that stays is left of a killed git, and keeps `git gc` from beginning.
 const MOMENT: u32 = 200;
+
+/// For how long the file is believed if it names another host, such as one outside of a container: as long as git does.
+const FOREIGN: Duration = Duration::from_secs(12 * 60 * 60);
 
 /// Keeps `git gc` from beginning. Dropping it permits that again.
 pub(super) struct GcLock {
@@ -65,9 +70,20 @@ impl Store {
         let path = self.repo.commondir().join(NAME);
         let text = read_regular(&path)?;
         let text = String::from_utf8_lossy(&text);
-        let process = text.split_whitespace().next().unwrap_or_default();
-        if process.parse::<u32>().is_ok_and(|id| is_git(&Path::new("/proc").join(format!("{id}")))) {
+        let mut words = text.split_whitespace();
+        let (process, host, owner) = (words.next().unwrap_or_default(), words.next(), words.next());
+        let id = process.parse::<u32>().ok();
+        if id.is_some_and(|id| is_git(&Path::new("/proc").join(format!("{id}")))) {
             return Some(format!("`git gc` (process {process}) is at work"));
+        }
+        let written = path.symlink_metadata().and_then(|metadata| metadata.modified()).ok()?;
+        let is_young = written.elapsed().is_ok_and(|age| age < FOREIGN);
+        let is_believed = id.is_some() && is_young && owner != Some(OWNER);
+        if let Some(host) = host.filter(|host| is_believed && *host != own_host()) {
+            return Some(format!(
+                "`git gc` on `{host}` may be at work, as {} says (remove it if none is)",
+                path.display()
+            ));
         }
         match open_regular(&path).ok().flatten().map(|file| file.try_lock()) {
             Some(Err(TryLockError::WouldBlock)) => {
@@ -86,8 +102,7 @@ impl GcLock {
     fn create(directory: &Path) -> io::Result<Self> {
         let mut file = Directory::open(directory, directory)?.create_new(NAME)?;
         let written = file.try_lock().map_err(io::Error::from).and_then(|()| {
-            let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
-            file.write_all(format!("{} {host}\n", std::process::id()).as_bytes())
+            file.write_all(format!("{} {} {OWNER}\n", std::process::id(), own_host()).as_bytes())
         });
         let lock = Self { directory: directory.to_owned(), file };
         written.map(|()| lock)
@@ -124,6 +139,10 @@ impl Drop for GcLock {
             let _ = fs::remove_file(self.directory.join(NAME));
         }
     }
+}
+
+fn own_host() -> String {
+    rustix::system::uname().nodename().to_string_lossy().into_owned()
 }
 
 fn gc_is_busy(holder: &str) -> Error {

@@ -11,7 +11,7 @@ use rustix::io::Errno;
 use serde_json::Value;
 use std::io::{self, Read as _};
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::OnceLock;
 
 /// How many bytes `orch.toml`, a workflow document, a schema and an agent text may have, each.
 const MAX_BYTES: u64 = 4 << 20;
@@ -30,29 +30,7 @@ pub(crate) struct Setting {
     pub findings: Vec<Diagnostic>,
     /// The workflows that `orch.toml` names but that do not exist; their findings are also in `findings`.
     pub unknown_workflows: Vec<UnknownWorkflow>,
-}
-
-/// The settings that were read last. A process that executes many commands keeps them: what was compiled of them is used
-/// again for as long as every text stays the same.
-#[derive(Clone, Default)]
-pub struct KnownSettings(Arc<Mutex<Option<KeptSetting>>>);
-
-/// A setting that is kept, with its digest.
-struct KeptSetting {
-    digest: Digest,
-    setting: Arc<Setting>,
-}
-
-impl KnownSettings {
-    /// The settings that are kept, if they are the same as these, which are kept otherwise.
-    pub(super) fn instead_of(&self, fresh: Arc<Setting>) -> Arc<Setting> {
-        let digest = fresh.digest();
-        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        match &*known {
-            Some(kept) if kept.digest == digest => Arc::clone(&kept.setting),
-            _ => Arc::clone(&known.insert(KeptSetting { digest, setting: fresh }).setting),
-        }
-    }
+    digest: OnceLock<Digest>,
 }
 
 /// Why a text cannot be read.
@@ -138,16 +116,30 @@ impl Setting {
             workflows: WorkflowCache::default(),
             findings,
             unknown_workflows,
+            digest: OnceLock::new(),
         }
     }
 
     /// The digest of all texts of these settings, and of what could not be read.
     pub(crate) fn digest(&self) -> Digest {
+        *self.digest.get_or_init(|| self.digest_of_texts())
+    }
+
+    fn digest_of_texts(&self) -> Digest {
         let texts = self.system.iter().flat_map(|(path, text)| [path, "\0", text, "\0"]);
         let mut whole: String = [self.text.as_str(), "\0"].into_iter().chain(texts).collect();
         self.findings.iter().for_each(|finding| whole.push_str(&format!("{finding}\0")));
         whole.push_str(&format!("{:?}{}", self.system.format(), self.has_own_texts));
         Digest::of_blob(whole.as_bytes())
+    }
+
+    /// Whether these settings come from the same texts, and the same could not be read.
+    pub(super) fn is_same(&self, other: &Self) -> bool {
+        self.text == other.text
+            && self.has_own_texts == other.has_own_texts
+            && self.system.format() == other.system.format()
+            && self.findings == other.findings
+            && self.system.iter().eq(other.system.iter())
     }
 
     /// These settings, as evidence. Returns an error if the machine failed to read a part of them, so that the
@@ -322,41 +314,4 @@ fn too_large() -> UnreadText {
 
 fn utf8(bytes: Vec<u8>) -> Result<Option<String>, UnreadText> {
     String::from_utf8(bytes).map(Some).map_err(|error| Reason::from(error.to_string()).into())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use std::fs;
-
-    #[test]
-    fn settings_are_used_again_only_while_every_text_is_the_same() {
-        let home = tempfile::tempdir().expect("a directory");
-        let known = KnownSettings::default();
-        let read = || known.instead_of(Arc::new(Setting::read(&OnDisk(home.path()), ObjectFormat::Sha1)));
-        let mut last = read();
-        let texts = [
-            ("orch.toml", "version = 1\n"),
-            ("orch.toml", "version = 1\n[watch]\nreconcile_seconds = 7\n"),
-            ("orch.toml", "version = 1\n[watch\n"),
-            ("system/workflows/mine.md", "# Mine\n"),
-            ("system/workflows/mine.md", "# Mine, changed\n"),
-            ("system/agents/planner.md", "Plan.\n"),
-        ];
-        for (path, text) in texts {
-            let path = home.path().join(path);
-            fs::create_dir_all(path.parent().expect("a directory")).expect("made");
-            fs::write(&path, text).expect("written");
-            let now = read();
-            assert!(!Arc::ptr_eq(&last, &now), "{text:?} is seen");
-            let loaded = now.workflow("global-state-machine").expect("it ships");
-            let again = read();
-            assert!(Arc::ptr_eq(&now, &again), "nothing has changed since {text:?}");
-            let kept = again.workflow("global-state-machine").expect("it ships");
-            assert!(Arc::ptr_eq(&loaded, &kept), "it is compiled once");
-            last = now;
-        }
-        fs::remove_file(home.path().join("system/agents/planner.md")).expect("removed");
-        assert!(!Arc::ptr_eq(&last, &read()), "a text that is gone is seen");
-    }
 }

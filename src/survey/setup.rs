@@ -1,7 +1,7 @@
 //! Opens a workspace: finds the root and reads the settings.
 
-use super::setting::{KnownSettings, OnDisk, Setting, Sparse};
-use super::{At, Error, Workspace};
+use super::setting::{OnDisk, Setting, Sparse};
+use super::{At, Error, KnownSettings, Workspace};
 use crate::base::{Code, Diagnostic};
 use crate::config;
 use crate::scan::ValidationCache;
@@ -19,9 +19,11 @@ const KNOWN_VALID: &str = concat!("valid-", env!("CARGO_PKG_VERSION"));
 const MOST_THREADS: usize = 8;
 
 /// What a workspace is opened for.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Purpose {
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Purpose {
+    /// To write, and to complete first what a killed process left.
     Work,
+    /// To read, see [`Workspace::open_to_look`].
     Look,
 }
 
@@ -32,17 +34,24 @@ impl Workspace {
     /// Returns an error if the directory or the repository cannot be used, but not for a faulty
     /// configuration: its faulty parts fall back to their defaults and are listed in [`Workspace::findings`].
     pub fn open(start: &Path, environment: Environment) -> Result<Self, Error> {
-        Self::open_to(start, environment, Purpose::Work)
+        Self::open_for(Purpose::Work, start, environment, None)
     }
 
     /// Opens a workspace for reading the index or commits, and writes nothing at all, not even what a killed
     /// process left unfinished: a hook runs in the middle of the user's commit. Returns the same errors as
     /// [`Workspace::open`].
     pub fn open_to_look(start: &Path, environment: Environment) -> Result<Self, Error> {
-        Self::open_to(start, environment, Purpose::Look)
+        Self::open_for(Purpose::Look, start, environment, None)
     }
 
-    fn open_to(start: &Path, environment: Environment, purpose: Purpose) -> Result<Self, Error> {
+    /// Opens a workspace with the settings that this process knows, as far as they have not changed. Returns the same
+    /// errors as [`Workspace::open`].
+    pub fn open_for(
+        purpose: Purpose,
+        start: &Path,
+        environment: Environment,
+        known: Option<&KnownSettings>,
+    ) -> Result<Self, Error> {
         let start = start.canonicalize().map_err(|error| no_directory(start, &error))?;
         let environment = environment.seen_from(&start);
         let found = Store::discover(&start, &environment)?;
@@ -56,9 +65,10 @@ impl Workspace {
             let _ = store.recover_leftovers();
         }
         let format = found.as_ref().map(Store::format).unwrap_or_default();
-        let setting = match found.as_ref().filter(|store| store.is_sparse()) {
-            Some(store) => Setting::read(&Sparse(&root, store.work_tree()), format),
-            None => Setting::read(&OnDisk(&root), format),
+        let setting = match (found.as_ref().filter(|store| store.is_sparse()), known) {
+            (Some(store), _) => Setting::read(&Sparse(&root, store.work_tree()), format).into(),
+            (None, Some(known)) => known.read(&root, format),
+            (None, None) => Setting::read(&OnDisk(&root), format).into(),
         };
         let store = found.map(|store| {
             store.with_options(store::StoreOptions {
@@ -74,7 +84,7 @@ impl Workspace {
         Ok(Self {
             root,
             store,
-            setting: setting.into(),
+            setting,
             validations: validations.into(),
             environment,
             costs: Arc::default(),
@@ -84,11 +94,6 @@ impl Workspace {
             threads: thread::available_parallelism().map_or(1, NonZero::get).min(MOST_THREADS),
             at: At::WorkDir,
         })
-    }
-
-    /// Uses what was compiled of the settings for an earlier workspace, if they are still the same.
-    pub fn take_known_settings(&mut self, known: &KnownSettings) {
-        self.setting = known.instead_of(Arc::clone(&self.setting));
     }
 
     /// Reads the settings again after they have changed. Returns an error if the workspace cannot be opened.

@@ -3,7 +3,7 @@
 use crate::harness::World;
 use crate::looks::{caller, open, world};
 use orch::base::RepoPath;
-use orch::drive::{WatchEffect, WatchEvent, Watching};
+use orch::drive::{WatchEffect, WatchEvent, WatchMode, Watching};
 use serde_json::Value;
 
 const SETTINGS: &str = "[[root]]\npath = \"tasks/**\"\n[git]\ncommit = \"batch\"\n";
@@ -167,7 +167,7 @@ fn the_watch_commits_when_no_more_becomes_due() {
     world.write("orch.toml", format!("{SETTINGS}batch_seconds = 60\n"));
     world.commit("Batch");
     world.orch(&["new", "t2"]).succeeds();
-    let mut watching = Watching::new(open(&world), caller(), false);
+    let mut watching = Watching::new(open(&world), caller(), WatchMode::Apply);
     watching.step(WatchEvent::Start);
     let before = commits(&world);
     let mut waits = vec![watching.waits()];

@@ -10,7 +10,7 @@ use crate::looks::{caller, open};
 use grown::{Lives, PERIOD, id};
 use orch::apply::{AdvancePlan, Writer};
 use orch::decide::Transition;
-use orch::drive::{self, WatchEvent, Watching};
+use orch::drive::{self, WatchEvent, WatchMode, Watching};
 use orch::history::{self, Checker};
 use orch::survey::{Counted, LookDepth, Workspace};
 use orch::view::{Suggestion, TaskStatus};
@@ -124,7 +124,7 @@ fn answers_about_all_tasks_are_linear_and_about_one_are_constant() {
     let [few, many] = worlds.each_ref().map(|world| {
         let mut workspace = open(world);
         workspace.limit_threads(1);
-        let mut watching = Watching::new(workspace, caller(), true);
+        let mut watching = Watching::new(workspace, caller(), WatchMode::DryRun);
         watching.step(WatchEvent::Start);
         watching.workspace().counted()
     });

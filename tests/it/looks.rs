@@ -7,7 +7,7 @@ use crate::harness::World;
 use longer::longer;
 use orch::base::{Code, RepoPath};
 use orch::decide::Recorded;
-use orch::drive::{Happened, RunOptions, StopFlag, WatchEffect, WatchEvent, Watching};
+use orch::drive::{Happened, RunOptions, StopFlag, WatchEffect, WatchEvent, WatchMode, Watching};
 use orch::survey::{Caller, Counted, Sight, Workspace};
 use orch::{apply::Writer, decide::Ending, drive};
 use std::time::Duration;
@@ -46,7 +46,7 @@ const RECORD: [&str; 2] = ["tasks/t1/state.json", "tasks/t1/transcript.jsonl"];
 
 /// A watch over a world that has looked at everything, and what that has cost.
 fn watching(world: &World) -> (Watching, Counted) {
-    let mut watching = Watching::new(open(world), caller(), false);
+    let mut watching = Watching::new(open(world), caller(), WatchMode::Apply);
     watching.step(WatchEvent::Start);
     let counted = watching.workspace().counted();
     (watching, counted)

@@ -3,7 +3,7 @@
 use crate::harness::{World, eventually};
 use crate::looks::{caller, open, world};
 use orch::apply::Order;
-use orch::drive::{WatchEffect, WatchEvent, WatchHandle, WatchLoop, Watching};
+use orch::drive::{WatchEffect, WatchEvent, WatchHandle, WatchLoop, WatchMode, Watching};
 use orch::survey::Error;
 use std::io::{BufRead, BufReader};
 use std::process::Child;
@@ -190,7 +190,7 @@ const HANG: Duration = Duration::from_secs(30);
 /// Runs a watch in another thread and changes the settings once it watches. `reloaded` is called within the
 /// effect that the settings were read again. The channel is closed when the watch has ended.
 fn reloading(world: &World, reloaded: impl Fn(&WatchHandle) + Send + 'static) -> (WatchHandle, Receiver<()>) {
-    let watch = WatchLoop::new(open(world), caller(), false, false).expect("it listens");
+    let watch = WatchLoop::new(open(world), caller(), WatchMode::Apply, false).expect("it listens");
     let (handle, settings) = (watch.handle(), world.path("orch.toml"));
     let (ends, ended) = channel();
     let own = handle.clone();
@@ -278,7 +278,7 @@ fn a_watch_reports_what_is_settled_before_all_is() {
     for number in 0..100 {
         world.write(&format!("tasks/n{number:03}/planning/plan.md"), "later\n");
     }
-    let mut watching = Watching::new(open(&world), caller(), false);
+    let mut watching = Watching::new(open(&world), caller(), WatchMode::Apply);
     let moved = |effects: Option<Vec<WatchEffect>>| {
         effects.map(|effects| effects.iter().filter(|effect| matches!(effect, WatchEffect::Moved(_))).count())
     };

@@ -36,6 +36,7 @@ use super::report;
 use crate::base::Code;
 use crate::cli::random::random;
 use crate::cli::remote::CommandRunner;
+use crate::drive::WatchMode;
 use crate::run::{kill_all, open_url};
 use events::Events;
 use gate::RequestGate;
@@ -145,7 +146,8 @@ pub fn run(args: &ServeArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fai
     let (stop, stopped) = watch::channel(false);
     let word = random(8).map_err(cannot)?;
     let events = Events::new(word);
-    let watch = LiveWatch::start(workspace, context, args.read_only || args.no_watch, &events)?;
+    let mode = if args.read_only || args.no_watch { WatchMode::Look } else { WatchMode::Apply };
+    let watch = LiveWatch::start(workspace, context, mode, &events)?;
     let runner = CommandRunner::of(context);
     let opened = runner.clone();
     let news = RunNews::begin(move || opened.workspace(), &context.caller, &events);

@@ -66,7 +66,10 @@ pub fn run(args: &SuggestArgs, context: &Context, ui: &Ui) -> Result<ExitCode, F
     if args.wait {
         return wait(&workspace, args, context, ui);
     }
-    workspace.know_looks(status::CACHE);
+    if args.tasks.is_empty() {
+        // Tasks that are named are looked at anew.
+        workspace.know_looks(status::CACHE);
+    }
     context.show_looks(&workspace, None, ui);
     let (around, fault) = match args.task_around(&workspace, context, ui) {
         // Without a branch that can be read, the tasks in error are listed all the same.

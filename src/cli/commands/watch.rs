@@ -3,7 +3,7 @@
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use super::report;
 use crate::base::{Code, Diagnostic, Timestamp};
-use crate::drive::{WatchEffect, WatchEvent, WatchLoop, Watching};
+use crate::drive::{WatchEffect, WatchEvent, WatchLoop, WatchMode, Watching};
 use crate::notices::{FaultSink, Notifier};
 use crate::survey::{Sight, Workspace};
 use crate::view::{self, Finding, Happening, Suggestion};
@@ -33,6 +33,12 @@ pub struct WatchArgs {
     poll: bool,
 }
 
+impl WatchArgs {
+    fn mode(&self) -> WatchMode {
+        if self.dry_run { WatchMode::DryRun } else { WatchMode::Apply }
+    }
+}
+
 pub fn run(args: &WatchArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
     let workspace = context.workspace(ui)?;
     if !args.dry_run {
@@ -45,7 +51,7 @@ pub fn run(args: &WatchArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fai
         return once(workspace, args, context, ui);
     }
     let mut notifier = notifier(args, context, ui);
-    let watch = WatchLoop::new(workspace, context.caller.clone(), args.dry_run, args.poll)?;
+    let watch = WatchLoop::new(workspace, context.caller.clone(), args.mode(), args.poll)?;
     let handle = watch.handle();
     context.interrupts.instead(move || handle.stop());
     watch.run(&mut |workspace, effect| {
@@ -60,7 +66,7 @@ pub fn run(args: &WatchArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fai
 fn once(workspace: Workspace, args: &WatchArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
     context.show_looks(&workspace, None, ui);
     let mut notifier = notifier(args, context, ui);
-    let mut watching = Watching::new(workspace, context.caller.clone(), args.dry_run);
+    let mut watching = Watching::new(workspace, context.caller.clone(), args.mode());
     let mut code = ExitCode::Fine;
     let mut part = Some(watching.begin(vec![WatchEvent::Start]));
     while let Some(effects) = part {

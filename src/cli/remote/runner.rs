@@ -10,7 +10,7 @@ use crate::cli::{
 use crate::decide::ActorKind;
 #[cfg(feature = "api")]
 use crate::survey::TaskRef;
-use crate::survey::{Caller, KnownSettings, Workspace};
+use crate::survey::{Caller, KnownSettings, Purpose, Workspace};
 use crate::view::layout::one_line;
 use crate::view::{ErrorView, line};
 use clap::Parser;
@@ -133,9 +133,8 @@ impl CommandRunner {
 
     /// The repository as it is now. Returns an error if there is none that can be read.
     pub fn workspace(&self) -> Result<Workspace, Error> {
-        let mut workspace = Workspace::open_to_look(&self.0.start, self.0.caller.environment.clone())?;
-        workspace.take_known_settings(&self.0.settings);
-        Ok(workspace)
+        let environment = self.0.caller.environment.clone();
+        Workspace::open_for(Purpose::Look, &self.0.start, environment, Some(&self.0.settings))
     }
 
     /// The task with exactly this id, and the repository as it is now. Returns an error if there is none.

@@ -4,9 +4,10 @@ use super::{Repo, path};
 use crate::base::{Class, Digest, ObjectFormat};
 use crate::store::ref_tables::RefMove;
 use crate::store::sign::Person;
-use crate::store::{MovedPath, PlannedCommit, Store, Write};
-use std::fs;
+use crate::store::{MovedPath, PlannedCommit, Store, StoreOptions, Write};
+use std::fs::{self, File, FileTimes};
 use std::os::unix::fs::PermissionsExt;
+use std::time::{Duration, SystemTime};
 
 /// Runs `between` when the branch has moved, and then places the files.
 fn moved(store: &Store, planned: PlannedCommit, between: impl FnOnce()) {
@@ -37,7 +38,7 @@ fn git_collects_no_object_of_a_commit_in_the_making() {
         [PlannedCommit { message: "step".to_owned(), writes, removes: Vec::new(), moves: Vec::new() }]
     };
     // What a killed process leaves holds nobody up.
-    for left in ["none\n", "no number\n", &format!("{} elsewhere\n", u32::MAX)] {
+    for left in ["none\n", "no number\n", &format!("{} elsewhere orch\n", u32::MAX)] {
         repo.write(".git/gc.pid", left);
         let store = repo.store();
         let transaction = store.begin().expect("begun");
@@ -56,6 +57,16 @@ fn git_collects_no_object_of_a_commit_in_the_making() {
         repo.git(&collect);
         repo.git(&["fsck", "--strict"]);
     }
+    // That of another host is believed for as long as git believes it.
+    repo.write(".git/gc.pid", "1 elsewhere\n");
+    let store =
+        repo.store().with_options(StoreOptions { wait: Some(Duration::ZERO), ..StoreOptions::default() });
+    let error = store.begin().err().expect("refused");
+    assert!(error.class() == Class::Busy && error.to_string().contains("elsewhere"), "{error}");
+    let old = SystemTime::now() - Duration::from_secs(13 * 60 * 60);
+    let file = File::options().write(true).open(&lock).expect("a file");
+    file.set_times(FileTimes::new().set_modified(old)).expect("set");
+    drop(store.begin().expect("begun"));
     // Whoever insists is seen before the branch moves.
     let store = repo.store();
     let transaction = store.begin().expect("begun");

@@ -3,7 +3,7 @@
 use super::super::prelude::{Context, Failure, Ui};
 use super::super::watch::happenings;
 use super::board::Board;
-use crate::drive::{WatchEffect, WatchHandle, WatchLoop};
+use crate::drive::{WatchEffect, WatchHandle, WatchLoop, WatchMode};
 use crate::survey::{Error, Workspace};
 use std::sync::mpsc::{SyncSender, TrySendError};
 use std::thread::{self, JoinHandle};
@@ -33,7 +33,7 @@ impl Background {
         ui: &Ui,
     ) -> Result<Self, Failure> {
         context.keep_log(&workspace);
-        let watch = WatchLoop::new(workspace, context.caller.clone(), false, false)?;
+        let watch = WatchLoop::new(workspace, context.caller.clone(), WatchMode::Apply, false)?;
         let handle = watch.handle();
         let (paint, width) = (ui.paint_status, ui.width);
         let thread = thread::spawn(move || {

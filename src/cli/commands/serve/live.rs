@@ -5,7 +5,7 @@ use super::super::watch::happenings;
 use super::events::Events;
 use crate::apply::Writer;
 use crate::cli::Context;
-use crate::drive::{self, WatchEffect, WatchHandle, WatchLoop};
+use crate::drive::{self, WatchEffect, WatchHandle, WatchLoop, WatchMode};
 use crate::notices::{FaultSink, Notifier};
 use crate::survey::{Caller, Error, Workspace};
 use crate::view::{EventView, Finding, Happening, RunLine};
@@ -26,15 +26,15 @@ pub(super) struct LiveWatch {
 }
 
 impl LiveWatch {
-    /// Begins to watch. What is due is applied, unless `only_looks`. Returns an error if the repository cannot be
+    /// Begins to watch. Returns an error if the repository cannot be
     /// watched.
     pub(super) fn start(
         workspace: Workspace,
         context: &Context,
-        only_looks: bool,
+        mode: WatchMode,
         events: &Events,
     ) -> Result<Self, Error> {
-        let watch = WatchLoop::new(workspace, context.caller.clone(), only_looks, false)?;
+        let watch = WatchLoop::new(workspace, context.caller.clone(), mode, false)?;
         let handle = watch.handle();
         let (events, clock) = (events.clone(), context.caller.clock);
         let tell = move |happening| events.publish(&EventView::new(clock.now(), happening));
@@ -50,7 +50,6 @@ impl LiveWatch {
             let mut hear = |workspace: &Workspace, effect: WatchEffect| -> Result<(), Error> {
                 // A server has no terminal whose bell someone hears.
                 notifier.hear(&Writer::new(workspace, &caller), &effect);
-                let effect = if only_looks { as_it_is(workspace, effect)? } else { effect };
                 happenings(workspace, effect).into_iter().for_each(&tell);
                 Ok(())
             };
@@ -70,14 +69,6 @@ impl LiveWatch {
             tracing::warn!("the watch of the server has not ended in time");
         }
     }
-}
-
-/// What a watch that writes nothing would have done has not happened: the task stands as it is.
-fn as_it_is(workspace: &Workspace, effect: WatchEffect) -> Result<WatchEffect, Error> {
-    Ok(match effect {
-        WatchEffect::Moved(applied) => WatchEffect::Stands(Box::new(workspace.look(&applied.judged.task)?)),
-        other => other,
-    })
 }
 
 /// Asks for a look at runs.
