@@ -180,6 +180,13 @@ const PLAN: &str = r#"{
 
 const ORCH: &str = env!("CARGO_BIN_EXE_orch");
 
+/// Where a repository may be: on the disk, and, if there is such a place, where nothing is synced to one.
+fn places() -> Vec<(&'static str, PathBuf)> {
+    let memory = PathBuf::from("/dev/shm");
+    let memory = memory.is_dir().then_some(("in memory", memory));
+    std::iter::once(("on a disk", std::env::temp_dir())).chain(memory).collect()
+}
+
 fn median(mut times: Vec<Duration>) -> f64 {
     times.sort();
     times[times.len() / 2].as_secs_f64() * 1000.0
