@@ -1,12 +1,13 @@
 //! A directory by its handle: what is created, replaced or removed through it is in this very directory, even
 //! if someone replaces the directories of its path by links meanwhile. No link is followed.
 
+use super::FileStamp;
 use rustix::fs::{Access, AtFlags, Dir, Mode, OFlags, access, linkat, mkdirat, openat, renameat, unlinkat};
 use rustix::io::Errno;
 use std::ffi::{OsStr, OsString};
 use std::fs::{File, Permissions};
 use std::io;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd as _, OwnedFd};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Component, Path, PathBuf};
 
@@ -44,6 +45,19 @@ impl Directory {
     /// error if there is no such directory or something else is in its place.
     pub fn open(base: &Path, path: &Path) -> io::Result<Self> {
         Self::walk(base, path, |at, name| at.child(name))
+    }
+
+    /// Opens the directory at `path`, which is not a link itself. Returns an error if something else is there.
+    pub fn open_itself(path: &Path) -> io::Result<Self> {
+        let handle = rustix::fs::open(path, directory_flags() | OFlags::NOFOLLOW, Mode::empty())?;
+        Ok(Self { handle, path: path.to_owned() })
+    }
+
+    /// The stamp of what has this path below the directory, or of itself for `.`, without following a link at its end;
+    /// `None` if there is nothing.
+    #[must_use]
+    pub fn stamp(&self, path: &str) -> Option<FileStamp> {
+        FileStamp::below(self.handle.as_fd(), path)
     }
 
     /// Like [`Directory::open`], but creates what is missing below `base`.

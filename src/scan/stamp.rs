@@ -1,6 +1,8 @@
 //! File metadata that shows, without reading a file, that it is unchanged.
 
+use rustix::fs::{AtFlags, statat};
 use std::fs::Metadata;
+use std::os::fd::BorrowedFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::time::{Duration, SystemTime};
@@ -38,6 +40,19 @@ impl FileStamp {
     #[must_use]
     pub fn at(path: &Path) -> Option<Self> {
         Self::of(&path.symlink_metadata().ok()?)
+    }
+
+    /// The stamp of what has this path below an open directory, without following a link; `None` if there is nothing.
+    #[must_use]
+    pub(super) fn below(directory: BorrowedFd<'_>, path: &str) -> Option<Self> {
+        let found = statat(directory, path, AtFlags::SYMLINK_NOFOLLOW).ok()?;
+        Some(Self {
+            place: (number(found.st_dev)?, number(found.st_ino)?),
+            length: number(found.st_size)?,
+            mode: number(found.st_mode)?,
+            modified: time(number(found.st_mtime)?, number(found.st_mtime_nsec)?),
+            changed: time(number(found.st_ctime)?, number(found.st_ctime_nsec)?),
+        })
     }
 
     /// The stamp as bytes: equal stamps, and only these, have equal bytes.
@@ -85,15 +100,27 @@ impl FileStamp {
 
 /// The place of the file, its mode, and when anything about it changed.
 fn details(metadata: &Metadata) -> ((u64, u64), u32, SystemTime) {
-    let seconds = Duration::from_secs(u64::try_from(metadata.ctime()).unwrap_or_default());
-    let rest = Duration::from_nanos(u64::try_from(metadata.ctime_nsec()).unwrap_or_default());
-    let changed = SystemTime::UNIX_EPOCH + seconds + rest;
+    let changed = time(metadata.ctime(), u32::try_from(metadata.ctime_nsec()).unwrap_or_default());
     ((metadata.dev(), metadata.ino()), metadata.mode(), changed)
+}
+
+/// A time, given in seconds since 1970 and the nanoseconds after them.
+fn time(seconds: i64, nanoseconds: u32) -> SystemTime {
+    let whole = Duration::from_secs(seconds.unsigned_abs());
+    let begin = SystemTime::UNIX_EPOCH;
+    let time = if seconds < 0 { begin - whole } else { begin + whole };
+    time + Duration::from_nanos(nanoseconds.into())
+}
+
+/// A field of a system's structure, whose type differs between systems.
+fn number<T, N: TryFrom<T>>(field: T) -> Option<N> {
+    N::try_from(field).ok()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::scan::Directory;
     use std::fs;
 
     #[test]
@@ -111,6 +138,27 @@ mod tests {
         let moved = FileStamp::at(&directory.path().join("b")).expect("there");
         assert!(moved.is_same_file(&second) && !moved.is_same_file(&first));
         assert_eq!(FileStamp::at(&path), None);
+    }
+
+    #[test]
+    fn both_ways_to_ask_yield_the_same_stamp() {
+        let place = tempfile::tempdir().expect("a directory");
+        fs::create_dir(place.path().join("below")).expect("made");
+        fs::write(place.path().join("below/a"), "one").expect("written");
+        fs::write(place.path().join("old"), "one").expect("written");
+        std::os::unix::fs::symlink("old", place.path().join("link")).expect("a link");
+        let before_1970 = SystemTime::UNIX_EPOCH - Duration::from_millis(1500);
+        let old = fs::File::options().write(true).open(place.path().join("old")).expect("a file");
+        old.set_times(fs::FileTimes::new().set_modified(before_1970)).expect("set");
+        let directory = Directory::open_itself(place.path()).expect("a directory");
+        assert_eq!(directory.stamp("."), FileStamp::at(place.path()));
+        for path in ["below", "below/a", "old", "link", "none", "none/a"] {
+            assert_eq!(directory.stamp(path), FileStamp::at(&place.path().join(path)), "{path}");
+        }
+        assert_eq!(directory.stamp("old").map(|stamp| stamp.modified), Some(before_1970));
+        assert!(Directory::open_itself(&place.path().join("old")).is_err());
+        std::os::unix::fs::symlink("below", place.path().join("to")).expect("a link");
+        assert!(Directory::open_itself(&place.path().join("to")).is_err(), "a link is not followed");
     }
 
     #[test]

@@ -33,7 +33,7 @@ impl KnownSettings {
         let kept = match before {
             Some(kept) if kept.stamps.as_ref().is_some_and(stand) => kept,
             before => {
-                let now = SystemTime::now();
+                let now = super::caller::present();
                 let texts = NotedTexts { texts: OnDisk(root), noted: RefCell::default() };
                 let fresh = Setting::read(&texts, format);
                 let stamps = texts.noted.into_inner();

@@ -7,7 +7,7 @@ use crate::store::sign::Person;
 use crate::store::{MovedPath, PlannedCommit, Store, StoreOptions, Write};
 use std::fs::{self, File, FileTimes};
 use std::os::unix::fs::PermissionsExt;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 /// Runs `between` when the branch has moved, and then places the files.
 fn moved(store: &Store, planned: PlannedCommit, between: impl FnOnce()) {
@@ -63,7 +63,8 @@ fn git_collects_no_object_of_a_commit_in_the_making() {
         repo.store().with_options(StoreOptions { wait: Some(Duration::ZERO), ..StoreOptions::default() });
     let error = store.begin().err().expect("refused");
     assert!(error.class() == Class::Busy && error.to_string().contains("elsewhere"), "{error}");
-    let old = SystemTime::now() - Duration::from_secs(13 * 60 * 60);
+    let old =
+        lock.metadata().and_then(|lock| lock.modified()).expect("a time") - Duration::from_secs(13 * 60 * 60);
     let file = File::options().write(true).open(&lock).expect("a file");
     file.set_times(FileTimes::new().set_modified(old)).expect("set");
     drop(store.begin().expect("begun"));
