@@ -185,7 +185,9 @@ fn row<'a>(workflow: &Workflow, decision: &'a Decision) -> DutyRow<'a> {
     let fails = RunTurn::End(Ending::Error);
     match &decision.verdict {
         Verdict::Transition(due) if decision.is_held_by_ignored() => {
-            DutyRow(DutyKind::Transition, Do::Repair, Owner::Human, Some(&due.to), RunTurn::Apply)
+            // Its runner is refused, and says why; what a person decides it does not try.
+            let turn = if due.by_human { waits } else { RunTurn::Apply };
+            DutyRow(DutyKind::Transition, Do::Repair, Owner::Human, Some(&due.to), turn)
         }
         Verdict::Transition(due) if due.by_human => {
             DutyRow(DutyKind::Transition, Do::Decide, Owner::Human, Some(&due.to), waits)

@@ -4,14 +4,16 @@
 //! to begin while `gc.pid` names a process that lives. git locks that file (`gc.pid.lock`), reads it, and replaces it. So
 //! this process creates the file and then waits until nobody locks it: either it sees the lock, or git sees the file.
 //!
-//! The kernel lock on our file tells other `orch` processes, such as one in a linked work tree, whether its owner lives.
+//! Our file is locked by the kernel before it has its name, so other `orch` processes, such as one in a linked work tree,
+//! know whether its owner lives.
 
-use super::durable::read_regular;
-use super::vet::is_git;
+use super::lock_wait::PATIENCE;
 use super::{Error, Store};
 use crate::scan::{Directory, io_error, open_regular};
+use rustix::io::Errno;
+use rustix::process::{Pid, test_kill_process};
 use std::fs::{self, File, TryLockError};
-use std::io::{self, Write as _};
+use std::io::{self, Read as _, Write as _};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::thread::sleep;
@@ -24,7 +26,8 @@ const OWNER: &str = "orch";
 const LOCK: &str = "gc.pid.lock";
 /// For how many milliseconds git may hold it. One that stays is left of a killed git, and keeps `git gc` from beginning.
 const MOMENT: u32 = 200;
-
+/// How often what is left is removed to take the lock.
+const MOST_LEFT: u32 = 100;
 /// For how long the file is believed if it names another host, such as one outside of a container: as long as git does.
 const FOREIGN: Duration = Duration::from_secs(12 * 60 * 60);
 
@@ -34,78 +37,131 @@ pub(super) struct GcLock {
     file: File,
 }
 
+/// What the file says.
+pub(super) enum GcState {
+    Free,
+    /// A `git gc` works, in words.
+    Collecting(String),
+    /// This `orch` process keeps `git gc` from beginning.
+    Kept(String),
+    /// A process that is dead left the file, or git cannot read it either.
+    Left(Option<File>),
+}
+
 impl Store {
     /// Waits, by default five seconds, while a `git gc` works. Returns an error of
     /// [`Class::Busy`](crate::base::Class) if it still does.
     pub(super) fn wait_for_gc(&self) -> Result<(), Error> {
         let mut wait = self.patience(Duration::from_secs(5));
-        while let Some(holder) = self.collecting() {
+        while let GcState::Collecting(who) = self.gc_state() {
             if !wait.again() {
-                return Err(gc_is_busy(&holder));
+                return Err(gc_is_busy(&who));
             }
         }
         Ok(())
     }
 
-    /// Takes the lock. Waits for it as [`Self::wait_for_gc`] does, and returns the same error.
+    /// Takes the lock. Waits for it as [`Self::wait_for_gc`] does, and for another `orch` as long as for its commit.
+    /// Returns the same error, and one if the lock cannot be written.
     pub(super) fn lock_gc(&self) -> Result<GcLock, Error> {
-        let mut wait = self.patience(Duration::from_secs(5));
-        let mut holder = None;
-        loop {
-            match GcLock::create(self.repo.commondir()) {
+        let (mut wait, mut wait_for_orch) = (self.patience(Duration::from_secs(5)), self.patience(PATIENCE));
+        let path = self.repo.commondir().join(NAME);
+        for _ in 0..MOST_LEFT {
+            match GcLock::create(&self.own_directory()?, self.repo.commondir()) {
                 Ok(created) if created.is_alone() => return Ok(created),
                 // Taken over by a `git gc` that had read the file before.
                 Ok(_) => {}
-                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => holder = self.collecting(),
-                Err(error) => return Err(io_error(&self.repo.commondir().join(NAME), error)),
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                Err(error) => return Err(io_error(&path, error)),
             }
-            if !wait.again() {
-                return Err(gc_is_busy(holder.as_deref().unwrap_or("`git gc` is at work")));
+            loop {
+                match self.gc_state() {
+                    GcState::Collecting(_) if wait.again() => {}
+                    GcState::Collecting(who) => return Err(gc_is_busy(&who)),
+                    GcState::Kept(_) if wait_for_orch.again() => {}
+                    GcState::Kept(process) => {
+                        return Err(Error::busy(format!("another orch (process {process}) is committing")));
+                    }
+                    GcState::Left(file) => {
+                        clear(&path, file.as_ref()).map_err(|error| io_error(&path, error))?;
+                        break;
+                    }
+                    GcState::Free => break,
+                }
             }
         }
+        Err(gc_is_busy("others take the lock of `git gc` again and again"))
     }
 
-    /// The process that holds the lock, in words. What a killed process left is removed.
-    fn collecting(&self) -> Option<String> {
+    /// What the file says now. Writes nothing.
+    pub(super) fn gc_state(&self) -> GcState {
         let path = self.repo.commondir().join(NAME);
-        let text = read_regular(&path)?;
-        let text = String::from_utf8_lossy(&text);
+        let mut file = match open_regular(&path) {
+            Ok(Some(file)) => file,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return GcState::Free,
+            _ => return GcState::Left(None),
+        };
+        let mut text = String::new();
+        let _ = file.read_to_string(&mut text);
         let mut words = text.split_whitespace();
         let (process, host, owner) = (words.next().unwrap_or_default(), words.next(), words.next());
-        let id = process.parse::<u32>().ok();
-        if id.is_some_and(|id| is_git(&Path::new("/proc").join(format!("{id}")))) {
-            return Some(format!("`git gc` (process {process}) is at work"));
+        if owner == Some(OWNER) {
+            return match file.try_lock() {
+                Err(TryLockError::WouldBlock) => GcState::Kept(process.to_owned()),
+                _ => GcState::Left(Some(file)),
+            };
         }
-        let written = path.symlink_metadata().and_then(|metadata| metadata.modified()).ok()?;
-        let is_young = written.elapsed().is_ok_and(|age| age < FOREIGN);
-        let is_believed = id.is_some() && is_young && owner != Some(OWNER);
-        if let Some(host) = host.filter(|host| is_believed && *host != own_host()) {
-            return Some(format!(
-                "`git gc` on `{host}` may be at work, as {} says (remove it if none is)",
-                path.display()
-            ));
-        }
-        match open_regular(&path).ok().flatten().map(|file| file.try_lock()) {
-            Some(Err(TryLockError::WouldBlock)) => {
-                Some(format!("another orch (process {process}) is committing"))
+        let written = file.metadata().and_then(|metadata| metadata.modified());
+        let is_young = written.is_ok_and(|written| written.elapsed().map_or(true, |age| age < FOREIGN));
+        match (process.parse().ok(), host) {
+            (Some(id), _) if collects(id) => {
+                GcState::Collecting(format!("`git gc` (process {process}) is at work"))
             }
-            _ => {
-                // git replaces it, too.
-                let _ = fs::remove_file(&path);
-                None
+            (Some(_), Some(host)) if is_young && *host != own_host() => {
+                let place = path.display();
+                GcState::Collecting(format!(
+                    "`git gc` on `{host}` may be at work, as {place} says (remove it if none is)"
+                ))
             }
+            _ => GcState::Left(Some(file)),
         }
     }
 }
 
+/// Removes what is left, if it is still there. git replaces it, too.
+fn clear(path: &Path, file: Option<&File>) -> io::Result<()> {
+    match file.is_none_or(|file| is_at(file, path)).then(|| fs::remove_file(path)) {
+        Some(Err(error)) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
+}
+
+/// Whether a process with this number lives and, as far as the system tells, is a git. Numbers are used again.
+fn collects(id: u32) -> bool {
+    let Some(process) = i32::try_from(id).ok().and_then(Pid::from_raw) else { return false };
+    let is_git = |name: Vec<u8>| name.starts_with(b"git");
+    test_kill_process(process) != Err(Errno::SRCH)
+        && fs::read(format!("/proc/{id}/comm")).map_or(true, is_git)
+}
+
+/// Whether this open file is what has the path.
+fn is_at(file: &File, path: &Path) -> bool {
+    let place = |metadata: io::Result<fs::Metadata>| metadata.map(|at| (at.dev(), at.ino())).ok();
+    let own = place(file.metadata());
+    own.is_some() && own == place(path.symlink_metadata())
+}
+
 impl GcLock {
-    fn create(directory: &Path) -> io::Result<Self> {
-        let mut file = Directory::open(directory, directory)?.create_new(NAME)?;
+    /// Creates the file in `directory`, by a link from our own, so that it is complete when others see it.
+    fn create(own: &Directory, directory: &Path) -> io::Result<Self> {
+        let mut file = own.create_anew(NAME)?;
         let written = file.try_lock().map_err(io::Error::from).and_then(|()| {
             file.write_all(format!("{} {} {OWNER}\n", std::process::id(), own_host()).as_bytes())
         });
-        let lock = Self { directory: directory.to_owned(), file };
-        written.map(|()| lock)
+        let linked = written.and_then(|()| own.link(NAME, &Directory::open(directory, directory)?, NAME));
+        // One that stays is replaced by the next.
+        let _ = own.remove(NAME);
+        linked.map(|()| Self { directory: directory.to_owned(), file })
     }
 
     /// Waits until no `git gc` can have read the file before this process created it. Returns whether it is still ours.
@@ -126,16 +182,14 @@ impl GcLock {
     }
 
     fn is_held(&self) -> bool {
-        let place = |metadata: io::Result<fs::Metadata>| metadata.map(|at| (at.dev(), at.ino())).ok();
-        let own = place(self.file.metadata());
-        own.is_some() && own == place(self.directory.join(NAME).symlink_metadata())
+        is_at(&self.file, &self.directory.join(NAME))
     }
 }
 
 impl Drop for GcLock {
     fn drop(&mut self) {
         if self.is_held() {
-            // One that stays names a process that is dead soon.
+            // One that stays is locked by nobody, so the next `orch` replaces it.
             let _ = fs::remove_file(self.directory.join(NAME));
         }
     }

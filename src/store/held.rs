@@ -1,5 +1,6 @@
 //! What holds the locks of the repository, and what a killed process left.
 
+use super::gc::GcState;
 use super::{Error, Store};
 use crate::base::{Code, Diagnostic};
 use crate::scan::{io_error, open_regular};
@@ -9,7 +10,7 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
 impl Store {
-    /// A finding for each lock of git that exists, for the lock among `orch` processes if one holds it, and for a
+    /// A finding for each lock of git that exists, for a `git gc` that works, for the lock among `orch` processes if one holds it, and for a
     /// commit that a killed process left unfinished. Returns an error if that cannot be told. Writes nothing.
     pub fn locks(&self) -> Result<Vec<Diagnostic>, Error> {
         let holder = self.holder()?;
@@ -26,6 +27,9 @@ impl Store {
                 found.push(unfinished.hint("orch doctor --fix; any other command of orch completes it, too"));
             }
             None => {}
+        }
+        if let GcState::Collecting(who) = self.gc_state() {
+            found.push(Diagnostic::note(Code::Busy, who));
         }
         found.extend(self.broken_journals()?);
         let head = self.head()?;

@@ -7,7 +7,7 @@
 use super::entries::{IndexEntry, IndexFile, Staged};
 use super::lock::IndexLock;
 use super::ls_files::Listed;
-use super::splice::{Edit, is_plain, splice};
+use super::splice::{Edit, LARGE_INDEX, is_plain, splice};
 use super::update_index::GitUpdate;
 use super::{Error, Store};
 use crate::base::{Class, Code, Digest, ObjectFormat, RepoPath, command};
@@ -30,8 +30,6 @@ pub(super) struct IndexChange {
 
 /// The maximum number of paths on a command line; for more, all paths are listed.
 const MAX_NAMED: usize = 500;
-/// From how many bytes on an index is written while something else is done.
-const LARGE: u64 = 1 << 20;
 /// How often to try while another process holds the lock.
 const TRIES: u32 = 7;
 
@@ -58,7 +56,7 @@ pub(super) struct PlainUpdate<'s> {
 impl<'s> PlainUpdate<'s> {
     /// Whether it takes long to write.
     fn is_large(&self) -> bool {
-        self.metadata.as_ref().is_some_and(|metadata| metadata.len() >= LARGE)
+        self.metadata.as_ref().is_some_and(|metadata| metadata.len() >= LARGE_INDEX as u64)
     }
 
     /// Writes the file that is to replace the index, with these edits. Returns false if only git can write it.

@@ -36,6 +36,11 @@ impl Store {
     /// For each path, the newest commit that changed it. Returns an error if git cannot read the history.
     pub fn last_changes(&self, paths: &[RepoPath]) -> Result<Vec<Option<Digest>>, Error> {
         let Some(head) = self.head()?.commit else { return Ok(vec![None; paths.len()]) };
+        if !self.boundary()?.is_empty() {
+            // A deeper clone knows of other changes.
+            let found = self.walk_for(paths, head, None)?;
+            return Ok(paths.iter().map(|path| found.get(path).copied()).collect());
+        }
         let places: Vec<u8> = paths.iter().map(|path| self.cache_part(path)).collect();
         let asked: BTreeSet<u8> = places.iter().copied().collect();
         let mut known = self.changes.take();
@@ -72,10 +77,8 @@ impl Store {
             .collect();
         let none = self.format().null();
         let mut found = self.walk_for(&missing, head, None)?;
-        // A deeper clone may know of a change.
-        let is_whole = missing.is_empty() || self.boundary()?.is_empty();
         for path in missing {
-            let Some(commit) = found.remove(&path).or(is_whole.then_some(none)) else { continue };
+            let commit = found.remove(&path).unwrap_or(none);
             let place = self.cache_part(&path);
             renewed.insert(place);
             known.entry(place).or_default().changes.insert(path, commit);

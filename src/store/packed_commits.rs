@@ -20,7 +20,8 @@ use std::path::Path;
 /// object in every pack.
 const FEWEST: usize = 10;
 
-/// The names of the files while they are written; git removes what stays of them as garbage.
+/// How the names of the files begin while they are written; git removes what stays of them as garbage. The number of the
+/// process follows, because the work trees of a repository share the directory.
 const NEW_PACK: &str = "tmp_pack_orch";
 const NEW_INDEX: &str = "tmp_idx_orch";
 
@@ -253,9 +254,10 @@ fn write(base: &Path, directory: &Path, files: &PackFiles) -> io::Result<()> {
         file.set_permissions(PermissionsExt::from_mode(0o444))?;
         Ok(file)
     };
-    let both = [write(NEW_PACK, &files.pack)?, write(NEW_INDEX, &files.index)?];
+    let [pack, index] = [NEW_PACK, NEW_INDEX].map(|begin| format!("{begin}-{}", std::process::id()));
+    let both = [write(&pack, &files.pack)?, write(&index, &files.index)?];
     both.iter().try_for_each(File::sync_all)?;
-    for (new, extension) in [(NEW_PACK, "pack"), (NEW_INDEX, "idx")] {
+    for (new, extension) in [(pack, "pack"), (index, "idx")] {
         directory.rename(new, &directory, format!("pack-{}.{extension}", files.name))?;
     }
     Ok(())

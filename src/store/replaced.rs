@@ -3,7 +3,7 @@
 //! Many tasks can lack evidence at once, as after `rm -rf` or a bad merge, and walking the history for each of them
 //! would cost the tasks times the commits. So one walk notes, for every content of a file that a commit took away, the
 //! newest commit that still had it. The walk ends after so many entries of directories, whoever asks and in whatever
-//! order, so that each command names the same commit.
+//! order.
 
 use super::history::MAX_WALK;
 use super::{Error, Store, history};
@@ -28,7 +28,7 @@ struct Taken {
 struct Replaced {
     head: Option<Digest>,
     /// For each path what was taken away, newest first, with the number of the commit: newer ones have lower numbers.
-    taken: BTreeMap<RepoPath, Vec<(i64, Taken)>>,
+    taken: BTreeMap<RepoPath, VecDeque<(i64, Taken)>>,
     /// The number of the newest commit, and how many entries were compared for each, newest first.
     first: i64,
     compared: VecDeque<u64>,
@@ -115,7 +115,7 @@ impl Store {
                 if let (Some(holder), Some(blob)) = (file.parent, file.before) {
                     let taken = Taken { blob, holder };
                     let of_path = replaced.taken.entry(file.path.clone()).or_default();
-                    of_path.insert(0, (replaced.first, taken));
+                    of_path.push_front((replaced.first, taken));
                 }
             }
         }

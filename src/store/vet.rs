@@ -160,7 +160,7 @@ fn spoken(age: Duration) -> String {
 }
 
 /// Whether a process is named `git`. There may be thousands, so only its name is read.
-pub(super) fn is_git(process: &Path) -> bool {
+fn is_git(process: &Path) -> bool {
     let mut name = [0; 4];
     let read = File::open(process.join("comm")).and_then(|mut file| file.read(&mut name));
     read.is_ok_and(|length| &name[..length] == b"git\n")

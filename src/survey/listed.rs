@@ -59,29 +59,29 @@ impl Stamped {
             return None;
         }
         let mut is_recent = false;
-        let stamps = digest(&top, &names, |stamp| is_recent |= stamp.is_recent(listed.now));
+        let stamps = digest(&top, &names, |stamp| is_recent |= stamp.is_recent(listed.now))?;
         (!is_recent).then_some(Self { names, stamps })
     }
 
     /// Whether all of it is as it was.
     pub(super) fn stands(&self, root: &Path, directory: &RepoPath) -> bool {
-        digest(&directory.under(root), &self.names, |_| ()) == self.stamps
+        digest(&directory.under(root), &self.names, |_| ()) == Some(self.stamps)
     }
 }
 
-/// The digest of the stamps of these files, each of which is told.
-fn digest(top: &Path, names: &[String], mut told: impl FnMut(&FileStamp)) -> Digest {
+/// The digest of the stamps of these files, each of which is told; `None` if their directory cannot be opened.
+fn digest(top: &Path, names: &[String], mut told: impl FnMut(&FileStamp)) -> Option<Digest> {
     // The paths below an open directory are short, which saves a good part of the time that asking takes.
-    let top = Directory::open_itself(top).ok();
+    let top = Directory::open_itself(top).ok()?;
     let mut bytes = Vec::with_capacity(64 * names.len());
     for name in names {
         let name = if name.is_empty() { "." } else { name };
-        let stamp = top.as_ref().and_then(|top| top.stamp(name));
+        let stamp = top.stamp(name);
         stamp.iter().for_each(&mut told);
         bytes.push(u8::from(stamp.is_some()));
         bytes.extend(stamp.iter().flat_map(FileStamp::bytes));
     }
-    Digest::of_blob(&bytes)
+    Some(Digest::of_blob(&bytes))
 }
 
 /// The digest of the files of a task as they were listed; `None` if one is too young to be compared later.

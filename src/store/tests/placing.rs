@@ -37,8 +37,9 @@ fn git_collects_no_object_of_a_commit_in_the_making() {
         let writes = vec![Write::evidence(path("t/state.json"), text.as_bytes().to_vec(), false)];
         [PlannedCommit { message: "step".to_owned(), writes, removes: Vec::new(), moves: Vec::new() }]
     };
+    let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
     // What a killed process leaves holds nobody up.
-    for left in ["none\n", "no number\n", &format!("{} elsewhere orch\n", u32::MAX)] {
+    for left in ["none\n", "no number\n", "1 elsewhere orch\n", &format!("{} {host}\n", i32::MAX)] {
         repo.write(".git/gc.pid", left);
         let store = repo.store();
         let transaction = store.begin().expect("begun");
@@ -57,10 +58,19 @@ fn git_collects_no_object_of_a_commit_in_the_making() {
         repo.git(&collect);
         repo.git(&["fsck", "--strict"]);
     }
+    // What git could not read either is replaced.
+    fs::create_dir(&lock).expect("made");
+    repo.store().lock_gc().err().expect("a directory stays");
+    fs::remove_dir(&lock).expect("removed");
+    repo.write(".git/none", "");
+    std::os::unix::fs::symlink("none", &lock).expect("a link");
+    drop(repo.store().lock_gc().expect("locked"));
+    assert!(lock.symlink_metadata().is_err());
     // That of another host is believed for as long as git believes it.
     repo.write(".git/gc.pid", "1 elsewhere\n");
-    let store =
-        repo.store().with_options(StoreOptions { wait: Some(Duration::ZERO), ..StoreOptions::default() });
+    let store = repo
+        .store()
+        .with_options(StoreOptions { wait: Some(Duration::from_millis(300)), ..StoreOptions::default() });
     let error = store.begin().err().expect("refused");
     assert!(error.class() == Class::Busy && error.to_string().contains("elsewhere"), "{error}");
     let old =

@@ -32,8 +32,15 @@ fn every_verdict_says_who_must_do_what() {
     if let Verdict::Transition(due) = &mut by_human.decision.verdict {
         due.by_human = true;
     }
-    let mut ignored = samples::transition_due();
-    ignored.decision.diagnostics.push(Diagnostic::error(Code::EvidenceIgnored, ""));
+    let ignored = || {
+        let mut ignored = samples::transition_due();
+        ignored.decision.diagnostics.push(Diagnostic::error(Code::EvidenceIgnored, ""));
+        ignored
+    };
+    let mut ignored_by_human = ignored();
+    if let Verdict::Transition(due) = &mut ignored_by_human.decision.verdict {
+        due.by_human = true;
+    }
     let mut lost = samples::inconsistent();
     if let Verdict::Inconsistent { last_consistent, .. } = &mut lost.decision.verdict {
         *last_consistent = None;
@@ -47,7 +54,8 @@ fn every_verdict_says_who_must_do_what() {
     let table = [
         (samples::transition_due(), "transition apply orch plan_review advance; Transition; apply; -"),
         (by_human, "transition decide human plan_review advance; Person; waiting; -"),
-        (ignored, "transition repair human plan_review advance; Person; apply; -"),
+        (ignored(), "transition repair human plan_review advance; Person; apply; -"),
+        (ignored_by_human, "transition repair human plan_review advance; Person; waiting; -"),
         (samples::write_missing(), "wait write agent codegen stay; Write; work; -"),
         (samples::fix_invalid(), "wait fix agent plan_review stay; Fix; work; -"),
         (samples::renew_stale(), "wait renew agent plan_review stay; Renew; work; -"),

@@ -22,10 +22,11 @@ const KEPT: usize = 1000;
 const KEPT_BYTES: usize = 8 * 1024 * 1024;
 /// How often a client is told that the server still lives.
 const HEARTBEAT: Duration = Duration::from_secs(15);
-/// How many events a client is given at a time.
+/// How many events a client is given at a time, and from how many bytes on it is given no more of them.
 const AT_ONCE: usize = 64;
+const AT_ONCE_BYTES: usize = 64 * 1024;
 /// How long events are gathered before a client is told. The answer to the order that caused them goes first, and in a
-/// storm a client is written to twenty times a second, however many events there are.
+/// storm a client is given many events at a time.
 const GATHERING: Duration = Duration::from_millis(50);
 
 /// The events of a server.
@@ -117,7 +118,13 @@ impl Events {
     fn after(&self, number: u64) -> Option<Vec<Bytes>> {
         let kept = self.kept();
         let at = usize::try_from(number.checked_sub(kept.dropped)?).ok()?;
-        Some(kept.frames.iter().skip(at).take(AT_ONCE).cloned().collect())
+        let mut bytes = 0;
+        let fits = |frame: &&Bytes| {
+            let is_first = bytes == 0;
+            bytes += frame.len();
+            is_first || bytes <= AT_ONCE_BYTES
+        };
+        Some(kept.frames.iter().skip(at).take(AT_ONCE).take_while(fits).cloned().collect())
     }
 
     fn kept(&self) -> MutexGuard<'_, KeptEvents> {
@@ -254,5 +261,7 @@ mod tests {
         let kept = events.kept();
         assert_eq!((kept.frames.len(), kept.dropped), (3, 6));
         assert_eq!(kept.bytes, kept.frames.iter().map(Bytes::len).sum::<usize>());
+        drop(kept);
+        assert_eq!(events.after(6).map(|frames| frames.len()), Some(1), "they are sent one by one");
     }
 }
