@@ -10,8 +10,6 @@
 use super::lock_wait::PATIENCE;
 use super::{Error, Store};
 use crate::scan::{Directory, io_error, open_regular};
-use rustix::io::Errno;
-use rustix::process::{Pid, test_kill_process};
 use std::fs::{self, File, TryLockError};
 use std::io::{self, Read as _, Write as _};
 use std::os::unix::fs::MetadataExt as _;
@@ -136,12 +134,13 @@ fn clear(path: &Path, file: Option<&File>) -> io::Result<()> {
     }
 }
 
-/// Whether a process with this number lives and, as far as the system tells, is a git. Numbers are used again.
+/// Whether a process with this number lives and is a git, as far as the system tells. Numbers are used again.
 fn collects(id: u32) -> bool {
-    let Some(process) = i32::try_from(id).ok().and_then(Pid::from_raw) else { return false };
-    let is_git = |name: Vec<u8>| name.starts_with(b"git");
-    test_kill_process(process) != Err(Errno::SRCH)
-        && fs::read(format!("/proc/{id}/comm")).map_or(true, is_git)
+    match fs::read(format!("/proc/{id}/comm")) {
+        Ok(name) => name.starts_with(b"git"),
+        // Without `/proc` nobody knows.
+        Err(error) => error.kind() != io::ErrorKind::NotFound || !Path::new("/proc/self").exists(),
+    }
 }
 
 /// Whether this open file is what has the path.
@@ -195,7 +194,8 @@ impl Drop for GcLock {
     }
 }
 
-fn own_host() -> String {
+/// The name of this machine, as git writes it.
+pub(super) fn own_host() -> String {
     rustix::system::uname().nodename().to_string_lossy().into_owned()
 }
 

@@ -303,7 +303,7 @@ fn each_crate_of_the_outside_has_one_home() {
         ("cel", "workflow/guard/"),
         ("regex", "workflow/guard/"),
         ("libc", "scan/regular.rs"),
-        ("rustix::fs", "scan/directory.rs"),
+        ("rustix::fs", "scan/directory.rs scan/stamp.rs"),
         ("rustix::process", "run/ cli/commands/serve/tokens.rs"),
         ("rustix::event", "run/"),
         ("rustix::system", "store/gc.rs"),

@@ -2,6 +2,7 @@
 
 use super::{Repo, path};
 use crate::base::{Class, Digest, ObjectFormat};
+use crate::store::gc::own_host;
 use crate::store::ref_tables::RefMove;
 use crate::store::sign::Person;
 use crate::store::{MovedPath, PlannedCommit, Store, StoreOptions, Write};
@@ -37,7 +38,7 @@ fn git_collects_no_object_of_a_commit_in_the_making() {
         let writes = vec![Write::evidence(path("t/state.json"), text.as_bytes().to_vec(), false)];
         [PlannedCommit { message: "step".to_owned(), writes, removes: Vec::new(), moves: Vec::new() }]
     };
-    let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
+    let host = own_host();
     // What a killed process leaves holds nobody up.
     for left in ["none\n", "no number\n", "1 elsewhere orch\n", &format!("{} {host}\n", i32::MAX)] {
         repo.write(".git/gc.pid", left);
