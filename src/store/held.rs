@@ -34,7 +34,7 @@ impl Store {
         found.extend(self.broken_journals()?);
         let head = self.head()?;
         let branch = head.branch;
-        let shared = ["packed-refs", "config"].map(str::to_owned).into_iter().chain(branch);
+        let shared = ["packed-refs", "config", "gc.pid"].map(str::to_owned).into_iter().chain(branch);
         let own = ["index", "HEAD"].map(|name| self.repo.path().join(format!("{name}.lock")));
         let locks =
             own.into_iter().chain(shared.map(|name| self.repo.commondir().join(format!("{name}.lock"))));

@@ -2,7 +2,7 @@
 
 use super::prelude::{Context, ExitCode, Failure, Ui};
 use crate::apply::{Applied, Order};
-use crate::base::{Class, Code, Diagnostic, Error, RepoPath};
+use crate::base::{Class, Code, Diagnostic, Digest, Error, RepoPath};
 use crate::decide::{ActorKind, Choice, Decision, is_order};
 use crate::drive::Controlled;
 use crate::store::Store;
@@ -154,6 +154,19 @@ pub(super) fn unread_suggestion(task: &TaskRef, error: &Error) -> Suggestion {
 /// The status of a task that cannot be evaluated.
 pub(super) fn unread_status(task: &TaskRef, error: &Error) -> TaskStatus {
     TaskStatus::unread(unread_suggestion(task, error), &task.id)
+}
+
+/// For each of these logs, the commit that last changed it. What git cannot tell is a problem of the answer, and keeps
+/// nothing else from it.
+pub(super) fn commits_of(
+    workspace: &Workspace,
+    logs: &[Option<RepoPath>],
+    problems: &mut Vec<Diagnostic>,
+) -> Vec<Option<Digest>> {
+    workspace.commits_of(logs).unwrap_or_else(|error| {
+        problems.push(unjudged(&error));
+        vec![None; logs.len()]
+    })
 }
 
 /// The exit code of an answer: a failure of the machine if one of its problems is one, `No` if something could not be

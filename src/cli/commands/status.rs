@@ -18,8 +18,8 @@ use std::collections::{BTreeMap, BTreeSet};
 /// `--json`, every task that the filters leave is listed. `orch` without a command does the same. Writes
 /// nothing but a cache in `.git/orch`.
 ///
-/// A task that cannot be evaluated is listed first, as one in error. Then the command exits with 1, and with 70 if the
-/// machine failed to read something.
+/// A task that cannot be looked at, such as one whose workflow is missing, is listed first, as one in error. Then the
+/// command exits with 1, and with 70 if the machine failed to read something.
 ///
 /// `--everywhere` reads branches from their commits, without a checkout. A work tree with its uncommitted files
 /// stands for the branch that is checked out in it. A task is shown once, where its record is furthest: a record
@@ -130,7 +130,7 @@ fn answer(
     problems.extend(misnamed);
     let is_empty = tasks.is_empty() && problems.is_empty();
     problems.extend(workspace.outside_git());
-    for (row, commit) in rows.iter_mut().zip(workspace.commits_of(&logs)?) {
+    for (row, commit) in rows.iter_mut().zip(report::commits_of(workspace, &logs, &mut problems)) {
         row.committed = commit.map(|commit| commit.to_string());
     }
     let names: BTreeSet<&str> = rows.iter().map(|row| row.task.workflow.as_str()).collect();

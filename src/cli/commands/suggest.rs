@@ -22,8 +22,8 @@ const LIMIT: usize = 10;
 /// unfinished tasks. With `--json` the branch does not count. Writes nothing but a
 /// cache in `.git/orch`.
 ///
-/// A task that cannot be evaluated comes first, as one that a person has to repair. Exits with 1 if there is one, if
-/// `--for` leaves nothing to do, or if `--timeout` expires; with 70 if the machine failed to read something.
+/// A task that cannot be looked at, such as one whose workflow is missing, comes first, as one that a person has to
+/// repair. Exits with 1 if there is one, if `--for` leaves nothing to do, or if `--timeout` expires; with 70 if the machine failed to read something.
 #[derive(Debug, Args)]
 pub struct SuggestArgs {
     /// The tasks or patterns; default: the task of the current directory or of the branch, or else every
@@ -193,9 +193,13 @@ fn answer(workspace: &Workspace, args: &SuggestArgs, around: Option<&TaskRef>) -
         (_, _, Some(Whom::Human)) => "No task waits for a person.".to_owned(),
         (_, _, None) => "There is nothing to suggest.".to_owned(),
     };
-    for (suggestion, commit) in suggestions.iter_mut().zip(workspace.commits_of(&logs)?) {
+    let mut unfound = Vec::new();
+    for (suggestion, commit) in suggestions.iter_mut().zip(report::commits_of(workspace, &logs, &mut unfound))
+    {
         suggestion.committed = commit.map(|commit| commit.to_string());
     }
+    let others = [others, unfound.clone()].concat();
+    problems.extend(unfound);
     let envelope = Suggestions::of(repository, suggestions, omitted, &others);
     Ok(Answer { envelope, nothing, problems })
 }

@@ -7,8 +7,9 @@ use std::fs;
 /// list tasks, and the tasks that are concerned, in order.
 type Cause = (&'static str, fn(&World), i32, &'static [&'static str]);
 
-const CAUSES: [Cause; 3] = [
+const CAUSES: [Cause; 4] = [
     ("the recorded workflow is gone", |world| world.remove("system/workflows/mine.md"), 1, &["t"]),
+    ("a directory of the task is missing in HEAD", |world| lose(world, "HEAD:tasks/t"), 1, &["t"]),
     ("HEAD names a missing tree", |world| lose(world, "HEAD^{tree}"), 1, &["a", "t"]),
     ("HEAD names a missing commit", |world| lose(world, "HEAD"), 70, &["a", "t"]),
 ];

@@ -90,7 +90,7 @@ pub(super) fn gather(
     let (mut looked, logs, mut problems) = report::told_of_each(workspace, tasks, told, failed);
     problems.extend(misnamed);
     problems.extend(workspace.outside_git());
-    for (one, commit) in looked.iter_mut().zip(workspace.commits_of(&logs)?) {
+    for (one, commit) in looked.iter_mut().zip(report::commits_of(workspace, &logs, &mut problems)) {
         one.status.committed = commit.map(|commit| commit.to_string());
         if let Some(detail) = &mut one.detail {
             detail.explanation.suggestion.committed.clone_from(&one.status.committed);
