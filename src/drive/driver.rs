@@ -6,7 +6,7 @@ use super::{
     state_of,
 };
 use crate::apply::Writer;
-use crate::base::{Class, Code, Period, Timestamp};
+use crate::base::{Class, Code, Period, RepoPath, Timestamp};
 use crate::decide::{
     Blocker, Ending, ExecutorExit, ExecutorTrace, JudgedTask, Mode, News, Recorded, RetryPolicy, Returned,
     RunEffect, RunEvent, RunMachine, Tick, Usage,
@@ -40,6 +40,8 @@ pub(super) struct Drive<'a> {
     pub compiled: Arc<UsableWorkflow>,
     /// The last evaluation, as long as nothing has happened that could change it.
     pub judged: Option<Sight>,
+    /// The files of the settings that changed while executors worked, as they were reported.
+    pub changed_settings: Vec<RepoPath>,
     /// The error that ended the run.
     pub fault: Option<Error>,
     /// Whether an obstacle has been reported.
@@ -150,6 +152,7 @@ pub(super) fn take_up(
         was_running: false,
         compiled: Arc::clone(&judged.compiled),
         judged: None,
+        changed_settings: Vec::new(),
         fault: None,
         is_held: false,
         preset,

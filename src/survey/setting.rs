@@ -9,6 +9,7 @@ use crate::store::WorkTree;
 use crate::workflow::{System, Workflow};
 use rustix::io::Errno;
 use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Read as _};
 use std::path::Path;
 use std::sync::OnceLock;
@@ -140,6 +141,21 @@ impl Setting {
             && self.system.format() == other.system.format()
             && self.findings == other.findings
             && self.system.iter().eq(other.system.iter())
+    }
+
+    /// The files whose texts differ from those of other settings, sorted.
+    pub(super) fn changed_files(&self, other: &Self) -> Vec<RepoPath> {
+        let texts = |setting: &Self| -> BTreeMap<RepoPath, String> {
+            let directory = &setting.config.system;
+            let system = setting.system.iter();
+            let system =
+                system.filter_map(|(path, text)| Some((directory.join(path).ok()?, text.to_owned())));
+            let own = RepoPath::new(config::FILE).ok().map(|path| (path, setting.text.clone()));
+            system.chain(own).collect()
+        };
+        let (before, after) = (texts(self), texts(other));
+        let all: BTreeSet<&RepoPath> = before.keys().chain(after.keys()).collect();
+        all.into_iter().filter(|path| before.get(*path) != after.get(*path)).cloned().collect()
     }
 
     /// These settings, as evidence. Returns an error if the machine failed to read a part of them, so that the

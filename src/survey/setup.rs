@@ -2,7 +2,7 @@
 
 use super::setting::{OnDisk, Setting, Sparse};
 use super::{At, Error, KnownSettings, Workspace};
-use crate::base::{Code, Diagnostic};
+use crate::base::{Code, Diagnostic, RepoPath};
 use crate::config;
 use crate::scan::ValidationCache;
 use crate::store::{self, Environment, Store};
@@ -65,10 +65,9 @@ impl Workspace {
             let _ = store.recover_leftovers();
         }
         let format = found.as_ref().map(Store::format).unwrap_or_default();
-        let setting = match (found.as_ref().filter(|store| store.is_sparse()), known) {
-            (Some(store), _) => Setting::read(&Sparse(&root, store.work_tree()), format).into(),
-            (None, Some(known)) => known.read(&root, format),
-            (None, None) => Setting::read(&OnDisk(&root), format).into(),
+        let setting = match known.filter(|_| !found.as_ref().is_some_and(Store::is_sparse)) {
+            Some(known) => known.read(&root, format),
+            None => read_setting(&root, found.as_ref()).into(),
         };
         let store = found.map(|store| {
             store.with_options(store::StoreOptions {
@@ -96,6 +95,11 @@ impl Workspace {
         })
     }
 
+    /// The files of the settings that have changed since they were read, sorted.
+    pub(crate) fn changed_settings(&self) -> Vec<RepoPath> {
+        self.setting.changed_files(&read_setting(&self.root, self.store.as_ref()))
+    }
+
     /// Reads the settings again after they have changed. Returns an error if the workspace cannot be opened.
     pub(crate) fn reload(&mut self) -> Result<(), Error> {
         let fresh = Self::open(&self.root, self.environment.clone())?;
@@ -116,6 +120,15 @@ fn no_directory(path: &Path, error: &io::Error) -> Error {
         return Error::new(Code::Io, message);
     }
     Diagnostic::error(Code::NoDirectory, message).hint("choose an existing directory with -C").into()
+}
+
+/// The settings of a work tree.
+fn read_setting(root: &Path, store: Option<&Store>) -> Setting {
+    let format = store.map(Store::format).unwrap_or_default();
+    match store.filter(|store| store.is_sparse()) {
+        Some(store) => Setting::read(&Sparse(root, store.work_tree()), format),
+        None => Setting::read(&OnDisk(root), format),
+    }
 }
 
 /// The nearest directory at or above `start` that contains an `orch.toml`, or else `start`.

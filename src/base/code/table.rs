@@ -611,6 +611,11 @@ codes! {
         "`orch serve` was started to answer questions only.",
         "The request is an order, and the server was started with `--read-only`.",
         "Start `orch serve` without `--read-only`, or give the order on the command line.";
+    SettingsChanged = "settings-changed", Finding,
+        "Settings changed while an executor worked.",
+        "The executor, or someone else meanwhile, edited `orch.toml`, a workflow, a schema or an instruction. The run \
+         goes on by the settings that it began with.",
+        "Look at the change: `git diff HEAD -- orch.toml system`. The next command uses what the files say then.";
     SigningFailed = "signing-failed", Held,
         "The commit cannot be signed.",
         "`commit.gpgSign` is on, and the signing program failed or asks for a passphrase. An unsigned commit is never made instead.",

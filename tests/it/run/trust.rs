@@ -131,3 +131,24 @@ fn instructions_that_lead_out_of_the_repository_are_refused() {
         .expect("a link");
     world.orch(&["prompt", "t"]).succeeds().says("Write a plan.");
 }
+
+#[test]
+fn an_executor_that_changes_the_rules_gains_nothing_in_its_run_and_is_told_of() {
+    let world = world();
+    let mine = world.orch(&["workflow", "show", "global-state-machine"]).succeeds().stdout;
+    world.write("system/workflows/mine.md", &mine);
+    world.orch(&["new", "m", "--workflow", "mine"]).succeeds();
+    // It changes the rules, and names another program for the next turn.
+    world.write(
+        "agent.sh",
+        "#!/bin/sh\necho started >> ../starts\necho >> system/workflows/mine.md\nsed -i s/agent.sh/other.sh/ orch.toml\n\
+         mkdir -p tasks/m/planning\nwc -l < ../starts > tasks/m/planning/planning.ai.json\n",
+    );
+    let ended = orch(&world, &["run", "m", "--trust-once", "--max-turns", "3"]);
+    let ended = ended.reports("these settings changed while").reports("orch.toml, system/workflows/mine.md");
+    assert_eq!(ended.stderr.matches("these settings changed").count(), 1, "{ended:?}");
+    assert!(starts(&world) > 1, "the run goes on by what it began with: {ended:?}");
+    world.orch(&["log", "m"]).succeeds();
+    // The next command reads what the files say.
+    assert!(!world.orch(&["run", "m", "--trust-once"]).stderr.contains("these settings changed"));
+}
