@@ -7,9 +7,8 @@ use std::fs;
 /// list tasks, and the tasks that are concerned, in order.
 type Cause = (&'static str, fn(&World), i32, &'static [&'static str]);
 
-const CAUSES: [Cause; 4] = [
+const CAUSES: [Cause; 3] = [
     ("the recorded workflow is gone", |world| world.remove("system/workflows/mine.md"), 1, &["t"]),
-    ("a directory of the task is missing in HEAD", |world| lose(world, "HEAD:tasks/t"), 1, &["t"]),
     ("HEAD names a missing tree", |world| lose(world, "HEAD^{tree}"), 1, &["a", "t"]),
     ("HEAD names a missing commit", |world| lose(world, "HEAD"), 70, &["a", "t"]),
 ];
@@ -95,4 +94,24 @@ fn a_finding_about_a_task_stands_once() {
         assert_eq!(codes, ["unjudged"], "{command:?}: {answer}");
     }
     assert_eq!(world.orch_json(&["suggest"])["diagnostics"], serde_json::json!([]));
+}
+
+#[test]
+fn a_directory_that_is_missing_in_the_history_keeps_no_other_task_from_the_list() {
+    let world = world();
+    lose(&world, "HEAD:tasks/t");
+    for (command, list) in [(&["status"][..], "tasks"), (&["suggest"][..], "suggestions")] {
+        let ended = world.orch(&[command, &["--json"]].concat()).ends(1);
+        let answer: serde_json::Value = serde_json::from_str(&ended.stdout).expect("one document");
+        let told: Vec<(&str, bool)> = answer[list]
+            .as_array()
+            .expect("a list")
+            .iter()
+            .map(|row| (row["task"].as_str().expect("an id"), row["kind"] == "error"))
+            .collect();
+        assert_eq!(told, [("t", true), ("a", false)], "{answer}");
+    }
+    if cfg!(feature = "board") {
+        world.orch(&["board", "--html", "-"]).ends(1).says("data-task=\"a\"");
+    }
 }

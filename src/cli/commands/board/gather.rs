@@ -6,7 +6,7 @@ use crate::base::{Diagnostic, Error, Timestamp};
 use crate::decide::{ActorKind, is_order};
 use crate::drive;
 use crate::history::stories;
-use crate::survey::{Caller, Sight, TaskRef, Workspace};
+use crate::survey::{Caller, Sight, TaskRef, Workspace, unjudged};
 use crate::view::html::{BoardFilter, BoardPage, Chart, TaskLinks, TaskPage};
 use crate::view::{Explanation, RunLine, Status, StepView, TaskStatus};
 use std::collections::HashMap;
@@ -98,7 +98,12 @@ pub(super) fn gather(
     }
     let detailed: Vec<TaskRef> =
         looked.iter().filter(|one| one.detail.is_some()).map(|one| one.task.clone()).collect();
-    let mut timelines = stories(workspace, &detailed)?.into_iter();
+    let timelines = stories(workspace, &detailed).unwrap_or_else(|error| {
+        // The cards are there all the same.
+        problems.push(unjudged(&error));
+        Vec::new()
+    });
+    let mut timelines = timelines.into_iter();
     let (mut rows, mut details) = (Vec::new(), HashMap::new());
     for LookedTask { task, status, detail } in looked {
         if let Some(mut detail) = detail {
