@@ -9,8 +9,9 @@ pub struct Webhook {
     pub secret: Option<String>,
 }
 
-/// The URL of a webhook, with its scheme and host in lower case, in which case does not count. Returns why it can be none: a password in it would be in the repository, and a name or a
-/// character that readers take in different ways could lead elsewhere.
+/// The URL of a webhook, with its scheme and host in lower case, in which case does not count. Returns why it can be
+/// none: a password in it would be in the repository, and a name or a character that readers take in different ways
+/// could lead elsewhere.
 pub(super) fn url(text: &str) -> Result<String, String> {
     let (scheme, rest) = text.split_once("://").unwrap_or_default();
     let scheme = scheme.to_ascii_lowercase();

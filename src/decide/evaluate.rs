@@ -13,11 +13,11 @@ use super::{
 use crate::base::{ArtifactName, Code, Diagnostic, ObjectFormat, PhaseId, Place, RepoPath, command, nearest};
 use crate::workflow::{Owner, Phase, Workflow};
 use serde_json::Value;
+use std::borrow::Cow;
 
 /// Evaluates one task. Total: every combination of values yields a decision.
 #[must_use]
 pub fn evaluate(workflow: &Workflow, recorded: &Recorded, facts: &Facts) -> Decision {
-    let (fresh_state, own_names);
     let state = match recorded {
         Recorded::Lost => {
             let message = "transcript.jsonl, the record of this task, is missing";
@@ -33,15 +33,10 @@ pub fn evaluate(workflow: &Workflow, recorded: &Recorded, facts: &Facts) -> Deci
                 .map_or(Code::StateInvalid, |first| first.code);
             return broken(workflow, facts, code, diagnostics.clone(), ways_out(facts, code));
         }
-        Recorded::New => {
-            fresh_state = initial_state(workflow);
-            &fresh_state
-        }
-        Recorded::Known(state) => {
-            own_names = state.under_own_names(workflow);
-            &*own_names
-        }
+        Recorded::New => Cow::Owned(initial_state(workflow)),
+        Recorded::Known(state) => state.under_own_names(workflow),
     };
+    let state = &*state;
     let mut diagnostics = facts.diagnostics.clone();
     let Some(phase) = current_phase(workflow, state, &mut diagnostics) else {
         return broken(workflow, facts, Code::UnknownPhase, diagnostics, Vec::new());
@@ -64,18 +59,12 @@ pub fn evaluate(workflow: &Workflow, recorded: &Recorded, facts: &Facts) -> Deci
 /// The transition that the rules yield, and whether it is held back because its phase was attempted too often: as in
 /// the decision that [`evaluate`] returns, without anything that explains it. An audit asks this about each step.
 pub(super) fn yielded(workflow: &Workflow, recorded: &Recorded, facts: &Facts) -> Option<(Transition, bool)> {
-    let (fresh_state, own_names);
     let state = match recorded {
         Recorded::Lost | Recorded::Broken(_) => return None,
-        Recorded::New => {
-            fresh_state = initial_state(workflow);
-            &fresh_state
-        }
-        Recorded::Known(state) => {
-            own_names = state.under_own_names(workflow);
-            &*own_names
-        }
+        Recorded::New => Cow::Owned(initial_state(workflow)),
+        Recorded::Known(state) => state.under_own_names(workflow),
     };
+    let state = &*state;
     let phase = current_phase(workflow, state, &mut Vec::new())?;
     if state.is_of_another_format(workflow.digest.format()) {
         return None;

@@ -335,8 +335,7 @@ impl Watching {
                 Err(error) => effects.push(trouble(&error)),
             }
         }
-        tasks.sort_by(|a, b| a.id.cmp(&b.id));
-        tasks.dedup();
+        sort_unique(&mut tasks);
         self.forget_gone(|task| paths.iter().any(|path| touches(path, task)), effects);
         // Skips what `orch` itself wrote, and files that changed back.
         tasks.retain(|task| !self.is_known(task, head));
@@ -344,8 +343,7 @@ impl Watching {
             |required: &RepoPath| paths.iter().any(|path| path == required || required.below(path).is_some());
         let requiring = self.known.values().filter(|known| known.required.iter().any(concerns));
         tasks.extend(requiring.map(|known| known.task.clone()));
-        tasks.sort_by(|a, b| a.id.cmp(&b.id));
-        tasks.dedup();
+        sort_unique(&mut tasks);
         match tasks.len() > PART {
             true => self.left.extend(tasks),
             false => self.look(tasks, head, effects),
@@ -641,6 +639,12 @@ struct KnownTask {
     required: Vec<RepoPath>,
     /// The event that it has come to, if any; `None` until someone wants to know.
     notice: Option<Option<TaskNotice>>,
+}
+
+/// Sorts tasks by their ids, and removes those that stand twice.
+fn sort_unique(tasks: &mut Vec<TaskRef>) {
+    tasks.sort_by(|a, b| a.id.cmp(&b.id));
+    tasks.dedup();
 }
 
 /// Whether someone must repair the task, so that it is reported even at the start.

@@ -6,7 +6,8 @@ use super::output::{Output, RESULT_CAP};
 use super::trial::{Ended, Live};
 use crate::base::Reason;
 use crate::decide::Printed;
-use crate::scan::{Directory, open_regular};
+use crate::scan::open_regular;
+use crate::store::durable;
 use serde_json::Value;
 use std::fs::File;
 use std::io::{self, Read};
@@ -92,9 +93,7 @@ pub(super) fn read_result(path: &std::path::Path) -> Option<Result<Value, Reason
     }
     if bytes.len() > RESULT_CAP {
         // It is rejected, and would only fill the disk.
-        if let (Some(directory), Some(name)) = (path.parent(), path.file_name()) {
-            let _ = Directory::open(directory, directory).and_then(|directory| directory.remove(name));
-        }
+        durable::remove(durable::parent(path), path);
         return Some(Err(format!("the result is larger than {RESULT_CAP} bytes").into()));
     }
     if bytes.iter().all(u8::is_ascii_whitespace) {

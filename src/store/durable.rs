@@ -8,6 +8,7 @@ use std::io::{self, Read, Write};
 use std::iter;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
+use std::thread::ScopedJoinHandle;
 
 /// The prefix of temporary file names; git and the watch ignore them.
 pub const TEMPORARY: &str = ".orch-tmp";
@@ -249,11 +250,16 @@ pub fn sync(paths: &[PathBuf]) -> Result<(), Error> {
     let first = shares.next().unwrap_or_default();
     std::thread::scope(|scope| {
         let workers: Vec<_> = shares.map(|share| scope.spawn(move || each(share))).collect();
-        let lost = || io::Error::other("a thread that syncs files panicked");
-        workers.into_iter().fold(each(first), |so_far, worker| {
-            so_far.and(worker.join().unwrap_or_else(|_| Err(io_error(Path::new(""), lost()))))
-        })
+        workers
+            .into_iter()
+            .fold(each(first), |so_far, worker| so_far.and(joined(worker, "a thread that syncs files")))
     })
+}
+
+/// What a thread yields. Returns an error that names the thread if it panicked.
+pub(super) fn joined<T>(thread: ScopedJoinHandle<'_, Result<T, Error>>, name: &str) -> Result<T, Error> {
+    let lost = || io_error(Path::new(""), io::Error::other(format!("{name} panicked")));
+    thread.join().unwrap_or_else(|_| Err(lost()))
 }
 
 fn sync_one(path: &Path) -> Result<(), Error> {

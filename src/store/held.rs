@@ -10,8 +10,9 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
 impl Store {
-    /// A finding for each lock of git that exists, for a `git gc` that works, for the lock among `orch` processes if one holds it, and for a
-    /// commit that a killed process left unfinished. Returns an error if that cannot be told. Writes nothing.
+    /// A finding for each lock of git that exists, for a `git gc` that works, for the lock among `orch` processes if one
+    /// holds it, and for a commit that a killed process left unfinished. Returns an error if that cannot be told.
+    /// Writes nothing.
     pub fn locks(&self) -> Result<Vec<Diagnostic>, Error> {
         let holder = self.holder()?;
         let mut found = Vec::new();

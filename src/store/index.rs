@@ -9,10 +9,9 @@ use super::lock::IndexLock;
 use super::ls_files::Listed;
 use super::splice::{Edit, LARGE_INDEX, is_plain, splice};
 use super::update_index::GitUpdate;
-use super::{Error, Store};
+use super::{Error, Store, durable};
 use crate::base::{Class, Code, Digest, ObjectFormat, RepoPath, command};
 use crate::record::{STATE_FILE, TRANSCRIPT_FILE};
-use crate::scan::io_error;
 use serde::{Deserialize, Serialize};
 use std::fs::{File, FileTimes, Metadata};
 use std::io::{self, Read};
@@ -94,9 +93,7 @@ impl IndexUpdate<'_> {
         let (done, prepared) = std::thread::scope(|scope| {
             let preparing = scope.spawn(|| update.prepare(&edits));
             let done = work();
-            let lost =
-                || io_error(Path::new(""), io::Error::other("a thread that writes the index panicked"));
-            (done, preparing.join().unwrap_or_else(|_| Err(lost())))
+            (done, durable::joined(preparing, "a thread that writes the index"))
         });
         let done = done?;
         update.is_ready = prepared?;

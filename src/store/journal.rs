@@ -321,10 +321,8 @@ fn broken(kept: &Path) -> Diagnostic {
         "a commit was left unfinished, and its journal could not be read; it is kept as {}",
         kept.display()
     );
-    let remove = if kept.is_dir() { "rm -r" } else { "rm" };
-    let hint = format!(
-        "compare the branch with the files: git status; then: {}",
-        command(&[&remove.split(' ').collect::<Vec<_>>()[..], &[kept.to_string_lossy().as_ref()]].concat())
-    );
+    let remove: &[&str] = if kept.is_dir() { &["rm", "-r"] } else { &["rm"] };
+    let remove = command(&[remove, &[&kept.to_string_lossy()]].concat());
+    let hint = format!("compare the branch with the files: git status; then: {remove}");
     Diagnostic::warning(Code::Unfinished, message).hint(hint)
 }

@@ -115,7 +115,7 @@ fn usual(mode: u32) -> u32 {
 
 impl Listing {
     /// The content of a tree with ids of this format; `None` if it is malformed.
-    fn parse(bytes: Vec<u8>, format: ObjectFormat) -> Option<Self> {
+    pub(super) fn parse(bytes: Vec<u8>, format: ObjectFormat) -> Option<Self> {
         let mut starts = Vec::new();
         let mut start = 0;
         while start < bytes.len() {
@@ -155,9 +155,12 @@ impl Listing {
     }
 
     fn entry_bytes(&self, number: usize) -> &[u8] {
-        let start = self.starts[number] as usize;
-        let end = self.starts.get(number + 1).map_or(self.bytes.len(), |end| *end as usize);
-        &self.bytes[start..end]
+        &self.bytes[self.place(number)..self.place(number + 1)]
+    }
+
+    /// Where an entry begins in the bytes, or where they end.
+    fn place(&self, number: usize) -> usize {
+        self.starts.get(number).map_or(self.bytes.len(), |start| *start as usize)
     }
 
     fn at(&self, start: u32) -> Option<ListingEntry<'_>> {
@@ -167,14 +170,31 @@ impl Listing {
 
     /// The entry with this name.
     pub(super) fn get(&self, name: &[u8]) -> Option<ListingEntry<'_>> {
+        self.at(*self.starts.get(self.number(name)?)?)
+    }
+
+    /// The place of the entry with this name in the bytes.
+    pub(super) fn place_of(&self, name: &[u8]) -> Option<Range<usize>> {
+        self.number(name).map(|number| self.place(number)..self.place(number + 1))
+    }
+
+    /// Where in the bytes a new file, or directory, of this name belongs.
+    pub(super) fn place_for(&self, name: &[u8], is_tree: bool) -> usize {
+        let number = self.search(name, is_tree).unwrap_or_else(|number| number);
+        self.place(number)
+    }
+
+    /// The number of the entry with this name.
+    fn number(&self, name: &[u8]) -> Option<usize> {
         // A file and a directory of one name would not be beside each other.
-        [false, true].into_iter().find_map(|is_tree| {
-            let order = |start: &u32| {
-                let found = self.at(*start);
-                found.map_or(Ordering::Less, |entry| ordered(entry.name, entry.is_tree(), name, is_tree))
-            };
-            let number = self.starts.binary_search_by(order).ok()?;
-            self.at(*self.starts.get(number)?)
+        [false, true].into_iter().find_map(|is_tree| self.search(name, is_tree).ok())
+    }
+
+    /// The number of the file, or directory, with this name, or else the one that it would have.
+    fn search(&self, name: &[u8], is_tree: bool) -> Result<usize, usize> {
+        self.starts.binary_search_by(|start| {
+            let found = self.at(*start);
+            found.map_or(Ordering::Less, |entry| ordered(entry.name, entry.is_tree(), name, is_tree))
         })
     }
 

@@ -4,10 +4,10 @@
 //! adds only what differs from the tree of the one before.
 
 use super::commit::{Built, PlannedCommit, Transaction, directory_taken};
-use super::listing::{ListingEntry, TREE, ordered};
+use super::listing::{Listing, TREE, ordered};
 use super::pack::{Pack, PackFiles, PackedKind};
 use super::{Error, Store, digest};
-use crate::base::{Digest, ObjectFormat};
+use crate::base::Digest;
 use crate::scan::{Directory, io_error};
 use std::collections::{BTreeMap, HashMap};
 use std::fs::File;
@@ -15,6 +15,7 @@ use std::io::{self, Write as _};
 use std::ops::Range;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
+use std::sync::Arc;
 
 /// How many commits are written as a pack. For fewer, the files of a pack are not worth their place: git looks for an
 /// object in every pack.
@@ -30,7 +31,7 @@ struct BatchObjects<'s> {
     store: &'s Store,
     pack: Pack,
     /// The present content of each changed directory by its path, with its id.
-    directories: HashMap<String, (Digest, Vec<u8>)>,
+    directories: HashMap<String, (Digest, Arc<Listing>)>,
 }
 
 /// What becomes of the entries of one directory, by their names.
@@ -146,14 +147,13 @@ impl BatchObjects<'_> {
         let before = match self.directories.remove(path) {
             Some((id, held)) if Some(id) == tree => held,
             _ => match tree {
-                Some(tree) => self.store.listing(self.store.oid(tree)?)?.bytes().to_vec(),
-                None => Vec::new(),
+                Some(tree) => self.store.listing(self.store.oid(tree)?)?,
+                None => Arc::new(Listing::parse(Vec::new(), format).ok_or_else(Error::moved)?),
             },
         };
-        let entries = entries(&before, format).ok_or_else(Error::moved)?;
         let mut changed: BTreeMap<&str, Option<(u32, Digest)>> = BTreeMap::new();
         for (name, file) in &edits.files {
-            let is_tree = entries.iter().any(|(entry, _)| entry.name == name.as_bytes() && entry.is_tree());
+            let is_tree = before.get(name.as_bytes()).is_some_and(|entry| entry.is_tree());
             match (file, is_tree) {
                 (Some(_), true) => return Err(directory_taken()),
                 // What is to be removed is a file.
@@ -162,9 +162,8 @@ impl BatchObjects<'_> {
             }
         }
         for (name, below) in &edits.below {
-            let held =
-                entries.iter().find(|(entry, _)| entry.name == name.as_bytes()).map(|(entry, _)| entry);
-            if held.is_some_and(|entry| !entry.is_tree()) {
+            let held = before.get(name.as_bytes());
+            if held.as_ref().is_some_and(|entry| !entry.is_tree()) {
                 if below.adds() {
                     return Err(directory_taken());
                 }
@@ -175,16 +174,17 @@ impl BatchObjects<'_> {
             let after = self.directory(&at, inner, below)?;
             changed.insert(name, after.map(|tree| (TREE, tree)));
         }
-        let after = serialized(&before, &entries, &changed);
+        let after = serialized(&before, &changed);
         if after.is_empty() && tree.is_none() {
             return Ok(None);
         }
         let id = format.tree(&after);
         if !after.is_empty() && Some(id) != tree {
-            self.add(PackedKind::Tree, id, &after, tree.map(|tree| (tree, before.as_slice())))?;
+            self.add(PackedKind::Tree, id, &after, tree.map(|tree| (tree, before.bytes())))?;
         }
         let is_empty = after.is_empty();
-        self.directories.insert(path.to_owned(), (id, after));
+        let after = Listing::parse(after, format).ok_or_else(Error::moved)?;
+        self.directories.insert(path.to_owned(), (id, Arc::new(after)));
         Ok((!is_empty).then_some(id))
     }
 }
@@ -196,44 +196,23 @@ impl Edits<'_> {
     }
 }
 
-/// The entries of a tree, each with the place of its bytes; `None` if it is malformed.
-fn entries(tree: &[u8], format: ObjectFormat) -> Option<Vec<(ListingEntry<'_>, Range<usize>)>> {
-    let mut entries = Vec::new();
-    let mut rest = tree;
-    while !rest.is_empty() {
-        let begin = tree.len() - rest.len();
-        let (entry, after) = ListingEntry::decode(rest, format)?;
-        entries.push((entry, begin..tree.len() - after.len()));
-        rest = after;
-    }
-    Some(entries)
-}
-
 /// The content of a tree after these changes. What stays is copied, so that it keeps modes that git no longer writes.
-fn serialized(
-    before: &[u8],
-    entries: &[(ListingEntry<'_>, Range<usize>)],
-    changed: &BTreeMap<&str, Option<(u32, Digest)>>,
-) -> Vec<u8> {
+fn serialized(before: &Listing, changed: &BTreeMap<&str, Option<(u32, Digest)>>) -> Vec<u8> {
     let mut put = Vec::new();
     for (name, held) in changed {
         let Some((mode, id)) = held else { continue };
         let (name, is_tree) = (name.as_bytes(), *mode == TREE);
-        let is_before = |(entry, _): &(ListingEntry<'_>, Range<usize>)| {
-            ordered(entry.name, entry.is_tree(), name, is_tree).is_lt()
-        };
-        let at =
-            entries.get(entries.partition_point(is_before)).map_or(before.len(), |(_, place)| place.start);
+        let at = before.place_for(name, is_tree);
         let bytes = [format!("{mode:o} ").as_bytes(), name, b"\0", id.as_bytes()].concat();
         put.push((at..at, (name, is_tree), bytes));
     }
     // Of several new entries in one place, the order of git is not that of the names.
     put.sort_by(|(_, one, _), (_, other, _)| ordered(one.0, one.1, other.0, other.1));
-    let gone =
-        changed.keys().filter_map(|name| entries.iter().find(|(entry, _)| entry.name == name.as_bytes()));
+    let gone = changed.keys().filter_map(|name| before.place_of(name.as_bytes()));
     let mut cuts: Vec<(Range<usize>, Vec<u8>)> = put.into_iter().map(|(at, _, bytes)| (at, bytes)).collect();
-    cuts.extend(gone.map(|(_, place)| (place.clone(), Vec::new())));
+    cuts.extend(gone.map(|place| (place, Vec::new())));
     cuts.sort_by_key(|(place, _)| place.start);
+    let before = before.bytes();
     let mut after = Vec::with_capacity(before.len() + 64);
     let mut copied = 0;
     for (place, bytes) in cuts {

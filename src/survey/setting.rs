@@ -145,17 +145,16 @@ impl Setting {
 
     /// The files whose texts differ from those of other settings, sorted.
     pub(super) fn changed_files(&self, other: &Self) -> Vec<RepoPath> {
-        let texts = |setting: &Self| -> BTreeMap<RepoPath, String> {
-            let directory = &setting.config.system;
-            let system = setting.system.iter();
-            let system =
-                system.filter_map(|(path, text)| Some((directory.join(path).ok()?, text.to_owned())));
-            let own = RepoPath::new(config::FILE).ok().map(|path| (path, setting.text.clone()));
-            system.chain(own).collect()
-        };
-        let (before, after) = (texts(self), texts(other));
+        let (before, after) = (self.texts(), other.texts());
         let all: BTreeSet<&RepoPath> = before.keys().chain(after.keys()).collect();
         all.into_iter().filter(|path| before.get(*path) != after.get(*path)).cloned().collect()
+    }
+
+    /// Each text by its path in the repository.
+    fn texts(&self) -> BTreeMap<RepoPath, &str> {
+        let directory = &self.config.system;
+        let system = self.system.iter().filter_map(|(path, text)| Some((directory.join(path).ok()?, text)));
+        system.chain(RepoPath::new(config::FILE).ok().map(|path| (path, self.text.as_str()))).collect()
     }
 
     /// These settings, as evidence. Returns an error if the machine failed to read a part of them, so that the

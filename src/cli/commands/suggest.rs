@@ -23,7 +23,8 @@ const LIMIT: usize = 10;
 /// cache in `.git/orch`.
 ///
 /// A task that cannot be looked at, such as one whose workflow is missing, comes first, as one that a person has to
-/// repair. Exits with 1 if there is one, if `--for` leaves nothing to do, or if `--timeout` expires; with 70 if the machine failed to read something.
+/// repair. Exits with 1 if there is one, if `--for` leaves nothing to do, or if `--timeout` expires; with 70 if the
+/// machine failed to read something.
 #[derive(Debug, Args)]
 pub struct SuggestArgs {
     /// The tasks or patterns; default: the task of the current directory or of the branch, or else every
@@ -178,8 +179,7 @@ fn answer(workspace: &Workspace, args: &SuggestArgs, around: Option<&TaskRef>) -
     problems.extend(new.into_iter().chain(misnamed));
     let repository = report::repository(workspace, &mut problems);
     // The finding about a task that is shown is with its suggestion.
-    let is_own = |found: &&Diagnostic| told.iter().any(|(.., own)| own.as_ref() == Some(found));
-    let others: Vec<Diagnostic> = problems.iter().filter(|found| !is_own(found)).cloned().collect();
+    let own: Vec<Diagnostic> = told.iter().filter_map(|(.., own)| own.clone()).collect();
     let mut wanted: Vec<_> =
         told.into_iter().zip(logs).filter_map(|((told, ..), log)| Some((told?, log))).collect();
     wanted.sort_by(|((one, _), _), ((other, _), _)| one.cmp(other));
@@ -193,13 +193,11 @@ fn answer(workspace: &Workspace, args: &SuggestArgs, around: Option<&TaskRef>) -
         (_, _, Some(Whom::Human)) => "No task waits for a person.".to_owned(),
         (_, _, None) => "There is nothing to suggest.".to_owned(),
     };
-    let mut unfound = Vec::new();
-    for (suggestion, commit) in suggestions.iter_mut().zip(report::commits_of(workspace, &logs, &mut unfound))
-    {
+    let commits = report::commits_of(workspace, &logs, &mut problems);
+    for (suggestion, commit) in suggestions.iter_mut().zip(commits) {
         suggestion.committed = commit.map(|commit| commit.to_string());
     }
-    let others = [others, unfound.clone()].concat();
-    problems.extend(unfound);
+    let others: Vec<Diagnostic> = problems.iter().filter(|found| !own.contains(found)).cloned().collect();
     let envelope = Suggestions::of(repository, suggestions, omitted, &others);
     Ok(Answer { envelope, nothing, problems })
 }

@@ -12,10 +12,16 @@ use std::time::Duration;
 
 /// Runs `between` when the branch has moved, and then places the files.
 fn moved(store: &Store, planned: PlannedCommit, between: impl FnOnce()) {
+    made_and_moved(store, planned, || (), between);
+}
+
+/// The same; runs `made` when there are the objects of the commit, to which no branch leads yet.
+fn made_and_moved(store: &Store, planned: PlannedCommit, made: impl FnOnce(), between: impl FnOnce()) {
     let transaction = store.begin().expect("begun");
     let planned = [planned];
     let gc = store.lock_gc().expect("locked");
     let built = transaction.build(&planned, false).expect("built");
+    made();
     let mut journal = transaction.journal(&planned, &built.commits).expect("a journal");
     let published = transaction.publish(&planned, &mut journal, built.places, &gc).expect("moved");
     drop(gc);
@@ -24,37 +30,36 @@ fn moved(store: &Store, planned: PlannedCommit, between: impl FnOnce()) {
     store.remove_journal().expect("removed");
 }
 
-/// `git gc --prune=now` may begin and end while a commit is made.
-#[test]
-fn git_collects_no_object_of_a_commit_in_the_making() {
+/// A repository with a committed file of a task.
+fn with_a_task() -> Repo {
     let repo = Repo::new();
     repo.git(&["config", "user.name", "Ann"]);
     repo.git(&["config", "user.email", "ann@example.com"]);
     repo.write("t/state.json", "old\n");
     repo.git(&["add", "."]);
     repo.git(&["commit", "-q", "-m", "begin"]);
+    repo
+}
+
+/// `git gc --prune=now` may begin and end while a commit is made.
+#[test]
+fn git_collects_no_object_of_a_commit_in_the_making() {
+    let repo = with_a_task();
     let (lock, collect) = (repo.path(".git/gc.pid"), ["gc", "-q", "--prune=now"]);
     let planned = |text: &str| {
         let writes = vec![Write::evidence(path("t/state.json"), text.as_bytes().to_vec(), false)];
-        [PlannedCommit { message: "step".to_owned(), writes, removes: Vec::new(), moves: Vec::new() }]
+        PlannedCommit { message: "step".to_owned(), writes, removes: Vec::new(), moves: Vec::new() }
     };
     let host = own_host();
     // What a killed process leaves holds nobody up.
     for left in ["none\n", "no number\n", "1 elsewhere orch\n", &format!("{} {host}\n", i32::MAX)] {
         repo.write(".git/gc.pid", left);
-        let store = repo.store();
-        let transaction = store.begin().expect("begun");
-        let planned = planned(left);
-        let gc = store.lock_gc().expect("locked");
-        let built = transaction.build(&planned, false).expect("built");
-        let refused = repo.output("index", &collect, &[]);
-        let said = String::from_utf8_lossy(&refused.stderr);
-        assert!(!refused.status.success() && said.contains("gc is already running"), "{said}");
-        let mut journal = transaction.journal(&planned, &built.commits).expect("a journal");
-        let published = transaction.publish(&planned, &mut journal, built.places, &gc).expect("moved");
-        drop(gc);
-        transaction.place(&journal, published).expect("placed");
-        store.remove_journal().expect("removed");
+        let made = || {
+            let refused = repo.output("index", &collect, &[]);
+            let said = String::from_utf8_lossy(&refused.stderr);
+            assert!(!refused.status.success() && said.contains("gc is already running"), "{said}");
+        };
+        made_and_moved(&repo.store(), planned(left), made, || ());
         assert!(!lock.exists());
         repo.git(&collect);
         repo.git(&["fsck", "--strict"]);
@@ -82,7 +87,7 @@ fn git_collects_no_object_of_a_commit_in_the_making() {
     // Whoever insists is seen before the branch moves.
     let store = repo.store();
     let transaction = store.begin().expect("begun");
-    let planned = planned("forced");
+    let planned = [planned("forced")];
     let gc = store.lock_gc().expect("locked");
     let built = transaction.build(&planned, false).expect("built");
     let mut journal = transaction.journal(&planned, &built.commits).expect("a journal");
@@ -140,12 +145,7 @@ fn a_file_that_cannot_be_read_is_not_a_changed_one() {
 
 #[test]
 fn git_commit_all_waits_until_a_directory_is_moved() {
-    let repo = Repo::new();
-    repo.git(&["config", "user.name", "Ann"]);
-    repo.git(&["config", "user.email", "ann@example.com"]);
-    repo.write("t/state.json", "old\n");
-    repo.git(&["add", "."]);
-    repo.git(&["commit", "-q", "-m", "begin"]);
+    let repo = with_a_task();
     let store = repo.store();
     let moves = vec![MovedPath { from: path("t"), to: path("u") }];
     let planned = PlannedCommit { message: "move".to_owned(), writes: vec![], removes: vec![], moves };

@@ -26,8 +26,7 @@ pub(super) struct LiveWatch {
 }
 
 impl LiveWatch {
-    /// Begins to watch. Returns an error if the repository cannot be
-    /// watched.
+    /// Begins to watch. Returns an error if the repository cannot be watched.
     pub(super) fn start(
         workspace: Workspace,
         context: &Context,
