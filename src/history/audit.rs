@@ -5,22 +5,34 @@ use super::archive::{Archive, ReadOnce};
 use super::other_rules::StepPlace;
 use super::parallel::{ReplayWork, replay_all};
 use super::passing_rules::PassingRules;
+use super::proven::{OpenCommit, ProvenHistories, ProvenHistory, open_commits, unsteady, verdicts_of};
 use super::range_rules::RangeRules;
 use super::removed::RemovedRecords;
 use super::replay::{Audited, ReplayedCommits};
 use crate::base::{Code, Digest, RepoPath};
 use crate::decide::{Approval, Proof, ProvenStep, Standing};
 use crate::record::TRANSCRIPT_FILE;
-use crate::store::{Range, Signature, Store, Visited};
+use crate::store::{Range, Removal, Signature, Store, Visited};
 use crate::survey::{Error, Workspace};
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 /// A replayed range of history.
 pub struct Audit {
-    /// The number of commits in the range.
+    /// The number of commits in the range; of an incremental audit, those that it has added.
     pub commits: usize,
-    /// Every change of a task's record, oldest first.
+    /// Every change of a task's record, oldest first. An incremental audit leaves out those that were accepted before,
+    /// unless they are unverifiable or acknowledged.
     pub changes: Vec<Audited>,
+    /// What an incremental audit went on from, and what it leads to; `None` for any other.
+    pub incremental: Option<Incremental>,
+}
+
+/// What an incremental audit went on from, and what it leads to.
+pub struct Incremental {
+    /// The history that was accepted before, or why the whole history was replayed.
+    pub from: Result<ProvenHistory, String>,
+    /// The history that the next audit may go on from, or why there is none.
+    pub to: Result<ProvenHistory, &'static str>,
 }
 
 /// Which commits to replay.
@@ -32,6 +44,8 @@ pub struct AuditScope<'a> {
     pub since: Option<&'a str>,
     /// Revisions whose history proves steps too, for example a branch that was squashed or rebased.
     pub also: &'a [String],
+    /// Go on from one of these histories if the verdict on the whole is the same. Neither for a range nor with `also`.
+    pub proven: Option<&'a ProvenHistories>,
     /// Receives how many commits of how many were replayed, now and then.
     pub progress: Option<&'a dyn Fn(usize, usize)>,
 }
@@ -47,65 +61,190 @@ pub fn audit(workspace: &Workspace, scope: AuditScope<'_>) -> Result<Audit, Erro
     let range = match (scope.range, store.head()?.commit) {
         (Some(text), _) => store.range(text)?,
         (None, Some(to)) => Range { from: None, to },
-        (None, None) => return Ok(Audit { commits: 0, changes: Vec::new() }),
+        (None, None) => {
+            let nothing = "nothing is committed yet";
+            let incremental = Incremental { from: Err(nothing.to_owned()), to: Err(nothing) };
+            let incremental = scope.proven.map(|_| incremental);
+            return Ok(Audit { commits: 0, changes: Vec::new(), incremental });
+        }
     };
     let since = scope.since.map(|since| store.resolve(since)).transpose()?;
     let range = Range { from: since.or(range.from), ..range };
-    let commits = store.commits(&range)?;
-    let work = ReplayWork { threads: workspace.threads, progress: scope.progress };
-    let ReplayedCommits { mut changes, removed } = replayed(store, &range, &commits, work)?;
-    // A commit that hid a task is reported once, although several commits may show the task again.
-    let mut reported = HashSet::new();
-    changes.retain(|change| reported.insert((change.commit.id, change.task.directory().clone())));
-    if let Some(change) = changes.iter().find(|change| change.commit.is_boundary) {
-        return Err(shallow(change));
-    }
-    let mut elsewhere = Elsewhere::default();
-    let unseen = ReplayWork { threads: workspace.threads, progress: None };
-    for revision in scope.also {
-        let range = Range { from: Some(range.to), to: store.resolve(revision)? };
-        let mut found = replayed(store, &range, &store.commits(&range)?, unseen)?.changes;
-        verify(store, &mut found)?;
-        found.iter().for_each(|change| elsewhere.note(revision, change));
-    }
-    changes.iter_mut().for_each(|change| elsewhere.settle(&mut change.proof));
-    verify(store, &mut changes)?;
     let read = ReadOnce::default();
     let archive = Archive::new(store, &read, false);
-    let has_evidence =
-        |change: &Audited| change.proof.steps.iter().any(|step| !step.entry.evidence.is_empty());
-    if changes.iter().any(has_evidence) {
-        let removals = match removed {
-            Some(mut removed) => {
-                store.sort_removals(range.to, &mut removed)?;
-                removed
-            }
-            None => {
-                let below = task_directories(store, &archive, &range, &commits)?;
-                store.removals(range.to, &below, TRANSCRIPT_FILE)?
-            }
-        };
-        let removed = RemovedRecords::of(store, &archive, removals)?;
-        changes.iter_mut().for_each(|change| removed.doubt(change));
+    let work = ReplayWork { threads: workspace.threads, progress: scope.progress };
+    let replaying = Replaying { store, archive: &archive, work, also: scope.also };
+    let Some(proven) = scope.proven else {
+        let (audit, _) = replaying.all(&range)?;
+        return Ok(audit);
+    };
+    if range.from.is_some() || !scope.also.is_empty() {
+        return Err(Error::new(Code::Usage, "an incremental audit is one of a whole history"));
     }
-    if range.from.is_none() {
-        let rules = PassingRules::of(store, &archive, &commits)?;
-        changes.iter_mut().try_for_each(|change| rules.doubt(change))?;
-    }
-    if let Some(from) = range.from {
-        let rules = RangeRules::between(store, &archive, [from, range.to])?;
-        for Audited { commit, task, proof, is_doubted, .. } in &mut changes {
-            let parent = commit.parents.first().copied();
-            let before = parent.map(|parent| archive.setting(&store.tree_source(parent))).transpose()?;
-            *is_doubted =
-                rules.doubt(StepPlace { task, commit: commit.id, parent }, before.as_deref(), proof)?;
+    let unsteady = unsteady(store)?;
+    let from = match unsteady {
+        Some(why) => Err(why.to_owned()),
+        None => proven.before(store, range.to),
+    };
+    let why = match from {
+        Ok(from) => match replaying.newer(from, range.to)? {
+            Ok(audit) => return Ok(audit),
+            Err(why) => why,
+        },
+        Err(why) => why,
+    };
+    let (audit, to) = replaying.all(&range)?;
+    let to = unsteady.map_or(to, Err);
+    Ok(Audit { incremental: Some(Incremental { from: Err(why), to }), ..audit })
+}
+
+/// An audit in progress.
+struct Replaying<'a> {
+    store: &'a Store,
+    archive: &'a Archive<'a>,
+    work: ReplayWork<'a>,
+    also: &'a [String],
+}
+
+impl Replaying<'_> {
+    /// Replays all commits of a range. Of a whole history it also returns what the next audit may go on from, or why
+    /// there is nothing.
+    fn all(&self, range: &Range) -> Result<(Audit, Result<ProvenHistory, &'static str>), Error> {
+        let Self { store, archive, .. } = *self;
+        let commits = store.commits(range)?;
+        let ReplayedCommits { mut changes, removed } = replayed(store, range, &commits, self.work)?;
+        once(&mut changes)?;
+        let mut elsewhere = Elsewhere::default();
+        let unseen = ReplayWork { progress: None, ..self.work };
+        for revision in self.also {
+            let range = Range { from: Some(range.to), to: store.resolve(revision)? };
+            let mut found = replayed(store, &range, &store.commits(&range)?, unseen)?.changes;
+            verify(store, &mut found)?;
+            found.iter().for_each(|change| elsewhere.note(revision, change));
         }
+        changes.iter_mut().for_each(|change| elsewhere.settle(&mut change.proof));
+        verify(store, &mut changes)?;
+        let has_evidence =
+            |change: &Audited| change.proof.steps.iter().any(|step| !step.entry.evidence.is_empty());
+        let mut removals = Vec::new();
+        if changes.iter().any(has_evidence) {
+            let found = match removed {
+                Some(mut removed) => {
+                    store.sort_removals(range.to, &mut removed)?;
+                    removed
+                }
+                None => {
+                    let below = task_directories(store, archive, range, &commits)?;
+                    store.removals(range.to, &below, TRANSCRIPT_FILE)?
+                }
+            };
+            removals = self.doubt_restarts(found, &mut changes)?;
+        }
+        let open = open_commits(commits.iter(), &changes);
+        let mut has_passed = false;
+        if range.from.is_none() {
+            let rules = PassingRules::of(store, archive, &commits)?;
+            for change in &mut changes {
+                has_passed |= rules.doubt(change)?;
+            }
+        }
+        if let Some(from) = range.from {
+            let rules = RangeRules::between(store, archive, [from, range.to])?;
+            for Audited { commit, task, proof, is_doubted, .. } in &mut changes {
+                let parent = commit.parents.first().copied();
+                let before = parent.map(|parent| archive.setting(&store.tree_source(parent))).transpose()?;
+                *is_doubted =
+                    rules.doubt(StepPlace { task, commit: commit.id, parent }, before.as_deref(), proof)?;
+            }
+        }
+        self.acknowledge(range.to, &mut changes)?;
+        let to = match open {
+            _ if has_passed => Err("a step holds only by rules that were in force temporarily"),
+            None => Err("too many changes are unverifiable, acknowledged or signed"),
+            Some(_) if !is_accepted(&changes) => Err("a change is forged"),
+            Some(open) => Ok(ProvenHistory {
+                commit: range.to,
+                commits: commits.len(),
+                changes: changes.len(),
+                open,
+                removals,
+            }),
+        };
+        Ok((Audit { commits: commits.len(), changes, incremental: None }, to))
     }
-    let acknowledged = Acknowledgements::of(store, &archive, range.to)?;
-    for change in changes.iter_mut().filter(|change| change.is_acceptable()) {
-        change.acknowledged = acknowledged.accept(change.commit.id, &change.task, &mut change.proof);
+
+    /// Replays the commits that `to` adds to a history that was accepted, and those of that history whose verdicts
+    /// depend on more than it. Returns why this may not come to what a replay of everything comes to, if so.
+    fn newer(&self, from: &ProvenHistory, to: Digest) -> Result<Result<Audit, String>, Error> {
+        let Self { store, archive, .. } = *self;
+        let new = store.commits(&Range { from: Some(from.commit), to })?;
+        // An earlier step may hold only by rules that a later commit takes back.
+        if PassingRules::of(store, archive, &new)?.has_changes() {
+            return Ok(Err(format!("the settings or workflows changed after {}", from.commit.short())));
+        }
+        let again: Result<Vec<Visited>, _> = from.open.iter().map(|open| store.visit(open.commit)).collect();
+        let Ok(mut commits) = again else {
+            return Ok(Err("a commit that was audited is no longer there".to_owned()));
+        };
+        commits.extend(new.iter().cloned());
+        let mut changes = replay_all(store, &commits, false, self.work)?.changes;
+        once(&mut changes)?;
+        verify(store, &mut changes)?;
+        let mut removals = store.removals_since(from.commit, to, TRANSCRIPT_FILE)?;
+        removals.extend(from.removals.iter().cloned());
+        let removals = self.doubt_restarts(removals, &mut changes)?;
+        let is_other = |open: &&OpenCommit| verdicts_of(open.commit, &changes) != open.verdicts;
+        if let Some(other) = from.open.iter().find(is_other) {
+            return Ok(Err(format!("the verdict on {} may be another one now", other.commit.short())));
+        }
+        let open = open_commits(new.iter(), &changes);
+        self.acknowledge(to, &mut changes)?;
+        let ids: HashSet<Digest> = new.iter().map(|commit| commit.id).collect();
+        let is_new = |change: &Audited| ids.contains(&change.found_in);
+        let added = changes.iter().filter(|change| is_new(change)).count();
+        let next = match open {
+            None => Err("too many changes are unverifiable, acknowledged or signed"),
+            Some(_) if !is_accepted(&changes) => Err("a change is forged"),
+            Some(open) => Ok(ProvenHistory {
+                commit: to,
+                commits: from.commits + new.len(),
+                changes: from.changes + added,
+                open: from.open.iter().cloned().chain(open).collect(),
+                removals,
+            }),
+        };
+        changes.retain(|change| change.is_acceptable() || is_new(change));
+        let incremental = Some(Incremental { from: Ok(from.clone()), to: next });
+        Ok(Ok(Audit { commits: new.len(), changes, incremental }))
     }
-    Ok(Audit { commits: commits.len(), changes })
+
+    /// Makes steps unverifiable that restart the work of removed records. Returns the removals that can count.
+    fn doubt_restarts(&self, removals: Vec<Removal>, changes: &mut [Audited]) -> Result<Vec<Removal>, Error> {
+        let removed = RemovedRecords::of(self.store, self.archive, removals)?;
+        changes.iter_mut().for_each(|change| removed.doubt(change));
+        Ok(removed.into_removals())
+    }
+
+    fn acknowledge(&self, tip: Digest, changes: &mut [Audited]) -> Result<(), Error> {
+        let acknowledged = Acknowledgements::of(self.store, self.archive, tip)?;
+        for change in changes.iter_mut().filter(|change| change.is_acceptable()) {
+            change.acknowledged = acknowledged.accept(change.commit.id, &change.task, &mut change.proof);
+        }
+        Ok(())
+    }
+}
+
+/// Keeps one report of a commit that hid a task, although several commits may show the task again. Returns an error if
+/// the clone is too shallow for a verdict.
+fn once(changes: &mut Vec<Audited>) -> Result<(), Error> {
+    let mut reported = HashSet::new();
+    changes.retain(|change| reported.insert((change.commit.id, change.task.directory().clone())));
+    changes.iter().find(|change| change.commit.is_boundary).map_or(Ok(()), |change| Err(shallow(change)))
+}
+
+/// Whether the audit succeeds with these changes, unless it is strict.
+fn is_accepted(changes: &[Audited]) -> bool {
+    changes.iter().all(|change| change.acknowledged.is_some() || change.proof.standing < Standing::Forged)
 }
 
 /// The directories that contain the tasks of a range, by the settings in its commits and before them. In the whole
@@ -183,6 +322,8 @@ fn verify(store: &Store, changes: &mut [Audited]) -> Result<(), Error> {
     let mut asked: Vec<&mut Audited> = changes.iter_mut().filter(|change| ordered(change)).collect();
     let commits: Vec<Digest> = asked.iter().map(|change| change.commit.id).collect();
     for (change, signature) in asked.iter_mut().zip(store.signatures(&commits)?) {
+        // git also says that there is none where it has nothing to check it by.
+        change.is_by_signature = store.has_signature(change.commit.id)?;
         for step in change.proof.steps.iter_mut().filter(|step| step.approval.is_some()) {
             signed(step, &signature);
         }

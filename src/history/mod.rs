@@ -15,6 +15,7 @@ mod other_rules;
 mod parallel;
 mod passing_rules;
 mod proof;
+mod proven;
 mod range_rules;
 mod reconstruction;
 mod record;
@@ -26,8 +27,9 @@ mod subject;
 mod timeline;
 mod trailers;
 
-pub use audit::{Audit, AuditScope, audit};
+pub use audit::{Audit, AuditScope, Incremental, audit};
 pub use check::{Checked, Checker};
 pub use judged::{JudgedArtifact, JudgedFile, judged};
+pub use proven::{PROVEN_FILE, ProvenHistories, ProvenHistory};
 pub use replay::Audited;
 pub use timeline::{Story, stories};

@@ -75,12 +75,17 @@ impl<'a> PassingRules<'a> {
         Ok(Self { store, archive, numbers, parents, changes, rules, people, descendants, ancestors })
     }
 
+    /// Whether a commit changes any settings.
+    pub(super) fn has_changes(&self) -> bool {
+        !self.changes.is_empty()
+    }
+
     /// Makes the steps of a change unverifiable whose rules were in force only temporarily, if the rules that stood
-    /// before and came back do not yield them. Returns an error if git cannot be read.
-    pub(super) fn doubt(&self, change: &mut Audited) -> Result<(), Error> {
+    /// before and came back do not yield them. Returns whether there are such steps, and an error if git cannot be
+    /// read.
+    pub(super) fn doubt(&self, change: &mut Audited) -> Result<bool, Error> {
         let Audited { commit, task, proof, .. } = change;
-        proof.doubt(|step| self.passed(commit, task, step))?;
-        Ok(())
+        proof.doubt(|step| self.passed(commit, task, step))
     }
 
     /// Why the rules of a step do not count, if they were in force only temporarily.

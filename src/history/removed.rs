@@ -24,6 +24,7 @@ const MOST_ADDED: usize = 64;
 /// A record that a commit removed.
 struct RemovedRecord {
     commit: Digest,
+    removal: Removal,
     /// The directory of the task.
     task: RepoPath,
     /// What it says; `None` if this clone does not have it.
@@ -85,12 +86,13 @@ impl<'a> RemovedRecords<'a> {
     ) -> Result<Self, Error> {
         let pool = archive.logs();
         let mut records = Vec::new();
-        for Removal { commit, path, blob, added } in removals {
+        for removal in removals {
+            let Removal { commit, ref path, blob, ref added } = removal;
             let Some(task) = path.parent() else { continue };
             let Some(bytes) = store.blob(blob)? else {
                 // The record of a task that was renamed is in the new log.
-                if !is_continued(store, blob, &added)? {
-                    records.push(RemovedRecord { commit, task, read: None });
+                if !is_continued(store, blob, added)? {
+                    records.push(RemovedRecord { commit, removal, task, read: None });
                 }
                 continue;
             };
@@ -108,9 +110,15 @@ impl<'a> RemovedRecords<'a> {
             let entries = events.iter().filter_map(|id| Some(pool.event(id)?.entry.clone()));
             let named = entries.flat_map(|entry| entry.evidence).map(|(_, digest)| digest);
             let known = named.chain(spent.iter().cloned()).collect();
-            records.push(RemovedRecord { commit, task, read: Some(ReadRecord { events, known, spent }) });
+            let read = Some(ReadRecord { events, known, spent });
+            records.push(RemovedRecord { commit, removal, task, read });
         }
         Ok(Self { store, archive, records })
+    }
+
+    /// The removals of these records.
+    pub(super) fn into_removals(self) -> Vec<Removal> {
+        self.records.into_iter().map(|record| record.removal).collect()
     }
 
     /// Makes the steps of a change unverifiable whose task has nothing but what a removed record knew, and that

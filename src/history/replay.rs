@@ -5,7 +5,7 @@ use super::compared::Compared;
 use super::hidden::{HiddenChange, hidden_changes};
 use super::side::SideCache;
 use super::trailers::ToldSteps;
-use crate::base::RepoPath;
+use crate::base::{Digest, RepoPath};
 use crate::decide::{Proof, Standing};
 use crate::record::TRANSCRIPT_FILE;
 use crate::scan::ValidationCache;
@@ -20,6 +20,10 @@ pub struct Audited {
     pub task: TaskRef,
     /// The verdict of the replay.
     pub proof: Proof,
+    /// The commit whose replay has found the change: a later one that shows the task again, if `commit` hides it.
+    pub found_in: Digest,
+    /// Whether the verdict rests on a signature.
+    pub is_by_signature: bool,
     /// Whether a step of it holds only by rules that stand at neither end of the audited range.
     pub is_doubted: bool,
     /// Why the change is acceptable although it is wrong, if the settings say so.
@@ -28,7 +32,8 @@ pub struct Audited {
 
 impl Audited {
     fn new(commit: Visited, task: TaskRef, proof: Proof) -> Self {
-        Self { commit, task, proof, is_doubted: false, acknowledged: None }
+        let found_in = commit.id;
+        Self { commit, task, proof, found_in, is_by_signature: false, is_doubted: false, acknowledged: None }
     }
 
     /// Whether people may acknowledge the change: the audit fails because of it, with `--strict` at least.
@@ -90,8 +95,9 @@ pub(super) fn replay(
         }
         for task in compared.uncovered(&recorded)? {
             archive.note(&task, &after.source)?;
-            for HiddenChange { commit, proof } in hidden_changes(&mut sides, &compared, &task)? {
-                changes.push(Audited::new(commit, task.clone(), proof));
+            for HiddenChange { commit: hiding, proof } in hidden_changes(&mut sides, &compared, &task)? {
+                let change = Audited::new(hiding, task.clone(), proof);
+                changes.push(Audited { found_in: commit.id, ..change });
             }
         }
         for task in recorded {

@@ -83,6 +83,13 @@ impl Store {
         Ok(!self.boundary()?.is_empty())
     }
 
+    /// Whether grafts or replacements give commits other parents or contents here. Returns an error if git cannot be
+    /// read.
+    pub fn has_grafts(&self) -> Result<bool, Error> {
+        let grafts = super::durable::text_of(&self.repo.commondir().join("info/grafts"))?;
+        Ok(!grafts.trim().is_empty() || !self.each_tip("refs/replace/")?.is_empty())
+    }
+
     /// The commits that a push adds: those reachable from `to` and not from `known`. Returns an error if git
     /// cannot read them.
     pub fn commits_new_to(&self, to: Digest, known: KnownRefs<'_>) -> Result<Vec<Visited>, Error> {

@@ -2,11 +2,12 @@
 
 use super::Error;
 use crate::scan::{Directory, FileStamp, io_error, open_regular};
+use rustix::process::geteuid;
 use std::collections::BTreeSet;
 use std::fs::{File, Permissions};
 use std::io::{self, Read, Write};
 use std::iter;
-use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::thread::ScopedJoinHandle;
 
@@ -208,6 +209,48 @@ pub fn read_regular(path: &Path) -> Option<Vec<u8>> {
     read_if_regular(path).ok().flatten()
 }
 
+/// A file of a user that others may not change.
+pub enum PrivateFile {
+    /// There is none.
+    Missing,
+    /// It is no regular file, or belongs to another user, or others may read or change it.
+    Foreign,
+    /// What it contains.
+    Own(Vec<u8>),
+}
+
+/// What a file contains that only this user can read and change. Returns an error if the machine fails to read it.
+pub fn read_private(path: &Path) -> io::Result<PrivateFile> {
+    read_private_of(path, geteuid().as_raw())
+}
+
+fn read_private_of(path: &Path, user: u32) -> io::Result<PrivateFile> {
+    let mut file = match open_regular(path) {
+        Ok(Some(file)) => file,
+        Ok(None) => return Ok(PrivateFile::Foreign),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(PrivateFile::Missing),
+        // Another user's file can often not even be opened.
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => return Ok(PrivateFile::Foreign),
+        Err(error) => return Err(error),
+    };
+    // The opened file is looked at, so nothing can be put in its place meanwhile.
+    let metadata = file.metadata()?;
+    if metadata.uid() != user || metadata.mode() & 0o077 != 0 {
+        return Ok(PrivateFile::Foreign);
+    }
+    let mut bytes = Vec::new();
+    file.read_to_end(&mut bytes)?;
+    Ok(PrivateFile::Own(bytes))
+}
+
+/// Replaces a file in a directory atomically by one that only this user can read and change, without syncing it.
+pub fn write_private(directory: &Directory, name: &str, bytes: &[u8]) -> io::Result<()> {
+    let written = format!("{name}.{}", std::process::id());
+    directory.remove_if_there(&written)?;
+    directory.append_private(&written)?.write_all(bytes)?;
+    directory.rename(&written, directory, name)
+}
+
 /// The text of a file, which is empty if there is no file. Returns an error if it cannot be read, or is no file.
 pub fn text_of(path: &Path) -> Result<String, Error> {
     let fail = |error| io_error(path, error);
@@ -267,5 +310,39 @@ fn sync_one(path: &Path) -> Result<(), Error> {
         Ok(file) => file.sync_all().map_err(|source| io_error(path, source)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
         Err(error) => Err(io_error(path, error)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+    use std::os::unix::fs::symlink;
+
+    #[test]
+    fn a_private_file_is_this_users_and_nobody_else_may_open_it() {
+        let home = tempfile::tempdir().expect("a directory");
+        let path = home.path().join("kept");
+        let read = |path: &Path, user| match read_private_of(path, user).expect("read") {
+            PrivateFile::Missing => "missing".to_owned(),
+            PrivateFile::Foreign => "foreign".to_owned(),
+            PrivateFile::Own(bytes) => String::from_utf8(bytes).expect("text"),
+        };
+        let user = geteuid().as_raw();
+        assert_eq!(read(&path, user), "missing");
+        let directory = Directory::open(home.path(), home.path()).expect("opened");
+        for text in ["first", "second"] {
+            write_private(&directory, "kept", text.as_bytes()).expect("written");
+            assert_eq!(read(&path, user), text);
+        }
+        assert_eq!(read(&path, user + 1), "foreign");
+        for mode in [0o640, 0o620, 0o604] {
+            fs::set_permissions(&path, Permissions::from_mode(mode)).expect("set");
+            assert_eq!(read(&path, user), "foreign", "{mode:o}");
+        }
+        let link = home.path().join("link");
+        symlink(&path, &link).expect("linked");
+        assert_eq!(read(&link, user), "foreign");
+        assert_eq!(read(home.path(), user), "foreign");
     }
 }

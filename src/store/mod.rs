@@ -362,6 +362,13 @@ impl Store {
         Ok(made)
     }
 
+    /// Replaces a file in the directory of `orch` for this work tree by one that only this user can read and change.
+    /// Returns an error if it cannot be written.
+    pub(crate) fn keep_private(&self, name: &str, bytes: &[u8]) -> Result<(), Error> {
+        let written = durable::write_private(&self.own_directory()?, name, bytes);
+        written.map_err(|source| io_error(&self.own(name), source))
+    }
+
     /// The permissions of directories that users share, as `core.sharedRepository` says.
     fn sharing(&self) -> Result<u32, Error> {
         let said = self.repo.config()?.snapshot()?.get_str("core.sharedRepository").map(str::to_owned);

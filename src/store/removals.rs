@@ -4,6 +4,7 @@ use super::history::MAX_WALK;
 use super::{Error, Store, digest, path_commits};
 use crate::base::{Digest, RepoPath};
 use git2::Commit as GitCommit;
+use serde::{Deserialize, Serialize};
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
@@ -12,7 +13,8 @@ use std::sync::Arc;
 const KNOWN: &str = "removals";
 
 /// A file that a commit removes.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Removal {
     /// The commit that removes it.
     pub commit: Digest,
@@ -38,6 +40,12 @@ impl Store {
     /// error if git cannot read the history.
     pub fn removals(&self, from: Digest, below: &[RepoPath], name: &str) -> Result<Vec<Removal>, Error> {
         self.removals_between(from, None, (below, name), usize::MAX)
+    }
+
+    /// The files of this name that `to` and its ancestors remove and that `from` and its ancestors do not, newest first.
+    /// Returns an error if git cannot read the history.
+    pub fn removals_since(&self, from: Digest, to: Digest, name: &str) -> Result<Vec<Removal>, Error> {
+        self.removals_between(to, Some(from), (&[RepoPath::root()], name), usize::MAX)
     }
 
     /// Sorts removals as [`Self::removals`] returns them. Returns an error if git cannot read the history.

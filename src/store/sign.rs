@@ -110,16 +110,9 @@ impl Store {
     /// fails or a commit does not exist.
     pub fn signatures(&self, commits: &[Digest]) -> Result<Vec<Signature>, Error> {
         let mut signed = String::new();
-        // See gitformat-signature(5).
-        let header = match self.format() {
-            ObjectFormat::Sha1 => "gpgsig",
-            ObjectFormat::Sha256 => "gpgsig-sha256",
-        };
         for commit in commits {
-            match self.repo.find_commit(self.oid(*commit)?)?.header_field_bytes(header) {
-                Ok(_) => signed.push_str(&format!("{commit}\n")),
-                Err(error) if error.code() == ErrorCode::NotFound => {}
-                Err(error) => return Err(error.into()),
+            if self.has_signature(*commit)? {
+                signed.push_str(&format!("{commit}\n"));
             }
         }
         if signed.is_empty() {
@@ -130,6 +123,20 @@ impl Store {
         let told: HashMap<Digest, Signature> =
             String::from_utf8_lossy(&answer).lines().filter_map(verdict).collect();
         Ok(commits.iter().map(|commit| told.get(commit).cloned().unwrap_or(Signature::None)).collect())
+    }
+
+    /// Whether a commit has a signature, of whatever worth. Returns an error if git cannot read it.
+    pub fn has_signature(&self, commit: Digest) -> Result<bool, Error> {
+        // See gitformat-signature(5).
+        let header = match self.format() {
+            ObjectFormat::Sha1 => "gpgsig",
+            ObjectFormat::Sha256 => "gpgsig-sha256",
+        };
+        match self.repo.find_commit(self.oid(commit)?)?.header_field_bytes(header) {
+            Ok(_) => Ok(true),
+            Err(error) if error.code() == ErrorCode::NotFound => Ok(false),
+            Err(error) => Err(error.into()),
+        }
     }
 
     /// Whether the configuration contains settings that only git itself reads.

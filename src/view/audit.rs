@@ -14,8 +14,10 @@ use std::collections::BTreeMap;
 pub struct AuditReport {
     /// The repository that was read.
     pub repository: Repository,
-    /// The number of commits that were replayed.
+    /// The number of commits that were replayed; of an incremental audit, those that are newer than `from`.
     pub commits: usize,
+    /// What an incremental audit went on from; null for any other.
+    pub incremental: Option<AuditIncremental>,
     /// The number of changes with each verdict.
     #[cfg_attr(
         test,
@@ -30,6 +32,23 @@ pub struct AuditReport {
 }
 
 super::json::documents! { AuditReport = "audit" }
+
+/// What an incremental audit went on from.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct AuditIncremental {
+    /// The commit whose whole history was accepted before; null if all commits were replayed.
+    pub from: Option<String>,
+    /// The number of commits in that history.
+    pub commits: usize,
+    /// The number of changes of records in that history. Those that are unverifiable or acknowledged are listed again.
+    pub changes: usize,
+    /// Why all commits were replayed; null if they were not.
+    pub why: Option<String>,
+    /// Why the next audit cannot go on from here; null if it can.
+    pub not_kept: Option<String>,
+}
 
 /// One change of a task's record in one commit.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -109,14 +128,14 @@ impl AuditReport {
         for change in &changes {
             *counts.entry(change.standing.as_str()).or_insert(0) += 1;
         }
-        Self { repository, commits, counts, changes }
+        Self { repository, commits, incremental: None, counts, changes }
     }
 
     /// The same report with only the changes of tasks for whose id `is_meant` is true.
     #[must_use]
     pub fn of_tasks(self, is_meant: impl Fn(&str) -> bool) -> Self {
         let changes = self.changes.into_iter().filter(|change| is_meant(&change.task)).collect();
-        Self::new(self.repository, self.commits, changes)
+        Self { incremental: self.incremental, ..Self::new(self.repository, self.commits, changes) }
     }
 
     /// Whether any change has this verdict, apart from those that are acknowledged.
@@ -144,6 +163,25 @@ impl AuditReport {
         let colon = if counts.is_empty() { "" } else { ": " };
         let (commits, changes) = (counted(self.commits, "commit"), counted(self.changes.len(), "change"));
         format!("{commits}, {changes} of records{colon}{}", counts.join(", "))
+    }
+
+    /// Where an incremental audit went on from, and whether the next one can go on from here.
+    #[must_use]
+    pub fn continuation(&self) -> Option<String> {
+        let incremental = self.incremental.as_ref()?;
+        let began = match (&incremental.from, &incremental.why) {
+            (Some(from), _) => {
+                let from: String = from.chars().take(10).collect();
+                let (commits, changes) =
+                    (counted(incremental.commits, "commit"), counted(incremental.changes, "change"));
+                format!("continued after {from}: {commits} with {changes} of records were audited before")
+            }
+            (None, why) => format!("audited the whole history: {}", why.as_deref().unwrap_or_default()),
+        };
+        let kept = incremental.not_kept.as_ref();
+        let kept =
+            kept.map_or(String::new(), |why| format!("; the next audit does not continue here: {why}"));
+        Some(began + &kept)
     }
 
     /// The audit as text: aligned lines, with the reason below every change that is not simply proven.

@@ -3,6 +3,7 @@
 mod code;
 mod evasions;
 mod hidden;
+mod incremental;
 pub mod loops;
 mod loosened;
 mod odd;

@@ -304,7 +304,7 @@ fn each_crate_of_the_outside_has_one_home() {
         ("regex", "workflow/guard/"),
         ("libc", "scan/regular.rs"),
         ("rustix::fs", "scan/directory.rs scan/stamp.rs"),
-        ("rustix::process", "run/ cli/commands/serve/tokens.rs"),
+        ("rustix::process", "run/ store/durable.rs"),
         ("rustix::event", "run/"),
         ("rustix::system", "store/gc.rs"),
         ("tracing_subscriber", "cli/logging.rs"),

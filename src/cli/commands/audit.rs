@@ -2,13 +2,14 @@
 
 use super::check::{Form, form, print};
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
-use crate::base::{Code, Patterns};
+use crate::base::{Code, Digest, Patterns};
 use crate::cli::progress::WorkProgress;
 use crate::decide::Standing;
 use crate::history;
-use crate::history::{AuditScope, Checked};
+use crate::history::{AuditScope, Checked, Incremental, PROVEN_FILE, ProvenHistories};
+use crate::store::durable::{self, PrivateFile};
 use crate::survey::Workspace;
-use crate::view::{AuditChange, AuditCommit, AuditReport};
+use crate::view::{AuditChange, AuditCommit, AuditIncremental, AuditReport};
 
 /// Replay the history and print a verdict on every recorded step.
 ///
@@ -20,7 +21,11 @@ use crate::view::{AuditChange, AuditCommit, AuditReport};
 /// A step that was squashed or rebased may be unverifiable, because the files it rested on are gone. If the
 /// branch it came from is still there, `--also` proves it by that branch.
 ///
-/// Reads commits only and writes nothing. Exits with 1 if anything is forged, if a step in a range holds only by
+/// With `--incremental`, an audit that succeeds keeps in the git directory which history it has accepted, and the next
+/// one replays only the commits that are newer. It replays the whole history whenever the verdicts on it could be other
+/// ones: the history was rewritten, settings or workflows changed, or `orch` did.
+///
+/// Reads commits only and, without `--incremental`, writes nothing. Exits with 1 if anything is forged, if a step in a range holds only by
 /// rules that stand at neither end of the range, and with `--strict` also if anything is unverifiable. A shallow
 /// clone is an error.
 #[derive(Debug, Args)]
@@ -33,6 +38,9 @@ pub struct AuditArgs {
     /// Prove steps by the history of REV too, for example a branch that was squashed.
     #[arg(long, value_name = "REV")]
     also: Vec<String>,
+    /// Continue after the newest commit whose history was accepted in this clone.
+    #[arg(long, conflicts_with_all = ["since", "also"])]
+    incremental: bool,
     /// Show only the verdicts on TASK, an id or a pattern; repeatable. The whole range is audited anyway.
     #[arg(long, value_name = "TASK")]
     task: Vec<String>,
@@ -50,8 +58,14 @@ pub fn run(args: &AuditArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fai
     let replayed =
         |done: usize, total: usize| progress.tell(|| format!("replayed {done} of {total} commits"));
     let progress: Option<&dyn Fn(usize, usize)> = (!context.global.json).then_some(&replayed);
-    let scope =
-        AuditScope { range: args.range.as_deref(), since: args.since.as_deref(), also: &args.also, progress };
+    let proven = args.incremental.then(|| proven(&workspace, args.range.as_deref())).transpose()?;
+    let scope = AuditScope {
+        range: args.range.as_deref(),
+        since: args.since.as_deref(),
+        also: &args.also,
+        proven: proven.as_ref(),
+        progress,
+    };
     let patterns = patterns(&args.task)?;
     let report = report(&workspace, scope)?.of_tasks(|id| patterns.is_empty() || patterns.matches(id));
     match form(args.format, context)? {
@@ -59,6 +73,7 @@ pub fn run(args: &AuditArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fai
         Form::Text => {
             context.page(ui, &report.text(ui.paint, ui.width))?;
             ui.status(&report.summary());
+            report.continuation().iter().for_each(|text| ui.status(text));
         }
         form => print(&Checked { findings: report.findings(), ..Checked::default() }, form, ui)?,
     }
@@ -75,7 +90,40 @@ fn patterns(names: &[String]) -> Result<Patterns, Failure> {
     })
 }
 
-/// Audits these commits. Returns an error if a revision is unknown, or git cannot read the history.
+/// The histories that earlier audits accepted. Returns an error if a range is to be audited.
+fn proven(workspace: &Workspace, range: Option<&str>) -> Result<ProvenHistories, Failure> {
+    if range.is_some_and(|range| range.contains("..")) {
+        let message = "--incremental audits a whole history and takes no range A..B";
+        return Err(Failure::new(Code::Usage, message).hint("give a revision, or audit the range without it"));
+    }
+    // Another build may come to other verdicts.
+    let program = std::fs::read("/proc/self/exe").map_err(|error| {
+        let message = format!("cannot read the program, which an incremental audit depends on: {error}");
+        Failure::new(Code::Io, message).hint("audit without --incremental")
+    })?;
+    let program = Digest::of_blob(&program);
+    let kept = workspace.store().map(|store| durable::read_private(&store.own(PROVEN_FILE)));
+    Ok(match kept.transpose() {
+        Ok(Some(PrivateFile::Own(bytes))) => ProvenHistories::parse(program, &bytes),
+        Ok(None | Some(PrivateFile::Missing)) => {
+            ProvenHistories::none(program, "no earlier audit was kept in this clone")
+        }
+        Ok(Some(PrivateFile::Foreign)) | Err(_) => ProvenHistories::none(
+            program,
+            "what an earlier audit kept belongs to others, or others may change it",
+        ),
+    })
+}
+
+/// Keeps the accepted history for the next audit. Returns why that failed.
+fn keep(workspace: &Workspace, known: &ProvenHistories, incremental: &Incremental) -> Result<(), String> {
+    let to = incremental.to.as_ref().map_err(|why| (*why).to_owned())?;
+    let replaced = incremental.from.as_ref().ok().map(|from| from.commit);
+    let Some(store) = workspace.store() else { return Ok(()) };
+    store.keep_private(PROVEN_FILE, known.with(to, replaced).as_bytes()).map_err(|error| error.to_string())
+}
+
+/// Audits these commits, and keeps what an incremental audit accepted. Returns an error if a revision is unknown, or git cannot read the history.
 pub(super) fn report(workspace: &Workspace, scope: AuditScope<'_>) -> Result<AuditReport, Failure> {
     let audit = history::audit(workspace, scope)?;
     let changes = audit.changes.iter().map(|change| {
@@ -90,5 +138,16 @@ pub(super) fn report(workspace: &Workspace, scope: AuditScope<'_>) -> Result<Aud
         );
         AuditChange { is_doubted: change.is_doubted, ..shown }
     });
-    Ok(AuditReport::new(workspace.repository()?, audit.commits, changes.collect()))
+    let report = AuditReport::new(workspace.repository()?, audit.commits, changes.collect());
+    let incremental = scope.proven.zip(audit.incremental.as_ref()).map(|(known, incremental)| {
+        let from = incremental.from.as_ref();
+        AuditIncremental {
+            from: from.ok().map(|from| from.commit.to_string()),
+            commits: from.map_or(0, |from| from.commits),
+            changes: from.map_or(0, |from| from.changes),
+            why: from.err().cloned(),
+            not_kept: keep(workspace, known, incremental).err(),
+        }
+    });
+    Ok(AuditReport { incremental, ..report })
 }

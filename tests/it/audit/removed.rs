@@ -6,7 +6,7 @@ use crate::harness::{World, started};
 const PLAN: &str = "planning/plan.json";
 
 /// A task `t` whose plan was refused.
-fn refused() -> World {
+pub fn refused() -> World {
     let world = started("plan_review");
     world.plan_review("t", false, 1);
     world.orch(&["next", "t"]).succeeds();
@@ -19,13 +19,13 @@ fn back_to(world: &World, commit: &str) {
     world.git(&["clean", "-fdq"]);
 }
 
-fn remove(world: &World, task: &str) {
+pub fn remove(world: &World, task: &str) {
     world.git(&["rm", "-q", "-r", &format!("tasks/{task}")]);
     let _ = std::fs::remove_dir_all(world.path(&format!("tasks/{task}")));
 }
 
 /// Creates or adopts a task, and lets it leave `planning`.
-fn begin(world: &World, task: &str) {
+pub fn begin(world: &World, task: &str) {
     world.orch(&["new", task]).succeeds();
     if world.phase(task) == "planning" {
         world.orch(&["next", task]).succeeds();

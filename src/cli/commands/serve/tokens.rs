@@ -2,12 +2,11 @@
 
 use crate::base::{Code, Error};
 use crate::cli::random::random;
-use crate::scan::{Directory, open_regular};
-use rustix::process::geteuid;
+use crate::scan::Directory;
+use crate::store::durable::{PrivateFile, read_private, write_private};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
-use std::io::{self, ErrorKind, Read, Write};
-use std::os::unix::fs::MetadataExt;
+use std::io;
 use std::path::Path;
 
 /// The name of the file, in the directory of `orch` that all work trees of a repository share.
@@ -51,18 +50,14 @@ impl Tokens {
         // Of two servers that start at once, one makes the tokens, and the other reads them.
         let lock = directory.append_private(LOCK).map_err(fault)?;
         lock.lock().map_err(fault)?;
-        if let Some(bytes) = private(&path, geteuid().as_raw()).map_err(fault)?
+        if let PrivateFile::Own(bytes) = read_private(&path).map_err(fault)?
             && let Some(known) = Self::parse(&bytes)
         {
             return Ok(known);
         }
         let made = Self::random().map_err(fault)?;
-        let written = format!("{FILE}.{}", std::process::id());
-        directory.remove_if_there(&written).map_err(fault)?;
         let text = format!("{:#}\n", json!({"person": made.person, "agent": made.agent}));
-        let mut file = directory.append_private(&written).map_err(fault)?;
-        file.write_all(text.as_bytes()).map_err(fault)?;
-        directory.rename(&written, &directory, FILE).map_err(fault)?;
+        write_private(&directory, FILE, text.as_bytes()).map_err(fault)?;
         Ok(made)
     }
 
@@ -100,27 +95,6 @@ pub(super) fn is_same(known: &str, token: &str) -> bool {
     Sha256::digest(token) == Sha256::digest(known)
 }
 
-/// What a regular file holds; `None` if there is none that is this user's and that nobody else can read.
-fn private(path: &Path, user: u32) -> io::Result<Option<Vec<u8>>> {
-    let mut file = match open_regular(path) {
-        Ok(Some(file)) => file,
-        Ok(None) => return Ok(None),
-        // Another user's file can often not even be opened.
-        Err(error) if [ErrorKind::NotFound, ErrorKind::PermissionDenied].contains(&error.kind()) => {
-            return Ok(None);
-        }
-        Err(error) => return Err(error),
-    };
-    // The opened file is looked at, so nothing can be put in its place meanwhile.
-    let metadata = file.metadata()?;
-    if metadata.uid() != user || metadata.mode() & 0o077 != 0 {
-        return Ok(None);
-    }
-    let mut bytes = Vec::new();
-    file.read_to_end(&mut bytes)?;
-    Ok(Some(bytes))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -145,10 +119,6 @@ mod tests {
         fs::write(&path, "{\"person\": \"\", \"agent\": \"\"}").expect("written");
         let third = again();
         assert!(third.person != second.person && third.person.len() == 64);
-        // A file of another user is not used.
-        let user = fs::metadata(&path).expect("there").uid();
-        assert!(private(&path, user).expect("read").is_some());
-        assert_eq!(private(&path, user + 1).expect("read"), None);
         // A link is replaced, and what it leads to is left alone.
         let outside = git.path().join("outside");
         fs::rename(&path, &outside).expect("moved");

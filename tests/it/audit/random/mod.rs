@@ -12,7 +12,7 @@ use crate::harness::World;
 use crate::setting::number;
 use orch::base::{Code, Digest};
 use orch::decide::{Kind, Proof, ProvenStep, Standing};
-use orch::history::{Audit, AuditScope, Checked, Checker, audit};
+use orch::history::{Audit, AuditScope, Audited, Checked, Checker, ProvenHistories, audit};
 use orch::record::LogEvent;
 use orch::survey::{Caller, Workspace};
 use past::Past;
@@ -29,6 +29,8 @@ const TOGETHER: u64 = 25;
 struct Tally {
     standings: BTreeMap<&'static str, usize>,
     forgeries: BTreeMap<String, usize>,
+    /// How many audits went on from an earlier one.
+    continued: usize,
     /// How many commits hold several steps that were due together, of one task or of several.
     batches: usize,
 }
@@ -52,6 +54,7 @@ fn every_forged_commit_is_found_and_no_other() {
     });
     let tally = tally.into_inner().expect("nobody panicked");
     assert!(count < 100 || tally.batches > 0, "nothing was ever due together");
+    assert!(count < 100 || tally.continued > 0, "no audit ever went on from another");
     if count >= 1000 {
         for name in forgeries::names() {
             assert!(
@@ -179,7 +182,7 @@ fn replay(
 
     // Every other way of asking costs as much again, so it is tried now and then.
     if seed.is_multiple_of(3) {
-        ask_otherwise(workspace, past, ids, tip, &audit, &forged, told);
+        ask_otherwise(workspace, past, ids, tip, (&audit, &forged), (tally, told));
     }
     audit
 }
@@ -190,9 +193,8 @@ fn ask_otherwise(
     past: &Past,
     ids: &[Digest],
     tip: usize,
-    audit: &Audit,
-    forged: &[usize],
-    told: &dyn Fn() -> String,
+    (audit, forged): (&Audit, &[usize]),
+    (tally, told): (&Mutex<Tally>, &dyn Fn() -> String),
 ) {
     let number = |id: Digest| ids.iter().position(|other| *other == id).expect("one of ours");
     let reached = past.ancestors(tip);
@@ -210,12 +212,52 @@ fn ask_otherwise(
         validations
     };
     assert_eq!(validations(&part), validations(audit), "{range}\n{}", told());
+    goes_on(workspace, (ids[begin], ids[tip]), audit, tally, told);
     let nobody = Caller::from_environment(|_| None);
     let checker = Checker::new(workspace, &nobody);
     agrees(&checker.range(&ids[tip].to_string()).expect("a check"), forged, ids, told);
     for commit in forged.iter().copied().chain([tip]) {
         let alone: Vec<usize> = forged.iter().copied().filter(|forged| *forged == commit).collect();
         agrees(&checker.revision(&ids[commit].to_string()).expect("a check"), &alone, ids, told);
+    }
+}
+
+/// An audit that goes on from where an earlier one came to accepts the same, and says the same of what it lists.
+fn goes_on(
+    workspace: &Workspace,
+    (begin, tip): (Digest, Digest),
+    whole: &Audit,
+    tally: &Mutex<Tally>,
+    told: &dyn Fn() -> String,
+) {
+    let program = Digest::of_blob(b"a program");
+    let go_on = |known: &ProvenHistories, to: Digest| {
+        let to = to.to_string();
+        let audit = audit(workspace, AuditScope { proven: Some(known), ..reachable(&to) }).expect("an audit");
+        let incremental = audit.incremental.expect("incremental");
+        (audit.changes, incremental.from, incremental.to)
+    };
+    let none = ProvenHistories::none(program, "none");
+    let (_, _, Ok(first)) = go_on(&none, begin) else { return };
+    let known = ProvenHistories::parse(program, none.with(&first, None).as_bytes());
+    let (changes, from, to) = go_on(&known, tip);
+    let is_forged = |changes: &[Audited]| changes.iter().any(|one| one.proof.standing == Standing::Forged);
+    assert_eq!(to.is_err(), is_forged(&whole.changes), "{}", told());
+    let Ok(from) = from else { return };
+    assert_eq!(from, first);
+    tally.lock().expect("nobody panicked").continued += 1;
+    let key = |change: &Audited| (change.commit.id, change.task.directory().clone());
+    let listed: BTreeMap<_, _> = changes.iter().map(|change| (key(change), &change.proof)).collect();
+    for change in &whole.changes {
+        match listed.get(&key(change)) {
+            Some(proof) => assert_eq!(**proof, change.proof, "{}", told()),
+            None => assert!(change.proof.standing < Standing::Unverifiable, "{}", told()),
+        }
+    }
+    let to = to.ok().map(|to| (to.commits, to.changes));
+    let is_listed_once = changes.iter().all(|change| change.found_in == change.commit.id);
+    if is_listed_once && !is_forged(&whole.changes) {
+        assert_eq!(to, Some((whole.commits, whole.changes.len())), "{}", told());
     }
 }
 
