@@ -82,16 +82,25 @@ enum WordMeans {
     Moved,
 }
 
-/// What these words mean: the arguments of commands that move or remove files are paths, and those of git after `--`.
+/// What these words mean: the arguments of commands that move or remove files are paths, and those of git after `--`, and
+/// the one after `--work-tree`.
 fn meanings(words: &[&str]) -> Vec<WordMeans> {
-    let (mut now, mut is_git) = (WordMeans::Other, false);
+    let (mut now, mut is_git, mut is_single) = (WordMeans::Other, false, false);
     let meaning = |word: &&str| {
         let is_path = !word.starts_with('-') && *word != "&&";
         let means = if is_path { now } else { WordMeans::Other };
+        if std::mem::take(&mut is_single) {
+            now = WordMeans::Other;
+            return means;
+        }
         (now, is_git) = match *word {
             "mv" | "rm" | "mkdir" if now == WordMeans::Other && !is_git => (WordMeans::Moved, false),
             "git" if now == WordMeans::Other => (WordMeans::Other, true),
             "--" if is_git => (WordMeans::Path, true),
+            "--work-tree" if is_git => {
+                is_single = true;
+                (WordMeans::Path, true)
+            }
             "&&" => (WordMeans::Other, false),
             word if word.ends_with(ENDS) => (WordMeans::Other, false),
             _ => (now, is_git),
@@ -103,7 +112,8 @@ fn meanings(words: &[&str]) -> Vec<WordMeans> {
 
 /// A path from the root of the repository, relative to a directory.
 fn path_at(here: &RepoPath, path: &str, means: WordMeans) -> String {
-    if path.starts_with('/') || path.is_empty() {
+    // What begins with a colon is a pattern of git that says itself where it counts from.
+    if path.starts_with(['/', ':']) || path.is_empty() {
         return path.to_owned();
     }
     let from: Vec<&str> = here.as_str().split('/').filter(|part| !part.is_empty() && *part != ".").collect();

@@ -21,8 +21,9 @@ pub struct Circumstances<'a> {
     pub past: bool,
     /// The status of the task's last run.
     pub last_run: &'a LastRun,
-    /// The short id of the commit that had these bytes at a path of the repository, if git has one.
-    pub remembered: &'a dyn Fn(&RepoPath, Digest) -> Option<String>,
+    /// The commit that had these bytes at a path of the repository, or where the task had this path then, if git has
+    /// one.
+    pub remembered: &'a dyn Fn(&RepoPath, Digest) -> Option<Remembered>,
     /// Whether there is a file at a path of the repository.
     pub is_file: &'a dyn Fn(&RepoPath) -> bool,
     /// The commit that is checked out.
@@ -30,6 +31,15 @@ pub struct Circumstances<'a> {
     /// A finding for each file of the task that git ignores, so that no step can be committed. Asked only if a
     /// transition is due.
     pub ignored: &'a dyn Fn() -> Vec<Diagnostic>,
+}
+
+/// Where git has bytes that a file of a task had.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Remembered {
+    /// The short id of the commit.
+    pub commit: String,
+    /// The path there, which differs from the present one if the task had another id.
+    pub at: RepoPath,
 }
 
 /// The status of the last run of a task, according to its record.
@@ -132,7 +142,7 @@ pub fn conclude(
         decision.options.clear();
     }
     tell_lost(workflow, facts, &mut decision, &restores);
-    decision.options.splice(0..0, restores);
+    decision.options.splice(0..0, restores.into_iter().map(|(_, restore)| restore));
     if !circumstances.past {
         note_misplaced(facts, &mut decision, circumstances);
     }
@@ -281,14 +291,12 @@ fn note_misplaced(facts: &Facts, decision: &mut Decision, circumstances: &Circum
 
 /// Says how to restore the evidence of earlier phases that is gone: in the hint of each finding, and in the reason
 /// where the next step can be the end of the task, which is closed without that evidence.
-fn tell_lost(workflow: &Workflow, facts: &Facts, decision: &mut Decision, restores: &[Choice]) {
+fn tell_lost(workflow: &Workflow, facts: &Facts, decision: &mut Decision, restores: &[(RepoPath, Choice)]) {
     let mut gone = Vec::new();
     for finding in decision.diagnostics.iter_mut().filter(|finding| finding.code == Code::EvidenceGone) {
         gone.push(finding.message.clone());
-        let restore = restores
-            .iter()
-            .find(|restore| restore.argv.last() == finding.place.as_ref().map(|place| &place.path));
-        if let Some(restore) = restore {
+        let is_of = |path: &RepoPath| finding.place.as_ref().is_some_and(|place| place.path == path.as_str());
+        if let Some((_, restore)) = restores.iter().find(|(path, _)| is_of(path)) {
             finding.hint =
                 Some(format!("{}; the task cannot be finished without it", command(&restore.argv)));
         }
@@ -300,11 +308,10 @@ fn tell_lost(workflow: &Workflow, facts: &Facts, decision: &mut Decision, restor
     if gone.is_empty() || !may_end {
         return;
     }
-    let lost = |restore: &&Choice| {
-        let is_of = |path: &RepoPath| restore.argv.last().is_some_and(|last| last == path.as_str());
-        decision.lost.iter().any(|lost| facts.place.path(&lost.path).is_ok_and(|path| is_of(&path)))
-    };
-    let commands: Vec<String> = restores.iter().filter(lost).map(|restore| command(&restore.argv)).collect();
+    let is_lost =
+        |path: &RepoPath| decision.lost.iter().any(|lost| facts.place.path(&lost.path).as_ref() == Ok(path));
+    let lost = restores.iter().filter(|(path, _)| is_lost(path));
+    let commands: Vec<String> = lost.map(|(_, restore)| command(&restore.argv)).collect();
     let how = if commands.is_empty() { String::new() } else { format!(": {}", commands.join("; ")) };
     // A task that is inconsistent says already what is gone.
     decision.reason = match &decision.verdict {
@@ -317,8 +324,12 @@ fn tell_lost(workflow: &Workflow, facts: &Facts, decision: &mut Decision, restor
     };
 }
 
-/// For every missing or broken need, and for lost evidence, that git has, the command that restores it.
-fn restores(facts: &Facts, decision: &Decision, circumstances: &Circumstances<'_>) -> Vec<Choice> {
+/// For every missing or broken need, and for lost evidence, that git has, its path and the command that restores it.
+fn restores(
+    facts: &Facts,
+    decision: &Decision,
+    circumstances: &Circumstances<'_>,
+) -> Vec<(RepoPath, Choice)> {
     let broken = match &decision.verdict {
         Verdict::Inconsistent { broken, .. } => broken.as_slice(),
         _ => &[],
@@ -327,10 +338,31 @@ fn restores(facts: &Facts, decision: &Decision, circumstances: &Circumstances<'_
     let lost = decision.lost.iter().filter(is_new);
     let restore = |need: &super::BrokenNeed| {
         let path = facts.place.path(&need.path).ok()?;
-        let commit = (circumstances.remembered)(&path, need.recorded?)?;
-        let argv = ["git", "restore", "-s", &commit, "--", path.as_str()];
+        let argv = restoring(&path, &(circumstances.remembered)(&path, need.recorded?)?)?;
         let effect = format!("restore the previous {}", need.artifact);
-        Some(choice("restore", argv, Owner::Human, effect))
+        let restore = choice("restore", argv.iter().map(String::as_str), Owner::Human, effect);
+        Some((path, restore))
     };
     broken.iter().chain(lost).filter_map(restore).collect()
+}
+
+/// The command that writes to `path` what a commit has; `None` if the path there has another name, because git restores
+/// a file only under its own.
+fn restoring(path: &RepoPath, Remembered { commit, at }: &Remembered) -> Option<Vec<String>> {
+    if at == path {
+        return Some(["git", "restore", "-s", commit, "--", path.as_str()].map(str::to_owned).to_vec());
+    }
+    let (now, then): (Vec<&str>, Vec<&str>) =
+        (path.as_str().split('/').collect(), at.as_str().split('/').collect());
+    let same = now.iter().rev().zip(then.iter().rev()).take_while(|(one, other)| one == other).count();
+    let (directory, name) = now.split_at(now.len() - same);
+    let former = &then[..then.len() - same];
+    if name.is_empty() || directory.is_empty() || former.is_empty() {
+        return None;
+    }
+    // The tree of the former directory, as if the present one were the whole work tree.
+    let tree = format!("{commit}:{}", former.join("/"));
+    let (directory, name) = (directory.join("/"), format!(":/{}", name.join("/")));
+    let words = ["git", "--work-tree", &directory, "restore", "-s", &tree, "--", &name];
+    Some(words.map(str::to_owned).to_vec())
 }

@@ -43,7 +43,7 @@ mod undo;
 
 pub use activity::{accept, answer, asked, data_of, end, give_up, offers, phase_id, pick, signalled, start};
 pub use apply::{Stamp, apply, initial_state};
-pub use circumstances::{Circumstances, Judgement, LastRun, conclude, judge};
+pub use circumstances::{Circumstances, Judgement, LastRun, Remembered, conclude, judge};
 pub use data::{DEEPEST, PatchOp, at, merge_patch, nests_deeper, patch};
 pub use decision::{
     BrokenNeed, Change, Choice, Decision, Derived, DerivedFile, Evidence, ExpectState, Expectation,

@@ -51,7 +51,7 @@ pub fn judged(workspace: &Workspace, judged: &Sight, artifact: &str) -> Result<J
     }
     let is_its = |name: &str| matcher.artifacts_of(name).any(|(found, _)| found == index);
     let mut stories = stories(workspace, std::slice::from_ref(&judged.task))?;
-    let mut story = stories.pop().unwrap_or_default();
+    let mut story = stories.pop().unwrap_or_default().steps;
     story.retain(|(entry, _)| entry.evidence.iter().any(|(name, _)| is_its(name)));
     let step = story.pop();
     let evidence = step.iter().flat_map(|(entry, _)| &entry.evidence);

@@ -8,8 +8,14 @@ use crate::store::{PathChange, durable};
 use crate::survey::{Error, TaskRef, Workspace};
 use std::collections::{BTreeMap, HashMap};
 
-/// Recorded transitions, oldest first, each with the commit that recorded it.
-pub type Story = Vec<(HistoryEntry, Option<Digest>)>;
+/// The timeline of a task.
+#[derive(Debug, Clone, Default)]
+pub struct Story {
+    /// Recorded transitions, oldest first, each with the commit that recorded it.
+    pub steps: Vec<(HistoryEntry, Option<Digest>)>,
+    /// Whether a line of the log is not an event, so that steps may be missing.
+    pub is_damaged: bool,
+}
 
 /// The timeline of each task, in the given order. Walks the history once for all tasks.
 ///
@@ -23,21 +29,26 @@ pub fn stories(workspace: &Workspace, tasks: &[TaskRef]) -> Result<Vec<Story>, E
     if tasks.is_empty() {
         return Ok(Vec::new());
     }
-    let logs: Vec<EventLog> =
+    let logs: Vec<(EventLog, bool)> =
         tasks.iter().map(|task| log_of(workspace, task)).collect::<Result<_, Error>>()?;
     let paths: Vec<Vec<RepoPath>> =
-        tasks.iter().zip(&logs).map(|(task, log)| places_of(workspace, task, log)).collect();
+        tasks.iter().zip(&logs).map(|(task, (log, _))| places_of(workspace, task, log)).collect();
     let history = match &workspace.store {
         Some(store) => store.history(&paths.concat())?,
         None => BTreeMap::new(),
     };
-    logs.iter().zip(&paths).map(|(log, paths)| story(workspace, log, paths, &history)).collect()
+    let story = |((log, is_damaged), paths): (&(EventLog, bool), &Vec<RepoPath>)| {
+        Ok(Story { steps: steps(workspace, log, paths, &history)?, is_damaged: *is_damaged })
+    };
+    logs.iter().zip(&paths).map(story).collect()
 }
 
-fn log_of(workspace: &Workspace, task: &TaskRef) -> Result<EventLog, Error> {
+/// The log of a task, and whether a line of it is not an event.
+fn log_of(workspace: &Workspace, task: &TaskRef) -> Result<(EventLog, bool), Error> {
     let path = task.transcript_path().under(&workspace.root);
     let bytes = durable::read_if_there(&path).map_err(|source| io_error(&path, source))?;
-    Ok(EventLog::parse(&bytes.unwrap_or_default()).0)
+    let (log, faults) = EventLog::parse(&bytes.unwrap_or_default());
+    Ok((log, !faults.is_empty()))
 }
 
 /// The paths of the log, now and under former ids of the task.
@@ -47,12 +58,12 @@ fn places_of(workspace: &Workspace, task: &TaskRef, log: &EventLog) -> Vec<RepoP
     places.iter().map(TaskRef::transcript_path).collect()
 }
 
-fn story(
+fn steps(
     workspace: &Workspace,
     log: &EventLog,
     paths: &[RepoPath],
     history: &BTreeMap<RepoPath, Vec<PathChange>>,
-) -> Result<Story, Error> {
+) -> Result<Vec<(HistoryEntry, Option<Digest>)>, Error> {
     let mut recorded: HashMap<Digest, Digest> = HashMap::new();
     for path in paths {
         for PathChange { commit, blob } in history.get(path).into_iter().flatten() {

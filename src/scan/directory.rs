@@ -31,6 +31,16 @@ pub fn permitted(path: &Path) -> io::Result<()> {
     Ok(access(path, wanted)?)
 }
 
+/// Asks whether this process may create files in a directory, and whether its disk has room, without writing. Returns
+/// an error if not.
+pub fn writable(directory: &Path) -> io::Result<()> {
+    access(directory, Access::WRITE_OK | Access::EXEC_OK)?;
+    let disk = rustix::fs::statvfs(directory)?;
+    // Some file systems do not tell the number of files.
+    let is_full = disk.f_bavail == 0 || (disk.f_files > 0 && disk.f_favail == 0);
+    if is_full { Err(io::ErrorKind::StorageFull.into()) } else { Ok(()) }
+}
+
 /// A file in memory that has no name; `None` if the system has none.
 #[must_use]
 pub fn unnamed_file() -> Option<File> {

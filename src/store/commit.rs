@@ -6,6 +6,7 @@ use super::index::{IndexChange, refuse_unmerged};
 use super::journal::{Journal, JournalFile, MovedPath, PlacedFile};
 use super::lock::IndexLock;
 use super::lock_wait::{LockWait, PATIENCE};
+use super::new_pack::NewPack;
 use super::ref_tables::RefMove;
 use super::sign::Person;
 use super::tree::entry_at;
@@ -110,8 +111,22 @@ pub(super) struct Published<'s> {
 pub(super) struct Built {
     /// The commits, oldest first.
     pub commits: Vec<Oid>,
-    /// The files and directories to sync before the branch points to the last one.
+    pub objects: NewObjects,
+}
+
+/// Where the objects of a batch were written.
+pub(super) struct NewObjects {
+    /// The files and directories to sync before the branch points to the last commit.
     pub places: Vec<PathBuf>,
+    /// The pack that contains them, if they are not loose. Dropping it removes it, unless it is kept.
+    pub pack: Option<NewPack>,
+}
+
+impl NewObjects {
+    /// From here on something may lead to the objects.
+    fn keep(&self) {
+        self.pack.iter().for_each(NewPack::keep);
+    }
 }
 
 /// Permission to commit: holds the lock; HEAD has not moved since it began.
@@ -221,20 +236,22 @@ impl<'s> Transaction<'s> {
         }
         let gc = store.lock_gc()?;
         // Signing may wait for a person, so the index is not locked yet.
-        let Built { commits: built, places } = self.build(planned, store.signs()?)?;
+        let Built { commits: built, objects } = self.build(planned, store.signs()?)?;
         let mut journal = self.journal(planned, &built)?;
-        let published = self.publish(planned, &mut journal, places, &gc).inspect_err(|_| {
+        let published = self.publish(planned, &mut journal, &objects, &gc).inspect_err(|_| {
             // Without a journal, nothing has been changed yet.
             let taken_back = store.has_journal().and_then(|is_there| match is_there {
                 true => store.follow_head(&journal).and_then(|()| store.remove_journal()),
                 false => Ok(()),
             });
             if let Err(error) = taken_back {
+                // The index may hold what is only in the pack.
+                objects.keep();
                 tracing::warn!(error = error.logged(), "cannot take back an abandoned batch yet");
             }
         });
         let mut published = published?;
-        drop(gc);
+        drop((objects, gc));
         let left_staged = std::mem::take(&mut published.left_staged);
         // The commits exist from here on; the next command completes whatever fails.
         let commits: Vec<Digest> = built.iter().copied().map(digest).collect();
@@ -268,7 +285,7 @@ impl<'s> Transaction<'s> {
         &self,
         planned: &[PlannedCommit],
         journal: &mut Journal,
-        objects: Vec<PathBuf>,
+        objects: &NewObjects,
         gc: &GcLock,
     ) -> Result<Published<'s>, Error> {
         let store = self.store;
@@ -280,7 +297,7 @@ impl<'s> Transaction<'s> {
         refuse_unmerged(&staged)?;
         let left_staged = staged.keep_due(&mut journal.index);
         let due = &journal.index;
-        let prepared = index.prepare_during(due, || self.prepare(planned, journal, objects))?;
+        let prepared = index.prepare_during(due, || self.prepare(planned, journal, &objects.places))?;
         // Evaluating takes time; check again whether another operation has started.
         store.vet(&self.head)?;
         store.refuse_open_commit()?;
@@ -296,6 +313,7 @@ impl<'s> Transaction<'s> {
             Some(held) => Some(held),
             None => store.lock_written_index()?,
         };
+        objects.keep();
         if let Err(error) = branch.commit() {
             // Whoever takes the entries back takes over the lock, so that git does not commit them.
             index.into_iter().for_each(IndexLock::leave);
@@ -310,7 +328,7 @@ impl<'s> Transaction<'s> {
         &self,
         planned: &[PlannedCommit],
         journal: &Journal,
-        objects: Vec<PathBuf>,
+        objects: &[PathBuf],
     ) -> Result<Prepared, Error> {
         let store = self.store;
         // The journal is first, because the next command finds the temporary files by it.
@@ -323,7 +341,7 @@ impl<'s> Transaction<'s> {
         }
         let prepared = Prepared::write(&store.root, &files)?;
         places.extend(prepared.temporaries());
-        places.extend(objects);
+        places.extend_from_slice(objects);
         durable::sync(&places)?;
         Ok(prepared)
     }
@@ -398,7 +416,8 @@ impl<'s> Transaction<'s> {
             let found = repo.find_commit(commit);
             parent = Some(found.map_err(|_| io_error(&repo.commondir().join("objects"), unwritten()))?);
         }
-        Ok(Built { commits: built, places: self.places_of(objects) })
+        let objects = NewObjects { places: self.places_of(objects), pack: None };
+        Ok(Built { commits: built, objects })
     }
 
     /// Applies the changes of one commit to a tree.

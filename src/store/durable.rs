@@ -38,18 +38,21 @@ pub fn write_executable(path: &Path, bytes: &[u8]) -> Result<(), Error> {
 
 /// Removes the temporary files in a directory that killed processes left.
 fn remove_abandoned(directory: &Path) {
-    let is_dead = |process: &str| {
-        // Without `/proc` nobody knows.
-        Path::new("/proc/self").exists() && !Path::new("/proc").join(process).exists()
-    };
     for entry in std::fs::read_dir(directory).into_iter().flatten().flatten() {
         let name = entry.file_name();
         let own = name.to_str().and_then(|name| name.strip_prefix(TEMPORARY)?.strip_prefix('-'));
         let process = own.and_then(|own| own.split_once('-')).map(|(process, _)| process);
-        if process.is_some_and(|process| process.parse::<u32>().is_ok() && is_dead(process)) {
+        if process.is_some_and(is_dead) {
             remove(directory, &entry.path());
         }
     }
+}
+
+/// Whether this is the number of a process that is gone. Without `/proc` nobody knows.
+pub(super) fn is_dead(process: &str) -> bool {
+    process.parse::<u32>().is_ok()
+        && Path::new("/proc/self").exists()
+        && !Path::new("/proc").join(process).exists()
 }
 
 /// Replaces several files below `base`, each atomically, and returns the stamp of each. Returns an error if one

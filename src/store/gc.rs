@@ -8,6 +8,7 @@
 //! know whether its owner lives.
 
 use super::lock_wait::PATIENCE;
+use super::new_pack::remove_unfinished;
 use super::{Error, Store};
 use crate::scan::{Directory, io_error, open_regular};
 use std::fs::{self, File, TryLockError};
@@ -17,7 +18,7 @@ use std::path::{Path, PathBuf};
 use std::thread::sleep;
 use std::time::Duration;
 
-const NAME: &str = "gc.pid";
+pub(super) const NAME: &str = "gc.pid";
 /// The third word of our file, which git does not read.
 const OWNER: &str = "orch";
 /// git's lock of that file, which it holds for a moment.
@@ -64,9 +65,15 @@ impl Store {
     pub(super) fn lock_gc(&self) -> Result<GcLock, Error> {
         let (mut wait, mut wait_for_orch) = (self.patience(Duration::from_secs(5)), self.patience(PATIENCE));
         let path = self.repo.commondir().join(NAME);
+        let mut was_left = false;
         for _ in 0..MOST_LEFT {
             match GcLock::create(&self.own_directory()?, self.repo.commondir()) {
-                Ok(created) if created.is_alone() => return Ok(created),
+                Ok(created) if created.is_alone() => {
+                    if was_left {
+                        remove_unfinished(&self.repo.commondir().join("objects"));
+                    }
+                    return Ok(created);
+                }
                 // Taken over by a `git gc` that had read the file before.
                 Ok(_) => {}
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
@@ -82,6 +89,7 @@ impl Store {
                     }
                     GcState::Left(file) => {
                         clear(&path, file.as_ref()).map_err(|error| io_error(&path, error))?;
+                        was_left = true;
                         break;
                     }
                     GcState::Free => break,

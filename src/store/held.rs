@@ -1,9 +1,9 @@
 //! What holds the locks of the repository, and what a killed process left.
 
-use super::gc::GcState;
+use super::gc::{GcState, NAME as GC_FILE};
 use super::{Error, Store};
-use crate::base::{Code, Diagnostic};
-use crate::scan::{io_error, open_regular};
+use crate::base::{Code, Diagnostic, command};
+use crate::scan::{io_error, open_regular, writable};
 use std::fs::{self, TryLockError};
 use std::io;
 use std::os::unix::fs::MetadataExt as _;
@@ -11,8 +11,8 @@ use std::path::Path;
 
 impl Store {
     /// A finding for each lock of git that exists, for a `git gc` that works, for the lock among `orch` processes if one
-    /// holds it, and for a commit that a killed process left unfinished. Returns an error if that cannot be told.
-    /// Writes nothing.
+    /// holds it, for a commit that a killed process left unfinished, and for what else lets no order write. Returns an
+    /// error if that cannot be told. Writes nothing.
     pub fn locks(&self) -> Result<Vec<Diagnostic>, Error> {
         let holder = self.holder()?;
         let mut found = Vec::new();
@@ -33,6 +33,7 @@ impl Store {
             found.push(Diagnostic::note(Code::Busy, who));
         }
         found.extend(self.broken_journals()?);
+        found.extend(self.obstacles());
         let head = self.head()?;
         let branch = head.branch;
         let shared = ["packed-refs", "config", "gc.pid"].map(str::to_owned).into_iter().chain(branch);
@@ -46,6 +47,28 @@ impl Store {
             found.push(self.lock_is_busy(&lock).into_warning());
         }
         Ok(found)
+    }
+
+    /// A finding for everything else that lets no order write: a directory in the place of a file, a place that cannot be
+    /// written, a full disk.
+    fn obstacles(&self) -> Vec<Diagnostic> {
+        let (own, common) = (self.repo.path(), self.repo.commondir());
+        let files = OWN_FILES.iter().map(|name| own.join("orch").join(name)).chain([common.join(GC_FILE)]);
+        let mut found = Vec::new();
+        for file in files.filter(|file| file.symlink_metadata().is_ok_and(|there| there.is_dir())) {
+            let message = format!("{} is a directory, so no order can be recorded", file.display());
+            let hint = command(&["rm", "-r", &file.to_string_lossy()]);
+            found.push(Diagnostic::warning(Code::NotAFile, message).hint(hint));
+        }
+        let places = [own.to_owned(), own.join("orch"), common.join("objects"), common.join("refs/heads")];
+        for place in places.iter().chain([&self.root]).filter(|place| place.is_dir()) {
+            if let Err(source) = writable(place) {
+                found.push(io_error(place, source).into_warning());
+                // The others are likely on the same disk.
+                break;
+            }
+        }
+        found
     }
 
     /// Who holds the lock among `orch` processes: `None` if nobody does, and no process if the system does not tell.
@@ -65,6 +88,9 @@ impl Store {
         }
     }
 }
+
+/// The files in `.git/orch` that an order writes, and replaces whatever file is there.
+const OWN_FILES: [&str; 3] = ["index.lock", "index.next", GC_FILE];
 
 /// The process that holds a lock on a file, according to `/proc/locks`; see proc(5).
 fn process_with_lock(path: &Path) -> Option<u32> {

@@ -29,6 +29,7 @@ mod lock_wait;
 mod log_file;
 mod ls_files;
 mod message;
+mod new_pack;
 mod objects;
 mod pack;
 mod packed_commits;

@@ -3,28 +3,20 @@
 //! Loose objects would be a file each, and a sync each. Of a directory with many tasks, each commit after the first
 //! adds only what differs from the tree of the one before.
 
-use super::commit::{Built, PlannedCommit, Transaction, directory_taken};
+use super::commit::{Built, NewObjects, PlannedCommit, Transaction, directory_taken};
 use super::listing::{Listing, TREE, ordered};
-use super::pack::{Pack, PackFiles, PackedKind};
+use super::new_pack::NewPack;
+use super::pack::{Pack, PackedKind};
 use super::{Error, Store, digest};
 use crate::base::Digest;
-use crate::scan::{Directory, io_error};
+use crate::scan::io_error;
 use std::collections::{BTreeMap, HashMap};
-use std::fs::File;
-use std::io::{self, Write as _};
 use std::ops::Range;
-use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
 use std::sync::Arc;
 
 /// How many commits are written as a pack. For fewer, the files of a pack are not worth their place: git looks for an
 /// object in every pack.
 const FEWEST: usize = 10;
-
-/// How the names of the files begin while they are written; git removes what stays of them as garbage. The number of the
-/// process follows, because the work trees of a repository share the directory.
-const NEW_PACK: &str = "tmp_pack_orch";
-const NEW_INDEX: &str = "tmp_idx_orch";
 
 /// The new objects of a batch.
 struct BatchObjects<'s> {
@@ -77,12 +69,14 @@ impl Transaction<'_> {
             commits.push(store.oid(parent)?);
         }
         let directory = store.repo.commondir().join("objects/pack");
-        let written =
-            objects.pack.finish().and_then(|files| write(store.repo.commondir(), &directory, &files));
-        written.map_err(|source| io_error(&directory, source))?;
+        let written = objects
+            .pack
+            .finish()
+            .and_then(|files| NewPack::write(store.repo.commondir(), &directory, &files));
+        let pack = Some(written.map_err(|source| io_error(&directory, source))?);
         // The library finds the pack when it misses an object.
         commits.last().map(|last| store.repo.find_commit(*last)).transpose()?;
-        Ok(Built { commits, places: vec![directory] })
+        Ok(Built { commits, objects: NewObjects { places: vec![directory], pack } })
     }
 
     /// The content of a commit object.
@@ -222,22 +216,4 @@ fn serialized(before: &Listing, changed: &BTreeMap<&str, Option<(u32, Digest)>>)
     }
     after.extend(&before[copied..]);
     after
-}
-
-/// Writes both files and syncs them, then gives them their names, the pack first: git looks for packs by their indexes.
-fn write(base: &Path, directory: &Path, files: &PackFiles) -> io::Result<()> {
-    let directory = Directory::make(base, directory)?;
-    let write = |name: &str, bytes: &[u8]| -> io::Result<File> {
-        let mut file = directory.create_anew(name)?;
-        file.write_all(bytes)?;
-        file.set_permissions(PermissionsExt::from_mode(0o444))?;
-        Ok(file)
-    };
-    let [pack, index] = [NEW_PACK, NEW_INDEX].map(|begin| format!("{begin}-{}", std::process::id()));
-    let both = [write(&pack, &files.pack)?, write(&index, &files.index)?];
-    both.iter().try_for_each(File::sync_all)?;
-    for (new, extension) in [(pack, "pack"), (index, "idx")] {
-        directory.rename(new, &directory, format!("pack-{}.{extension}", files.name))?;
-    }
-    Ok(())
 }

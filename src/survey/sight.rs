@@ -9,8 +9,8 @@ use super::snapshot::{Reading, Snapshot, log_faults};
 use super::{Error, TaskRef, UsableWorkflow, Workspace};
 use crate::base::{Code, Diagnostic, Digest, Place, RepoPath, command};
 use crate::decide::{
-    Circumstances, Decision, Ending, Judgement, LastRun, Recorded, Runner, STALE_STATE, Settled, State, Step,
-    conclude, evaluate, judge,
+    Circumstances, Decision, Ending, Judgement, LastRun, Recorded, Remembered, Runner, STALE_STATE, Settled,
+    State, Step, conclude, evaluate, judge,
 };
 use crate::record::has_lost_events;
 use crate::run::RunFiles;
@@ -320,6 +320,7 @@ impl Workspace {
         let ignored = || self.ignored_files((task, &observed), commit, &basis);
         let (Judgement { decision, runner }, fault) = self.under_circumstances(
             (untracked, !is_present),
+            (task, &recorded),
             (&last_run, &basis),
             ignored,
             |circumstances| judge(&compiled.workflow, &recorded, &observed.facts, circumstances),
@@ -370,10 +371,13 @@ impl Workspace {
         let commit = placed.head.as_ref().and_then(|head| head.commit);
         let ignored = || self.ignored_files((&before.task, &before.observed), commit, &basis);
         let around = (&before.last_run, &basis);
-        let (Judgement { decision, runner }, _) =
-            self.under_circumstances((false, false), around, ignored, |circumstances| {
-                conclude(before.workflow(), &recorded, &facts, placed.decision, circumstances)
-            });
+        let (Judgement { decision, runner }, _) = self.under_circumstances(
+            (false, false),
+            (&before.task, &recorded),
+            around,
+            ignored,
+            |circumstances| conclude(before.workflow(), &recorded, &facts, placed.decision, circumstances),
+        );
         let path = before.task.transcript_path();
         let is_committed = match (&self.store, placed.commit) {
             (Some(store), Some(_)) => !store.alters(&path, &placed.transcript).unwrap_or(true),
@@ -432,6 +436,7 @@ impl Workspace {
     fn under_circumstances(
         &self,
         (untracked, past): (bool, bool),
+        (task, recorded): (&TaskRef, &Recorded),
         (last_run, basis): (&LastRun, &LookBasis),
         ignored: impl Fn() -> Result<Vec<Diagnostic>, Error>,
         judged: impl FnOnce(&Circumstances<'_>) -> Judgement,
@@ -439,9 +444,21 @@ impl Workspace {
         let fault: RefCell<Option<Error>> = RefCell::default();
         let remembered = |path: &RepoPath, blob: Digest| {
             basis.note_history();
-            let found = self.store.as_ref().map_or(Ok(None), |store| store.commit_holding(path, blob));
-            let found = found.map_err(|error| fault.replace(Some(error))).ok().flatten();
-            found.map(|commit| commit.short())
+            let store = self.store.as_ref()?;
+            let steps = match recorded {
+                Recorded::Known(state) => state.history.as_slice(),
+                Recorded::New | Recorded::Lost | Recorded::Broken(_) => &[],
+            };
+            let places = self.snapshot(|snapshot| snapshot.places_of(task, steps));
+            let name = task.place.name(path)?;
+            // A task that was renamed had it at the path under its former id.
+            let paths = places.iter().filter_map(|place| place.place.path(name).ok());
+            let find = |at: RepoPath| {
+                let found = store.commit_holding(&at, blob);
+                let found = found.map_err(|error| fault.replace(Some(error))).ok().flatten();
+                found.map(|commit| Remembered { commit: commit.short(), at })
+            };
+            paths.into_iter().find_map(find)
         };
         let is_file = |path: &RepoPath| basis.is_file(&self.root, path);
         let head = || {

@@ -1,6 +1,6 @@
 //! What lies where it should not, and names that nobody would choose.
 
-use crate::harness::World;
+use crate::harness::{World, started};
 use orch::base::RepoPath;
 use orch::scan::{Content, Raw, Source, WorkDir};
 
@@ -482,4 +482,41 @@ fn a_clock_that_jumps_changes_no_verdict_and_no_order_of_steps() {
     assert!(places.is_sorted(), "{log:?}");
     world.orch(&["audit"]).succeeds();
     assert_eq!((world.phase("t"), world.dirty()), ("planning".to_owned(), String::new()));
+}
+
+/// Nothing can be said of what comes next, so the answer is no: 1, as where the workflow of a task is missing.
+#[test]
+fn a_log_that_cannot_be_read_is_no_success_of_any_face() {
+    let commands: [(&[&str], i32); 12] = [
+        (&["status"], 1),
+        (&["status", "--everywhere"], 1),
+        (&["status", "--json"], 1),
+        (&["suggest"], 1),
+        (&["suggest", "t", "--brief"], 1),
+        (&["board", "--html", "-"], 1),
+        (&["check"], 1),
+        (&["log", "--all"], 1),
+        // A command about this task alone has no answer.
+        (&["log", "t"], 5),
+        (&["next", "t"], 5),
+        (&["run", "t"], 1),
+        (&["doctor"], 1),
+    ];
+    let world = started("plan_review");
+    world.orch(&["new", "other"]).succeeds();
+    world.write("tasks/t/transcript.jsonl", b"garbage\n\xff\0{");
+    for (command, code) in commands {
+        let ended = world.orch(command).ends(code);
+        let said = format!("{}{}", ended.stdout, ended.stderr);
+        let is_told = ["not an event", "log-invalid", "error: repair"].iter().any(|word| said.contains(word));
+        assert!(is_told, "{command:?}: {said}");
+    }
+    // The second time from a cache.
+    world.orch(&["status"]).ends(1);
+    world.orch(&["status", "other"]).succeeds();
+    // A damaged line among good ones.
+    world.git(&["restore", "tasks/t"]);
+    let log = world.read("tasks/t/transcript.jsonl");
+    world.write("tasks/t/transcript.jsonl", log + "garbage\n");
+    world.orch(&["log", "t"]).ends(1).says("planning").reports("not an event");
 }

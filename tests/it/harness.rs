@@ -2,9 +2,11 @@
 
 use crate::{setting, terminal};
 use serde_json::json;
+use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::fs;
 use std::io::Write as _;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -18,7 +20,7 @@ pub struct World {
 }
 
 /// The result of a command, with the repository's path replaced by `[ROOT]`.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Ended {
     pub code: i32,
     pub stdout: String,
@@ -129,7 +131,7 @@ impl World {
     }
 
     pub fn orch_command(&self, arguments: &[&str]) -> Command {
-        let mut command = self.command(env!("CARGO_BIN_EXE_orch"));
+        let mut command = self.command(program());
         command.args(arguments).stdin(self.keyboard());
         command
     }
@@ -217,6 +219,27 @@ impl World {
     pub fn phase_suggested(&self, task: &str) -> String {
         let phase = self.orch_json(&["suggest", task])["suggestions"][0]["currentPhase"].clone();
         phase.as_str().unwrap_or_default().to_owned()
+    }
+
+    /// The stamp of everything in the repository and in the home directory: equal ones mean that nothing was written,
+    /// created, removed or renamed in between.
+    pub fn stamps(&self) -> BTreeSet<(PathBuf, [i64; 7])> {
+        let mut found = BTreeSet::new();
+        let mut open = vec![self.root(), self.path("../home")];
+        while let Some(path) = open.pop() {
+            let at = path.symlink_metadata().expect("nobody else is at work");
+            if at.is_dir() {
+                open.extend(
+                    fs::read_dir(&path).expect("listed").map(|entry| entry.expect("an entry").path()),
+                );
+            }
+            let signed = |number: u64| i64::try_from(number).expect("small");
+            let times = [at.mtime(), at.mtime_nsec(), at.ctime(), at.ctime_nsec()];
+            let [one, two, three, four] = times;
+            let stamp = [signed(at.ino()), signed(at.size()), at.mode().into(), one, two, three, four];
+            found.insert((path, stamp));
+        }
+        found
     }
 
     /// The output of `git status --porcelain`; empty if the work tree is clean.
@@ -331,6 +354,11 @@ impl Ended {
         );
         self
     }
+}
+
+/// The program under test: that of this build, or another one, such as an optimized one, that `ORCH_TEST_PROGRAM` names.
+pub fn program() -> String {
+    setting::setting("ORCH_TEST_PROGRAM").unwrap_or_else(|| env!("CARGO_BIN_EXE_orch").to_owned())
 }
 
 /// The same repository at another place.

@@ -2,7 +2,7 @@
 
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use super::report;
-use crate::base::{Code, Diagnostic};
+use crate::base::{Code, Diagnostic, Error};
 use crate::survey::TaskRef;
 use crate::view::{Log, StepView};
 
@@ -10,6 +10,8 @@ use crate::view::{Log, StepView};
 ///
 /// Without TASKS: that of the task of the current directory or of the branch, or else of all tasks. With
 /// `--json` the branch does not count. Writes nothing.
+///
+/// Exits with 1 if a line of a log is not an event, so that steps may be missing.
 #[derive(Debug, Args)]
 pub struct LogArgs {
     /// The tasks or patterns; default: the task of the current directory or of the branch, or else all tasks.
@@ -30,14 +32,18 @@ pub fn run(args: &LogArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failu
         None if args.tasks.is_empty() => workspace.tasks()?,
         None => report::named(&workspace, &args.tasks)?,
     };
-    let (mut entries, mut lost) = (Vec::new(), Vec::new());
+    let (mut entries, mut lost, mut exit) = (Vec::new(), Vec::new(), ExitCode::Fine);
     for (task, timeline) in tasks.iter().zip(crate::history::stories(&workspace, &tasks)?) {
-        if timeline.is_empty() {
-            lost.extend(workspace.look(task)?.decision.diagnostics.into_iter().filter(is_lost));
+        if timeline.is_damaged {
+            lost.extend(workspace.look(task)?.require_whole_record().err());
+            exit = ExitCode::No;
+        } else if timeline.steps.is_empty() {
+            let found = workspace.look(task)?.decision.diagnostics.into_iter().filter(is_lost);
+            lost.extend(found.map(Error::from));
         }
         // A clock may have been set back between two steps; what follows a step stands after it.
         let mut latest = None;
-        for (entry, commit) in timeline {
+        for (entry, commit) in timeline.steps {
             let commit = commit.map(|commit| commit.to_string());
             latest = latest.max(Some(entry.at));
             entries
@@ -49,14 +55,14 @@ pub fn run(args: &LogArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failu
     if entries.is_empty() && !lost.is_empty() {
         return Err(Failure::from(lost.remove(0)));
     }
-    lost.iter().for_each(|finding| ui.finding(finding));
+    lost.into_iter().for_each(|error| ui.finding(&error.into_warning()));
     let log = Log::new(workspace.repository()?, entries.into_iter().map(|(_, entry)| entry).collect());
     if context.global.json {
         ui.document(&log)?;
     } else {
         context.page(ui, &log.text(ui.paint, ui.width))?;
     }
-    Ok(ExitCode::Fine)
+    Ok(exit)
 }
 
 /// Whether a finding says that the record of the task is gone.

@@ -3,7 +3,7 @@
 use super::prelude::{Context, ExitCode, Failure, Ui};
 use crate::apply::{Applied, Order};
 use crate::base::{Class, Code, Diagnostic, Digest, Error, RepoPath};
-use crate::decide::{ActorKind, Choice, Decision, is_order};
+use crate::decide::{ActorKind, Choice, Decision, DutyKind, is_order};
 use crate::drive::Controlled;
 use crate::store::Store;
 use crate::survey::{LookDepth, NamedBy, Sight, TaskRef, Workspace, unjudged, unread};
@@ -182,6 +182,16 @@ pub(super) fn exit_after(problems: &[Diagnostic], otherwise: ExitCode) -> ExitCo
     } else {
         otherwise
     }
+}
+
+/// Like [`exit_after`], and `No` if one of these tasks is in error: its record, its workflow or a guard cannot be read or
+/// evaluated, so that nothing can be said of what comes next.
+pub(super) fn exit_of<'d>(
+    problems: &[Diagnostic],
+    mut duties: impl Iterator<Item = &'d DutyView>,
+) -> ExitCode {
+    let is_in_error = duties.any(|duty| duty.kind == DutyKind::Error);
+    exit_after(problems, if is_in_error { ExitCode::No } else { ExitCode::Fine })
 }
 
 /// A finding for each task id that two directories share.

@@ -22,8 +22,8 @@ const LIMIT: usize = 10;
 /// unfinished tasks. With `--json` the branch does not count. Writes nothing but a
 /// cache in `.git/orch`.
 ///
-/// A task that cannot be looked at, such as one whose workflow is missing, comes first, as one that a person has to
-/// repair. Exits with 1 if there is one, if `--for` leaves nothing to do, or if `--timeout` expires; with 70 if the
+/// A task that cannot be evaluated, such as one whose record is damaged or whose workflow is missing, comes first, as one
+/// that a person has to repair. Exits with 1 if there is one, if `--for` leaves nothing to do, or if `--timeout` expires; with 70 if the
 /// machine failed to read something.
 #[derive(Debug, Args)]
 pub struct SuggestArgs {
@@ -94,8 +94,10 @@ struct Answer {
 
 impl Answer {
     fn exit(&self, args: &SuggestArgs) -> ExitCode {
-        let is_asked_for = args.whom.is_some() && self.envelope.suggestions.is_empty();
-        report::exit_after(&self.problems, if is_asked_for { ExitCode::No } else { ExitCode::Fine })
+        if args.whom.is_some() && self.envelope.suggestions.is_empty() {
+            return report::exit_after(&self.problems, ExitCode::No);
+        }
+        report::exit_of(&self.problems, self.envelope.suggestions.iter().map(|suggestion| &suggestion.duty))
     }
 }
 

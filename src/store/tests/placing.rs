@@ -23,7 +23,7 @@ fn made_and_moved(store: &Store, planned: PlannedCommit, made: impl FnOnce(), be
     let built = transaction.build(&planned, false).expect("built");
     made();
     let mut journal = transaction.journal(&planned, &built.commits).expect("a journal");
-    let published = transaction.publish(&planned, &mut journal, built.places, &gc).expect("moved");
+    let published = transaction.publish(&planned, &mut journal, &built.objects, &gc).expect("moved");
     drop(gc);
     between();
     transaction.place(&journal, published).expect("placed");
@@ -92,7 +92,7 @@ fn git_collects_no_object_of_a_commit_in_the_making() {
     let built = transaction.build(&planned, false).expect("built");
     let mut journal = transaction.journal(&planned, &built.commits).expect("a journal");
     repo.git(&["gc", "-q", "--prune=now", "--force"]);
-    let error = transaction.publish(&planned, &mut journal, built.places, &gc).err().expect("refused");
+    let error = transaction.publish(&planned, &mut journal, &built.objects, &gc).err().expect("refused");
     assert_eq!(error.class(), Class::Busy);
 }
 

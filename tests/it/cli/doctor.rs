@@ -18,7 +18,7 @@ fn found(report: &Value, check: &str) -> (String, Vec<String>) {
 #[test]
 fn what_is_wrong_is_found_and_what_is_safe_is_repaired() {
     type Wreck = fn(&World);
-    let wrecks: [(&str, &str, &str, Wreck, bool); 11] = [
+    let wrecks: [(&str, &str, &str, Wreck, bool); 13] = [
         ("hooks", "warning", "hook-outdated", |world| world.shell("chmod -x .git/hooks/pre-commit"), true),
         ("hooks", "warning", "hook-edited", |world| world.shell("echo : >> .git/hooks/pre-commit"), false),
         (
@@ -58,6 +58,8 @@ fn what_is_wrong_is_found_and_what_is_safe_is_repaired() {
             |world| world.shell("echo { > .git/orch/journal.json.broken"),
             false,
         ),
+        ("locks", "warning", "not-a-file", |world| world.shell("mkdir .git/gc.pid"), false),
+        ("locks", "warning", "not-a-file", |world| world.shell("mkdir -p .git/orch/index.next/x"), false),
         ("locks", "error", "io", |world| world.shell("rm .git/orch/lock; mkfifo .git/orch/lock"), false),
         ("settings", "error", "config-syntax", |world| world.write("orch.toml", "[[root"), false),
         ("tasks", "error", "json-syntax", |world| world.write("tasks/t/review/plan-review.json", "{"), false),

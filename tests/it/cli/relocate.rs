@@ -253,3 +253,26 @@ fn a_file_with_the_record_of_another_task_goes_back_with_that_record() {
     assert_eq!(ids(&world, &["status", "--all"]), ["b"]);
     audited(&world);
 }
+
+#[test]
+fn evidence_that_was_removed_before_a_rename_is_restored_to_the_new_place() {
+    let world = started("codegen");
+    let plan = world.read("tasks/t/planning/plan.json");
+    world.remove("tasks/t/planning/plan.json");
+    world.commit("Without the plan");
+    world.orch(&["rename", "t", "a/u"]).succeeds();
+    for directory in [".", "tasks", "tasks/a/u", "tasks/a/u/code"] {
+        world.shell(&format!("mkdir -p {directory}"));
+        let mut command = world.orch_command(&["suggest", "a/u"]);
+        let said = world.end(command.current_dir(world.path(directory)).output().expect("orch runs"));
+        let is_way = |line: &&str| line.contains("--work-tree");
+        let way = said.stdout.lines().find(is_way).unwrap_or_else(|| panic!("{said:?}"));
+        let way = &way[way.find("git ").expect("a command")..];
+        let way = way.split(['#', ';']).next().expect("a part").trim();
+        world.shell(&format!("cd {directory}\n{way}"));
+        assert_eq!(world.read("tasks/a/u/planning/plan.json"), plan, "{way}");
+        assert!(!world.path("tasks/t").exists(), "{way}");
+        world.orch(&["check", "a/u"]).succeeds();
+        world.remove("tasks/a/u/planning/plan.json");
+    }
+}

@@ -2,7 +2,7 @@
 
 use super::world::{LIFECYCLE, World};
 use orch::base::{Code, Diagnostic, Digest, Place, RepoPath};
-use orch::decide::{Circumstances, Decision, LastRun, Recorded, RunRecord, State, judge};
+use orch::decide::{Circumstances, Decision, LastRun, Recorded, Remembered, RunRecord, State, judge};
 use serde_json::json;
 
 /// The circumstances of a task of this branch that no run drives, of which git remembers and ignores nothing.
@@ -35,8 +35,10 @@ fn what_git_remembers_of_a_missing_need_is_offered() {
     let (path, digest) = (path.clone(), Digest::of_blob(plan.text.as_bytes()));
     world.files.remove(&path);
     let place = format!("tasks/t-1/{path}");
+    let at = RepoPath::new(&place).expect("a path");
     let knows = |asked: &RepoPath, blob: Digest| {
-        (asked.as_str() == place && blob == digest).then(|| "abc1234".to_owned())
+        (asked.as_str() == place && blob == digest)
+            .then(|| Remembered { commit: "abc1234".to_owned(), at: at.clone() })
     };
     let restore = format!("git restore -s abc1234 -- {place}");
     let known = Circumstances { remembered: &knows, ..plain() };
@@ -44,6 +46,22 @@ fn what_git_remembers_of_a_missing_need_is_offered() {
     for circumstances in [plain(), Circumstances { past: true, ..known }] {
         let told = offered(&judged(&world, &world.recorded(), &circumstances));
         assert!(!told.contains(&restore), "{told:?}");
+    }
+    // A task that was renamed had it at another path, and git restores a file only to its own.
+    let commit = "abc1234".to_owned();
+    for (at, expected) in [
+        (
+            format!("old/t-0/{path}"),
+            Some(format!("git --work-tree tasks/t-1 restore -s abc1234:old/t-0 -- :/{path}")),
+        ),
+        ("tasks/t-1/planning/other.json".to_owned(), None),
+    ] {
+        let at = RepoPath::new(&at).expect("a path");
+        let knows = |_: &RepoPath, _: Digest| Some(Remembered { commit: commit.clone(), at: at.clone() });
+        let told =
+            offered(&judged(&world, &world.recorded(), &Circumstances { remembered: &knows, ..plain() }));
+        let restore = told.iter().find(|command| command.starts_with("git")).cloned();
+        assert_eq!(restore, expected, "{told:?}");
     }
 }
 

@@ -1,6 +1,6 @@
 //! Faults of system calls, injected by strace.
 
-use crate::harness::{World, skipped};
+use crate::harness::{World, program, skipped};
 use crate::setting;
 use std::fs;
 use std::io::Write as _;
@@ -63,7 +63,7 @@ pub fn traced(
         };
         command.args(["-e", &format!("inject={call}:{effect}:when={nth}")]);
     }
-    command.arg(env!("CARGO_BIN_EXE_orch")).args(arguments).stdin(Stdio::null());
+    command.arg(program()).args(arguments).stdin(Stdio::null());
     prepare(&mut command);
     let output = command.output().expect("strace runs");
     let run = Run {

@@ -168,6 +168,72 @@ fn a_batch_that_is_killed_is_recorded_whole_or_not_at_all_and_the_next_command_c
     }
 }
 
+/// The names in the directory of packs.
+fn packs(world: &World) -> BTreeSet<String> {
+    let names = fs::read_dir(world.path(".git/objects/pack")).into_iter().flatten();
+    names.map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned()).collect()
+}
+
+#[test]
+fn a_batch_that_fails_leaves_no_pack() {
+    if !can_inject() {
+        return;
+    }
+    let template = many_due();
+    let (_, trace) = traced(&copy(&template), WATCH, (&CHANGES, None), |_| {});
+    // What the first thread does; the others only sync.
+    let main = trace.split_whitespace().next().expect("a process").to_owned();
+    let nth = |call: &str, of: &str| {
+        let calls =
+            trace.lines().filter(|line| line.starts_with(&main) && line.contains(&format!(" {call}(")));
+        calls.into_iter().position(|line| line.contains(of)).map(|place| place + 1)
+    };
+    let points = [
+        ("write", "tmp_pack_orch"),
+        ("write", "tmp_idx_orch"),
+        ("fsync", "tmp_pack_orch"),
+        ("renameat", "tmp_pack_orch"),
+        ("renameat", "tmp_idx_orch"),
+        ("write", "orch/journal.json"),
+        ("write", ".orch-tmp"),
+    ];
+    let before = packs(&template);
+    for (call, of) in points {
+        let nth = nth(call, of).unwrap_or_else(|| panic!("no {call} of {of} in {trace}"));
+        for effect in [Effect::Error("ENOSPC"), Effect::Kill] {
+            let world = copy(&template);
+            let fault = Fault { call, effect, nth, only: None };
+            let (run, trace) = traced(&world, WATCH, (&[], Some(fault)), |_| {});
+            assert!(
+                hit(&trace, fault).is_some_and(|line| effect == Effect::Kill || line.contains(of)),
+                "{trace}"
+            );
+            if effect == Effect::Kill {
+                // The next step removes what has no name yet.
+                world.orch(&["new", "next"]).succeeds();
+                let left = packs(&world);
+                assert!(!left.iter().any(|name| name.starts_with("tmp_")), "{fault:?}: {left:?}");
+            } else {
+                // Of the first attempt nothing is left; a second one may have succeeded.
+                let steps = world.git(&["log", "--format=%H"]);
+                for name in packs(&world).difference(&before) {
+                    let Some(index) = name.strip_suffix(".idx") else {
+                        assert!(name.ends_with(".pack"), "{fault:?}: {name}");
+                        continue;
+                    };
+                    let index = format!(".git/objects/pack/{index}.idx");
+                    let held = world.git(&["verify-pack", "-v", &index]);
+                    assert!(steps.lines().any(|step| held.contains(step)), "{fault:?}: {run:?}");
+                }
+            }
+            world.orch(WATCH).succeeds();
+            assert_eq!(world.dirty(), "", "{fault:?}: {run:?}");
+            world.git(&["fsck", "--strict"]);
+            world.orch(&["audit"]).succeeds();
+        }
+    }
+}
+
 #[test]
 fn a_branch_without_its_bytes_is_written_again() {
     if !can_inject() {

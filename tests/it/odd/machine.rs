@@ -220,9 +220,11 @@ fn read_only() {
         "$ORCH" new u; echo "code $?"
         "$ORCH" next t; echo "code $?"
         "$ORCH" watch --once; echo "code $?"
+        "$ORCH" doctor; echo "ill $?"
     "#;
     let Some(ended) = apart(&world, script) else { return };
-    let ended = ended.succeeds().says("hint: the file system is read-only");
+    let ended = ended.succeeds().says("hint: the file system is read-only").says("ill 1");
+    assert!(ended.stdout.contains("[io]"), "{ended:?}");
     assert_eq!(ended.stdout.matches("code 70").count(), 3, "{ended:?}");
     assert_eq!(world.git(&["status", "--porcelain", "-uall"]), seen);
     world.orch(&["next", "t"]).succeeds();
@@ -249,7 +251,10 @@ fn full_disk() {
                 [ "$state" = "$(cat tasks/t/state.json)" ] || echo "$room: the state changed"
             elif [ $code != 0 ]; then echo "$room: code $code: $said"; fi
             echo "ended $code"
-            rm ../rest
+            dd if=/dev/zero of=../more bs=4k 2>/dev/null
+            said=$("$ORCH" doctor)
+            case $said in *"[io]"*) ;; *) echo "$room: doctor: $said";; esac
+            rm ../rest ../more
             "$ORCH" next t --expect plan_review >/dev/null 2>&1 || echo "$room: it does not go on"
             [ -z "$(git status --porcelain)" ] || echo "$room: $(git status --porcelain)"
             [ -z "$(git fsck --strict --no-dangling 2>&1)" ] || echo "$room: $(git fsck --strict 2>&1)"

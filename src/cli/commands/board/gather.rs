@@ -112,7 +112,7 @@ pub(super) fn gather(
                 let commit = commit.as_ref().map(ToString::to_string);
                 StepView::recorded(task.id.as_str(), &task.place, entry, commit.as_deref())
             };
-            detail.steps = recorded.iter().map(step).collect();
+            detail.steps = recorded.steps.iter().map(step).collect();
             details.insert(status.task.path.clone(), detail);
         }
         rows.push(status);
