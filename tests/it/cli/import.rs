@@ -141,7 +141,7 @@ fn an_imported_state_is_proven_after_a_squash_and_forged_if_it_says_something_el
     let id = orch::base::Digest::of_blob(body.as_bytes());
     world.write("tunings/a/transcript.jsonl", format!("{{\"id\":\"{id}\",{}\n", &body[1..]));
     world.remove("tunings/a/state.json");
-    world.orch(&["status"]).succeeds();
+    world.orch(&["status"]).ends(1).says("error: repair");
     world.orch(&["recover", "a"]).succeeds();
     world.git(&["commit", "-q", "-a", "--amend", "--no-edit"]);
     let audit = world.orch(&["audit"]).ends(1);
