@@ -8,8 +8,9 @@ use crate::base::{Class, Code, Diagnostic, Digest, RepoPath, TaskId};
 use crate::config;
 use crate::decide::{self, Runner, Transition};
 use crate::store::Head;
-use crate::survey::{Caller, Error, Sight, SightKey, TaskRef, Workspace};
+use crate::survey::{Caller, Error, Sight, SightKey, TaskRef, UsableWorkflow, Workspace};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::Arc;
 use std::sync::mpsc::Sender;
 
 /// An event of the watch.
@@ -362,10 +363,16 @@ impl Watching {
         if commit == self.head {
             return;
         }
+        let moved = self.workspace.head_move(self.head, commit);
         self.head = commit;
-        let on_code = self.known.values().filter(|known| known.on_code);
-        let tasks = on_code.map(|known| known.task.clone()).collect();
-        self.look(tasks, head, effects);
+        let concerns = |KnownTask { task, on_code, .. }: &KnownTask| match (&moved, on_code) {
+            (None, on_code) => on_code.is_some(),
+            (Some(moved), Some(workflow)) if moved.tells_of_code(workflow) => true,
+            // The commit holds what was looked at, unless the files say so themselves.
+            (Some(moved), _) => moved.touches(task) && !self.is_known(task, head),
+        };
+        let tasks = self.known.values().filter(|known| concerns(known)).map(|known| known.task.clone());
+        self.look(tasks.collect(), head, effects);
     }
 
     /// Executes an order, answers its sender, and reports the transition.
@@ -488,6 +495,7 @@ impl Watching {
         tasks.retain(|task| !task.id.is_archived());
         // One walk over the history for all tasks.
         self.workspace.find_commits(&tasks);
+        self.workspace.forget_attributes();
         for task in tasks {
             match self.plan(|writer, plan| writer.foresee(&task, head.clone(), plan)) {
                 Ok(wanted) if wanted.is_due() && !self.only_reads() => due.push(wanted),
@@ -588,7 +596,8 @@ impl Watching {
         let came_to = notice.filter(|_| notice != last && !is_running);
         let at_start = last.is_none() && (!self.begun || before.is_some());
         let required = judged.workflow().required_files().cloned().collect();
-        let known = KnownTask { task, key, print, on_code: judged.rests_on_code(), required, notice };
+        let on_code = judged.rests_on_code().then(|| Arc::clone(&judged.compiled));
+        let known = KnownTask { task, key, print, on_code, required, notice };
         let before = self.known.insert(judged.task.directory().clone(), known);
         let is_new = before.as_ref().is_none_or(|known| known.print != print);
         if let TaskOutcome::Applied(applied) = &outcome {
@@ -633,8 +642,8 @@ struct KnownTask {
     /// What that result depends on.
     key: SightKey,
     print: Digest,
-    /// Whether committed code can change it.
-    on_code: bool,
+    /// Its workflow, if committed code can change the result.
+    on_code: Option<Arc<UsableWorkflow>>,
     /// The files outside of it that can change it.
     required: Vec<RepoPath>,
     /// The event that it has come to, if any; `None` until someone wants to know.

@@ -33,7 +33,7 @@ pub struct CodePart<'a> {
     /// A name that identifies the part; cache key.
     pub name: String,
     /// How much of a path belongs to the part; the flag says whether the path is a directory.
-    pub part: &'a dyn Fn(&RepoPath, bool) -> TreePart,
+    pub part: Box<dyn Fn(&RepoPath, bool) -> TreePart + 'a>,
 }
 
 /// Where a list of code changes starts.
@@ -156,6 +156,17 @@ impl Store {
             }
         }
         Ok(None)
+    }
+
+    /// Whether one of the commits that the second has and the first lacks changed this part, or changed nothing and
+    /// names a task. Returns an error if git cannot read the history.
+    pub fn tells_of_code(&self, [before, after]: [Digest; 2], code: &CodePart<'_>) -> Result<bool, Error> {
+        let mut tells = false;
+        self.walk_between(after, Some(before), |commit| {
+            tells = self.told_of(commit.id(), code)?.is_some();
+            Ok(!tells)
+        })?;
+        Ok(tells)
     }
 
     /// The description of a commit if it changed this part, or changed nothing at all and names a task; else `None`.

@@ -16,6 +16,8 @@ pub struct PathChange {
 
 /// The maximum number of commits that a search looks at.
 pub(super) const MAX_WALK: usize = 20_000;
+/// The maximum number of commits that one move of HEAD is followed over.
+const MAX_MOVE: usize = 1000;
 
 impl Store {
     /// For each path, the commits that changed it, newest first, each with what it contains there; one walk for
@@ -91,6 +93,27 @@ impl Store {
             Ok(!open.is_empty())
         })?;
         Ok(found)
+    }
+
+    /// The files below some directories that the commits between two changed, each compared with all its parents.
+    /// `None` if the second does not contain the first, or too many commits lie between. Returns an error if git cannot
+    /// read the history.
+    pub fn changed_since(
+        &self,
+        before: Digest,
+        after: Digest,
+        below: &[RepoPath],
+    ) -> Result<Option<BTreeSet<RepoPath>>, Error> {
+        if !self.is_ancestor(before, after)? {
+            return Ok(None);
+        }
+        let (tops, mut found, mut left) = (tops(below), BTreeSet::new(), MAX_MOVE);
+        self.walk_between(after, Some(before), |commit| {
+            left -= 1;
+            found.extend(self.changed_by(&commit, &tops)?);
+            Ok(left > 0)
+        })?;
+        Ok((left > 0).then_some(found))
     }
 
     /// The files below some directories that differ from those in every parent of a commit.

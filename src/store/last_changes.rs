@@ -5,7 +5,8 @@
 //! newer commits are walked. Deleting the files loses nothing.
 
 use super::commit::PlannedCommit;
-use super::{Error, Store, durable, path_commits};
+use super::history::top;
+use super::{Error, Store, digest, durable, path_commits};
 use crate::base::{Digest, RepoPath};
 use crate::scan::{Directory, FileStamp};
 use std::collections::{BTreeMap, BTreeSet};
@@ -16,21 +17,42 @@ const KNOWN: &str = "newest-changes";
 /// By how many commits a part in memory may be ahead of its file, before the file is written again. Another process
 /// walks them.
 const AHEAD: usize = 256;
+/// How many commits a process walks at once without keeping what it has seen: to walk them again costs less than to write
+/// the file.
+const SHORT_WALK: usize = 16;
 
 /// The part of the cache in one file.
 #[derive(Default)]
-pub(super) struct KnownPart {
+struct KnownPart {
     head: Option<Digest>,
     /// The null id stands for a path that no commit has changed.
     changes: BTreeMap<RepoPath, Digest>,
     /// The file that it was read from or written to.
     stamp: Option<FileStamp>,
-    /// How many commits of this store it has taken since.
+    /// How many commits of this store, or of short walks, it has taken since.
     ahead: usize,
 }
 
-/// The parts that were read so far, by the byte.
-pub(super) type KnownChanges = BTreeMap<u8, KnownPart>;
+/// The parts that were read so far.
+#[derive(Default)]
+pub(super) struct KnownChanges {
+    /// By the byte.
+    parts: BTreeMap<u8, KnownPart>,
+    /// The top-level directories of their paths.
+    tops: BTreeSet<RepoPath>,
+}
+
+impl KnownChanges {
+    /// What is known of a path, if its part was seen from this HEAD.
+    fn seen_from(&mut self, head: Option<Digest>, (place, path): (u8, &RepoPath)) -> Option<&mut Digest> {
+        self.parts.get_mut(&place).filter(|part| part.head == head)?.changes.get_mut(path)
+    }
+
+    fn insert(&mut self, (place, path): (u8, RepoPath), commit: Digest) {
+        self.tops.insert(top(&path));
+        self.parts.entry(place).or_default().changes.insert(path, commit);
+    }
+}
 
 impl Store {
     /// For each path, the newest commit that changed it. Returns an error if git cannot read the history.
@@ -45,30 +67,16 @@ impl Store {
         let asked: BTreeSet<u8> = places.iter().copied().collect();
         let mut known = self.changes.take();
         asked.iter().for_each(|place| self.read_part(*place, &mut known));
-        let mut stale: BTreeMap<Option<Digest>, Vec<u8>> = BTreeMap::new();
-        for (place, part) in
-            known.iter().filter(|(place, part)| asked.contains(place) && part.head != Some(head))
-        {
-            stale.entry(part.head).or_default().push(*place);
+        let stale: BTreeSet<Option<Digest>> = asked.iter().map(|place| known.parts[place].head).collect();
+        let mut renewed = BTreeSet::new();
+        for older in stale.into_iter().filter(|older| *older != Some(head)) {
+            let from_there: Vec<u8> =
+                asked.iter().copied().filter(|place| known.parts[place].head == older).collect();
+            let walked = self.follow(older, head, &mut known)?;
+            let due = |place: &u8| walked > SHORT_WALK || known.parts[place].ahead >= AHEAD;
+            renewed.extend(from_there.into_iter().filter(due));
         }
-        let mut renewed: BTreeSet<u8> = stale.values().flatten().copied().collect();
-        for (older, parts) in stale {
-            let older = older.filter(|older| self.is_ancestor(*older, head).unwrap_or(false));
-            let of_part = |place: &u8| known[place].changes.keys().cloned();
-            let all: Vec<RepoPath> = parts.iter().flat_map(of_part).filter(|_| older.is_some()).collect();
-            let newer = self.walk_for(&all, head, older)?;
-            for place in parts {
-                let part = known.entry(place).or_default();
-                if older.is_none() {
-                    part.changes.clear();
-                }
-                part.head = Some(head);
-                for (path, commit) in &mut part.changes {
-                    newer.get(path).into_iter().for_each(|newer| *commit = *newer);
-                }
-            }
-        }
-        let is_known = |(path, place): &(&RepoPath, &u8)| known[*place].changes.contains_key(*path);
+        let is_known = |(path, place): &(&RepoPath, &u8)| known.parts[*place].changes.contains_key(*path);
         let missing: Vec<RepoPath> = paths
             .iter()
             .zip(&places)
@@ -81,14 +89,46 @@ impl Store {
             let commit = found.remove(&path).unwrap_or(none);
             let place = self.cache_part(&path);
             renewed.insert(place);
-            known.entry(place).or_default().changes.insert(path, commit);
+            known.insert((place, path), commit);
         }
         self.keep_parts(&renewed, &mut known);
-        let newest = |(path, place): (&RepoPath, &u8)| known[place].changes.get(path).copied();
+        let newest = |(path, place): (&RepoPath, &u8)| known.parts[place].changes.get(path).copied();
         let found = paths.iter().zip(&places).map(|asked| newest(asked).filter(|commit| !commit.is_null()));
         let found = found.collect();
         *self.changes.borrow_mut() = known;
         Ok(found)
+    }
+
+    /// Brings every part that was seen from `older` to `head`, so that one walk serves what will be asked next. Returns
+    /// how many commits it walked. Returns an error if git cannot read the history.
+    fn follow(&self, older: Option<Digest>, head: Digest, known: &mut KnownChanges) -> Result<usize, Error> {
+        let before = older.filter(|older| self.is_ancestor(*older, head).unwrap_or(false));
+        let (mut walked, mut newer) = (0, BTreeMap::new());
+        if before.is_some() {
+            let tops: Vec<RepoPath> = known.tops.iter().cloned().collect();
+            self.walk_between(head, before, |commit| {
+                walked += 1;
+                for path in self.changed_by(&commit, &tops)? {
+                    if known.seen_from(older, (self.cache_part(&path), &path)).is_some() {
+                        newer.entry(path).or_insert_with(|| digest(commit.id()));
+                    }
+                }
+                Ok(true)
+            })?;
+        }
+        for (path, commit) in newer {
+            if let Some(newest) = known.seen_from(older, (self.cache_part(&path), &path)) {
+                *newest = commit;
+            }
+        }
+        for part in known.parts.values_mut().filter(|part| part.head == older) {
+            if before.is_none() {
+                part.changes.clear();
+            }
+            part.head = Some(head);
+            part.ahead += walked;
+        }
+        Ok(walked)
     }
 
     /// Takes over what this store has committed on top of `from`, so that these commits need not be walked. A failure
@@ -105,8 +145,9 @@ impl Store {
         for (one, commit) in planned.iter().zip(commits) {
             let written = one.writes.iter().map(|write| (write.path(), Some(write)));
             for (path, write) in written.chain(one.removes.iter().map(|path| (path, None))) {
-                let part = known.get_mut(&self.cache_part(path)).filter(|part| part.head == Some(from));
-                let Some(newest) = part.and_then(|part| part.changes.get_mut(path)) else { continue };
+                let Some(newest) = known.seen_from(Some(from), (self.cache_part(path), path)) else {
+                    continue;
+                };
                 let Ok(present) = held.get(path).map_or_else(|| before.object(path), |held| Ok(*held)) else {
                     return;
                 };
@@ -118,7 +159,7 @@ impl Store {
             }
         }
         let mut due = BTreeSet::new();
-        for (place, part) in known.iter_mut().filter(|(_, part)| part.head == Some(from)) {
+        for (place, part) in known.parts.iter_mut().filter(|(_, part)| part.head == Some(from)) {
             part.head = Some(*last);
             part.ahead += commits.len();
             if part.ahead >= AHEAD {
@@ -142,14 +183,15 @@ impl Store {
     fn read_part(&self, place: u8, known: &mut KnownChanges) {
         let path = self.file_of_part(place);
         let stamp = FileStamp::at(&path);
-        if known.get(&place).is_some_and(|part| part.stamp == stamp) {
+        if known.parts.get(&place).is_some_and(|part| part.stamp == stamp) {
             return;
         }
         let text = durable::text_of(&path).unwrap_or_default();
         let (first, changes) = path_commits::read(&text);
         let head = Digest::parse(first);
         let changes = if head.is_some() { changes } else { BTreeMap::new() };
-        known.insert(place, KnownPart { head, changes, stamp, ahead: 0 });
+        known.tops.extend(changes.keys().map(top));
+        known.parts.insert(place, KnownPart { head, changes, stamp, ahead: 0 });
     }
 
     /// Writes these parts. A failure is ignored: the changes are found again next time.
@@ -159,7 +201,7 @@ impl Store {
             return;
         }
         for place in places {
-            let Some(part) = known.get_mut(place) else { continue };
+            let Some(part) = known.parts.get_mut(place) else { continue };
             let Some(head) = part.head else { continue };
             let path = self.file_of_part(*place);
             let text = path_commits::write(&head.to_string(), &part.changes);

@@ -35,9 +35,7 @@ impl Snapshot<'_> {
         };
         let state = state_of(recorded);
         for (artifact, scope) in trees(workflow) {
-            let part =
-                |path: &_, is_directory| part_of(scope, &self.setting.config.roots, path, is_directory);
-            let code = CodePart { name: self.name_of(scope), part: &part };
+            let code = self.code_part(scope);
             let digest = store.code_digest(head, &code)?;
             let mut fact = tree_fact(artifact, digest);
             let changed = state.and_then(|state| Some((head?, since(workflow, state, artifact, digest)?)));
@@ -58,6 +56,30 @@ impl Snapshot<'_> {
             put(&mut observed.facts, artifact, fact);
         }
         Ok(())
+    }
+
+    /// Whether commits that the second has and the first lacks tell of the code of a `tree` artifact, as
+    /// [`Store::tells_of_code`] says. Returns an error if git cannot be read.
+    pub(crate) fn tells_of_code(
+        &self,
+        store: &Store,
+        workflow: &Workflow,
+        between: [Digest; 2],
+    ) -> Result<bool, Error> {
+        for (_, scope) in trees(workflow) {
+            let code = self.code_part(scope);
+            if store.tells_of_code(between, &code)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// The part of the tree of any commit that is in this scope.
+    fn code_part<'s>(&'s self, scope: &'s TreeScope) -> CodePart<'s> {
+        let roots = &self.setting.config.roots;
+        let part = Box::new(|path: &RepoPath, is_directory| part_of(scope, roots, path, is_directory));
+        CodePart { name: self.name_of(scope), part }
     }
 
     /// A name that identifies a part of the tree within a repository.
@@ -107,9 +129,7 @@ impl Snapshot<'_> {
             return Ok(Vec::new());
         };
         let digest = |(artifact, scope): (&Artifact, &TreeScope)| {
-            let part =
-                |path: &_, is_directory| part_of(scope, &self.setting.config.roots, path, is_directory);
-            let code = CodePart { name: self.name_of(scope), part: &part };
+            let code = self.code_part(scope);
             Ok((artifact.name.clone(), store.code_digest(commit, &code)?))
         };
         trees(workflow).map(digest).collect()
@@ -200,8 +220,7 @@ impl Snapshot<'_> {
         let (Some(scope), Some((first, later))) = (artifact.tree.as_ref(), entries.split_last()) else {
             return Ok(CodeChange::Other(String::new()));
         };
-        let part = |path: &_, is_directory| part_of(scope, &self.setting.config.roots, path, is_directory);
-        let code = CodePart { name: self.name_of(scope), part: &part };
+        let code = self.code_part(scope);
         let PhaseEntry { code: base, before: from } = *first;
         let mut onto = from;
         if store.code_digest(Some(from), &code)? != base {
@@ -258,8 +277,7 @@ impl Snapshot<'_> {
         is_meant: impl Fn(Digest) -> bool,
     ) -> Result<bool, Error> {
         let CodeAt::Commit(store, _) = self.code else { return Ok(false) };
-        let part = |path: &_, is_directory| part_of(scope, &self.setting.config.roots, path, is_directory);
-        let code = CodePart { name: self.name_of(scope), part: &part };
+        let code = self.code_part(scope);
         let found = store.ancestor(from, None, |source| {
             let commit = source.commit();
             Ok(store.code_digest(commit, &code)? == wanted && commit.is_some_and(&is_meant))

@@ -17,6 +17,7 @@ mod listed;
 mod loaded;
 mod looks;
 mod misplaced;
+mod moved;
 mod named;
 mod overview;
 mod people;

@@ -207,12 +207,13 @@ impl Workspace {
         self.head_to_look_at()
     }
 
-    fn forget_attributes(&self) {
+    /// Forgets what attribute files said before, as each look or series of looks begins.
+    pub(crate) fn forget_attributes(&self) {
         self.store.iter().for_each(Store::forget_attributes);
     }
 
-    /// Looks at one more task since [`Self::begin_looks`].
-    pub(super) fn look_further(
+    /// Looks at one more task since [`Self::begin_looks`] or [`Self::forget_attributes`].
+    pub(crate) fn look_further(
         &self,
         task: &TaskRef,
         head: Option<Head>,

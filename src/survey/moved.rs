@@ -1,0 +1,58 @@
+//! What a move of HEAD means for tasks that were looked at before it.
+//!
+//! A look that rests on committed code has read the history. Of the commits that HEAD has moved over, most are those of
+//! `orch`, which change the files of one task and no code, so no other task needs another look.
+
+use super::{TaskRef, UsableWorkflow, Workspace};
+use crate::base::{Digest, RepoPath};
+use std::cell::RefCell;
+use std::collections::{BTreeMap, HashSet};
+use std::sync::Arc;
+
+/// A move of HEAD to a commit that contains the one before.
+pub(crate) struct HeadMove<'w> {
+    workspace: &'w Workspace,
+    before: Digest,
+    after: Digest,
+    /// The directories with files that the commits have changed, and those above them.
+    touched: HashSet<String>,
+    /// Whether the commits tell of code, by the workflow.
+    of_code: RefCell<BTreeMap<*const UsableWorkflow, bool>>,
+}
+
+impl Workspace {
+    /// The move of HEAD from one commit to another. `None` if that is no move over a few commits, or git cannot read
+    /// them: then a look at any task may come to something else.
+    pub(crate) fn head_move(&self, before: Option<Digest>, after: Option<Digest>) -> Option<HeadMove<'_>> {
+        let (store, before, after) = (self.store.as_ref()?, before?, after?);
+        let bases: Vec<RepoPath> = self.config().roots.bases().cloned().collect();
+        let changed = store.changed_since(before, after, &bases).ok().flatten()?;
+        let mut touched = HashSet::new();
+        for path in changed.iter().map(RepoPath::as_str) {
+            let above = path.match_indices('/').map(|(end, _)| path[..end].to_owned());
+            touched.extend(above);
+        }
+        Some(HeadMove { workspace: self, before, after, touched, of_code: RefCell::default() })
+    }
+}
+
+impl<'w> HeadMove<'w> {
+    /// Whether the commits have changed a file of this task, or, if it is a file, one beside it.
+    pub(crate) fn touches(&self, task: &TaskRef) -> bool {
+        let directory = task.place.file().map_or(task.directory(), |file| &file.directory);
+        directory.as_str().is_empty() || self.touched.contains(directory.as_str())
+    }
+
+    /// Whether the commits tell of code that tasks of this workflow rest on. The workflow lives as long as the move is
+    /// asked.
+    pub(crate) fn tells_of_code(&self, workflow: &'w Arc<UsableWorkflow>) -> bool {
+        let tells = || {
+            let Some(store) = &self.workspace.store else { return true };
+            let between = [self.before, self.after];
+            self.workspace
+                .snapshot(|snapshot| snapshot.tells_of_code(store, &workflow.workflow, between))
+                .unwrap_or(true)
+        };
+        *self.of_code.borrow_mut().entry(Arc::as_ptr(workflow)).or_insert_with(tells)
+    }
+}
