@@ -167,10 +167,11 @@ fn is_git(process: &Path) -> bool {
 }
 
 fn commits_below(process: &Path, root: &Path) -> bool {
-    let (Ok(line), Ok(mut place)) = (fs::read(process.join("cmdline")), fs::read_link(process.join("cwd")))
-    else {
+    // A process that has ended, but was not waited for, has no command line. There may be thousands of these too.
+    let Some(line) = fs::read(process.join("cmdline")).ok().filter(|line| !line.is_empty()) else {
         return false;
     };
+    let Ok(mut place) = fs::read_link(process.join("cwd")) else { return false };
     let arguments: Vec<String> = line
         .split(|byte| *byte == 0)
         .skip(1)

@@ -81,6 +81,66 @@ fn one_artifact_and_one_commit_are_one_look() {
 }
 
 #[test]
+fn a_commit_is_looked_at_for_the_tasks_whose_files_or_code_it_changes() {
+    let world = world();
+    for id in ["t2", "t3"] {
+        world.orch(&["new", id]).succeeds();
+    }
+    world.write("tasks/t3/notes.md", "1\n");
+    settle();
+    let all = 3;
+    let (mut watching, _) = watching(&world);
+    type Change = (&'static str, fn(&World), u64);
+    let changes: [Change; 8] = [
+        (
+            "another process moves a task",
+            |world| {
+                world.plan("t2", 1);
+                world.orch(&["next", "t2"]).succeeds();
+            },
+            1,
+        ),
+        ("nothing is committed", |world| _ = world.git(&["commit", "-q", "--allow-empty", "-m", "none"]), 0),
+        (
+            "an empty commit names a task",
+            |world| {
+                let named = ["commit", "-q", "--allow-empty", "-m", "none", "--trailer", "Orch-Task: t2"];
+                world.git(&named);
+            },
+            all,
+        ),
+        ("files of a task are committed", |world| world.commit("notes"), 1),
+        ("code is committed", |world| world.commit_code("1", None), all),
+        ("a commit is taken back", |world| _ = world.git(&["reset", "-q", "--soft", "HEAD~1"]), all),
+        (
+            "it is made again, before another",
+            |world| {
+                world.commit("again");
+                world.git(&["commit", "-q", "--allow-empty", "-m", "none"]);
+            },
+            all,
+        ),
+        (
+            "a merge brings code",
+            |world| {
+                world.git(&["switch", "-q", "-c", "side"]);
+                world.commit_code("2", None);
+                world.git(&["switch", "-q", "main"]);
+                world.git(&["merge", "-q", "--no-ff", "--no-edit", "side"]);
+            },
+            all,
+        ),
+    ];
+    for (what, change, looks) in changes {
+        let before = watching.workspace().counted();
+        change(&world);
+        settle();
+        watching.take(vec![WatchEvent::Head]);
+        assert_eq!(watching.workspace().counted().since(&before).looks, looks, "{what}");
+    }
+}
+
+#[test]
 fn an_attribute_that_appears_between_two_looks_counts() {
     let world = world();
     world.plan("t1", 1);

@@ -222,6 +222,24 @@ fn the_newest_changes_are_those_of_a_walk_whoever_committed() {
         let head = store.head().expect("read").commit.expect("a commit");
         assert_eq!(known, store.last_changes_before(head, &asked).expect("walked"), "batch {at}");
     }
+    // What was asked before is brought along when something else is asked.
+    let others = repo.store();
+    for at in 0..40 {
+        repo.write(asked[at % 3].as_str(), &format!("{at}\n"));
+        repo.git(&["add", "-A"]);
+        repo.git(&["commit", "-q", "-m", "of somebody else"]);
+        store.last_changes(&asked[at % 2..=at % 2]).expect("read");
+        if at % 19 == 18 {
+            let head = store.head().expect("read").commit.expect("a commit");
+            let walked = store.last_changes_before(head, &asked).expect("walked");
+            assert_eq!(store.last_changes(&asked).expect("read"), walked, "commit {at}");
+            assert_eq!(others.last_changes(&asked).expect("read"), walked, "commit {at}, by another process");
+        }
+    }
+    repo.git(&["reset", "-q", "--hard", "HEAD~5"]);
+    let head = store.head().expect("read").commit.expect("a commit");
+    let walked = store.last_changes_before(head, &asked).expect("walked");
+    assert_eq!(store.last_changes(&asked).expect("read"), walked, "after a reset");
 }
 
 /// A pack in place of loose objects changes no id, whatever the batch writes, and git can read it.
