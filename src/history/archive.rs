@@ -38,6 +38,11 @@ pub(super) struct ReadOnce {
 }
 
 impl ReadOnce {
+    /// Forgets the logs if they are many, between two commits.
+    pub(super) fn forget_many(&self) {
+        self.logs.forget_many();
+    }
+
     /// The setting that ships with `orch`, without a system directory.
     fn shipped(&self, format: ObjectFormat) -> &Setting {
         // No directory has this name.

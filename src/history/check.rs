@@ -253,10 +253,10 @@ impl<'w> Checker<'w> {
         }
         let befores = sides.before(commit)?;
         let differing = after.differing(store);
-        let (snapshot, told) =
-            (after.snapshot(validations), ToldSteps::of(&commit.message, befores.len() > 1));
+        let message = store.message(commit.id)?;
+        let (snapshot, told) = (after.snapshot(validations), ToldSteps::of(&message, befores.len() > 1));
         let compared = Compared { befores: &befores, after: snapshot, differing: &differing, told };
-        let owner = ChangeOwner { message: Some(&commit.message), branch, caller: self.caller };
+        let owner = ChangeOwner { message: Some(&message), branch, caller: self.caller };
         let touched = self.check_compared(&compared, &owner, Some((commit.id, basis)), sides, checked)?;
         for task in touched {
             archive.note(&task, &after.source)?;

@@ -50,7 +50,7 @@ pub(super) fn hidden_changes(
         let after = after.as_ref();
         let differing = after.differing(store);
         let snapshot = after.snapshot(uncovering.after.validations);
-        let told = ToldSteps::of(&commit.message, befores.len() > 1);
+        let told = ToldSteps::of(&store.message(commit.id)?, befores.len() > 1);
         let compared = Compared { befores: &befores, after: snapshot, differing: &differing, told };
         if !is_new || !has_log || compared.covers(task)? {
             continue;

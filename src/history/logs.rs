@@ -14,6 +14,10 @@ use std::sync::Arc;
 /// How many states are kept: about as many as there are tasks on which work goes on in turn.
 const MOST_STATES: usize = 1024;
 
+/// How many events are kept between two pieces of history, of 8 kB each. Of more, all are forgotten, and a log that
+/// changes again is parsed again. Builds with assertions forget early, so that tests do.
+const MOST_EVENTS: usize = if cfg!(debug_assertions) { 64 } else { 1 << 14 };
+
 /// The events of all logs, and the states that were folded from them.
 pub(super) struct LogPool {
     events: RefCell<EventLog>,
@@ -53,6 +57,14 @@ pub(super) struct LogBytes<'b> {
 }
 
 impl LogPool {
+    /// Forgets the logs if they are many. Nothing that was read from the pool may be in use.
+    pub(super) fn forget_many(&self) {
+        if self.events.borrow().len() > MOST_EVENTS {
+            self.events.take();
+            self.read.take();
+        }
+    }
+
     /// Parses a log. If the log continues the `older` one, only the new lines are parsed.
     pub(super) fn read(&self, log: LogBytes<'_>, older: Option<LogBytes<'_>>) -> Arc<ReadLog> {
         if let Some(known) = self.read.borrow().get(&log.blob) {

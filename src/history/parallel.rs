@@ -93,6 +93,7 @@ pub(super) fn replay_all(
     let sections = Sections::new(pieces.len(), helpers + 1);
     // A piece whose verdicts depend on all earlier commits has no result here.
     let ahead = |store: &Store, read: &ReadOnce, piece: &[Visited]| {
+        read.forget_many();
         let archive = Archive::new(store, read, is_whole);
         let replayed = replay(store, &archive, &validations, piece).ok()?;
         Some(ReplayedPiece { replayed, held: archive.into_held()? })
@@ -121,6 +122,7 @@ pub(super) fn replay_all(
         while let Some(number) = sections.next(0) {
             progress.inspect(|told| told((pieces.len() - sections.left() - 1) * PIECE, commits.len()));
             if number == next {
+                read.forget_many();
                 let found = replay(store, &archive, &validations, pieces[number]);
                 all.append(found.inspect_err(|_| sections.drop_all())?);
                 next += 1;
@@ -135,7 +137,10 @@ pub(super) fn replay_all(
                     archive.note_all(held);
                     all.append(replayed);
                 }
-                None => all.append(replay(store, &archive, &validations, piece)?),
+                None => {
+                    read.forget_many();
+                    all.append(replay(store, &archive, &validations, piece)?);
+                }
             }
         }
         Ok(all)

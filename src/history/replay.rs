@@ -86,8 +86,8 @@ pub(super) fn replay(
         let after = sides.of(commit.id)?;
         let befores = sides.before(commit)?;
         let differing = after.differing(store);
-        let (snapshot, told) =
-            (after.snapshot(validations), ToldSteps::of(&commit.message, befores.len() > 1));
+        let message = store.message(commit.id)?;
+        let (snapshot, told) = (after.snapshot(validations), ToldSteps::of(&message, befores.len() > 1));
         let compared = Compared { befores: &befores, after: snapshot, differing: &differing, told };
         let (_, recorded) = compared.tasks()?;
         for (task, proof) in compared.told_without_record(&recorded)? {

@@ -29,8 +29,6 @@ pub struct Visited {
     pub at: Timestamp,
     /// The name of the author.
     pub author: String,
-    /// The whole commit message.
-    pub message: String,
 }
 
 /// The commits that the other side of a push already has.
@@ -69,6 +67,13 @@ impl Store {
     /// Reads one commit. Returns an error if it does not exist.
     pub fn visit(&self, commit: Digest) -> Result<Visited, Error> {
         self.visited(self.oid(commit)?, &self.boundary()?)
+    }
+
+    /// The whole message of a commit. It is no part of [`Visited`]: messages are most of what a long history contains.
+    /// Returns an error if the commit does not exist.
+    pub fn message(&self, commit: Digest) -> Result<String, Error> {
+        let commit = self.repo.find_commit(self.oid(commit)?)?;
+        Ok(String::from_utf8_lossy(commit.message_bytes()).into_owned())
     }
 
     /// The commits at which a shallow clone ends. Returns an error if the list of them cannot be read.
@@ -142,7 +147,6 @@ impl Store {
             is_boundary,
             at: Timestamp::from_seconds(commit.author().when().seconds()),
             author: String::from_utf8_lossy(commit.author().name_bytes()).into_owned(),
-            message: String::from_utf8_lossy(commit.message_bytes()).into_owned(),
         })
     }
 

@@ -126,7 +126,8 @@ fn keep(workspace: &Workspace, known: &ProvenHistories, incremental: &Incrementa
 /// Audits these commits, and keeps what an incremental audit accepted. Returns an error if a revision is unknown, or git cannot read the history.
 pub(super) fn report(workspace: &Workspace, scope: AuditScope<'_>) -> Result<AuditReport, Failure> {
     let audit = history::audit(workspace, scope)?;
-    let changes = audit.changes.iter().map(|change| {
+    // Of a long history there is no room for both forms of all changes.
+    let changes = audit.changes.into_iter().map(|change| {
         let parent = change.commit.parents.first().map(ToString::to_string);
         let shown = AuditChange::of(
             &AuditCommit { id: &change.commit.id.to_string(), parent: parent.as_deref() },
@@ -134,7 +135,7 @@ pub(super) fn report(workspace: &Workspace, scope: AuditScope<'_>) -> Result<Aud
             change.commit.author.clone(),
             (&change.task.id, &change.task.place),
             &change.proof,
-            change.acknowledged.clone(),
+            change.acknowledged,
         );
         AuditChange { is_doubted: change.is_doubted, ..shown }
     });
