@@ -169,6 +169,36 @@ impl Store {
         Ok(tells)
     }
 
+    /// The only parent of a commit that makes no difference to what rests on these parts: it does not tell of one, and it
+    /// names a task, as the steps of `orch` do, or leaves these directories of tasks as they were. `None` for any other
+    /// commit. Returns an error if git cannot read it.
+    pub fn quiet_parent(
+        &self,
+        commit: Digest,
+        code: &[CodePart<'_>],
+        tasks: &[RepoPath],
+    ) -> Result<Option<Digest>, Error> {
+        let Some(read) = self.commit_if_held(self.oid(commit)?)? else { return Ok(None) };
+        let parents: Vec<Digest> = read.parent_ids().map(digest).collect();
+        let [parent] = parents[..] else { return Ok(None) };
+        if !self.has(parent)? {
+            return Ok(None);
+        }
+        for part in code {
+            if self.told_of(read.id(), part)?.is_some() {
+                return Ok(None);
+            }
+        }
+        let (before, after) = (self.tree_source(parent), self.tree_source(commit));
+        let is_step = !CodeCommit::of(&read).tasks.is_empty();
+        for directory in tasks.iter().filter(|_| !is_step) {
+            if before.directory_at(directory)? != after.directory_at(directory)? {
+                return Ok(None);
+            }
+        }
+        Ok(Some(parent))
+    }
+
     /// The description of a commit if it changed this part, or changed nothing at all and names a task; else `None`.
     /// Cached.
     fn told_of(&self, id: Oid, code: &CodePart<'_>) -> Result<Option<CodeCommit>, Error> {

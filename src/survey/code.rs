@@ -75,6 +75,19 @@ impl Snapshot<'_> {
         Ok(false)
     }
 
+    /// The only parent of a commit that makes no difference to tasks of a workflow that it does not change, as
+    /// [`Store::quiet_parent`] says. Returns an error if git cannot be read.
+    pub(crate) fn quiet_parent(
+        &self,
+        store: &Store,
+        workflow: &Workflow,
+        commit: Digest,
+    ) -> Result<Option<Digest>, Error> {
+        let code: Vec<_> = trees(workflow).map(|(_, scope)| self.code_part(scope)).collect();
+        let bases: Vec<RepoPath> = self.setting.config.roots.bases().cloned().collect();
+        store.quiet_parent(commit, &code, &bases)
+    }
+
     /// The part of the tree of any commit that is in this scope.
     fn code_part<'s>(&'s self, scope: &'s TreeScope) -> CodePart<'s> {
         let roots = &self.setting.config.roots;

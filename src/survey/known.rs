@@ -10,6 +10,7 @@
 
 use super::basis::are_as_before;
 use super::listed::{ListedTask, Stamped, listed_digest};
+use super::moved::QuietPasts;
 use super::{Error, LookDepth, Sight, TaskRef, Workspace};
 use crate::base::{Digest, RepoPath};
 use crate::scan::{Directory, FileStamp};
@@ -46,6 +47,8 @@ struct KeptLook {
     held: Digest,
     /// The commit that was checked out, if the look has read the history.
     head: Option<Digest>,
+    /// The name of the workflow and the commit that was checked out, if committed code can change what was made.
+    code: Option<(String, Digest)>,
     /// Files outside of the task, and whether they were there.
     files: Vec<(RepoPath, bool)>,
     /// Files of the task that git did not ignore, if that matters.
@@ -73,6 +76,7 @@ pub(super) struct KnownLooks {
     /// What everything in the cache depends on, in one line.
     world: String,
     parts: Vec<Mutex<KeptPart>>,
+    pasts: QuietPasts,
 }
 
 impl KnownLooks {
@@ -95,6 +99,7 @@ impl KnownLooks {
             directory: store.own("looks").join(name),
             world,
             parts: (0..PARTS).map(|_| Mutex::default()).collect(),
+            pasts: QuietPasts::default(),
         })
     }
 
@@ -223,7 +228,11 @@ impl Workspace {
             let (kept, _) = earlier.as_ref().filter(|(kept, _)| Some(kept.held) == held)?;
             let is_unignored =
                 |path| self.store.as_ref().is_some_and(|store| !store.is_ignored(path).unwrap_or(true));
+            let is_quiet = |(workflow, since): &(String, Digest)| {
+                commit.is_some_and(|head| self.is_quiet_since(&known.pasts, head, (workflow, *since)))
+            };
             let stands = (kept.head.is_none() || kept.head == commit)
+                && kept.code.as_ref().is_none_or(is_quiet)
                 && are_as_before(&self.root, &kept.files)
                 && kept.unignored.iter().all(is_unignored);
             if stands { (keeper.of_text)(&kept.text) } else { None }
@@ -254,18 +263,19 @@ impl Workspace {
         let sight = self.look_listed(task, head, LookDepth::End, list)?;
         let made = told(self, &sight);
         // How git converts bytes is a matter of its settings.
-        let reads_history = sight.basis.reads_history() || sight.rests_on_code();
+        let (reads_history, on_code) = (sight.basis.reads_history(), sight.rests_on_code());
         let is_comparable = !sight.basis.is_unknown()
             && self.store.as_ref().map(Store::converted) == converted
             // Without a commit there is nothing by which to see that the history has grown.
-            && (commit.is_some() || !reads_history);
+            && (commit.is_some() || !(reads_history || on_code));
         if let (true, Some(listed), Some(held)) = (is_comparable, listed, held)
             && let Some(text) = (keeper.to_text)(&made)
         {
             let (directory, files) = (directory.clone(), sight.basis.files());
             let unignored = sight.basis.unignored();
             let head = commit.filter(|_| reads_history);
-            known.note(KeptLook { directory, stamped, listed, held, head, files, unignored, text });
+            let code = commit.filter(|_| on_code).map(|commit| (sight.workflow().name.to_string(), commit));
+            known.note(KeptLook { directory, stamped, listed, held, head, code, files, unignored, text });
         }
         Ok(made)
     }

@@ -6,8 +6,11 @@
 use super::{TaskRef, UsableWorkflow, Workspace};
 use crate::base::{Digest, RepoPath};
 use std::cell::RefCell;
-use std::collections::{BTreeMap, HashSet};
-use std::sync::Arc;
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// How many commits before HEAD are asked whether they make a difference.
+const MAX_QUIET: usize = 256;
 
 /// A move of HEAD to a commit that contains the one before.
 pub(crate) struct HeadMove<'w> {
@@ -54,5 +57,44 @@ impl<'w> HeadMove<'w> {
                 .unwrap_or(true)
         };
         *self.of_code.borrow_mut().entry(Arc::as_ptr(workflow)).or_insert_with(tells)
+    }
+}
+
+/// The commits before HEAD since which none has made a difference to the tasks that it did not change, by the name of their
+/// workflow and HEAD.
+pub(super) type QuietPasts = Mutex<HashMap<(String, Digest), QuietPast>>;
+
+/// The commits before HEAD since which none has made a difference, as far as they were asked for.
+pub(super) struct QuietPast {
+    /// HEAD is one of them.
+    commits: HashSet<Digest>,
+    /// The oldest of them, if the one before may be another.
+    oldest: Option<Digest>,
+}
+
+impl Workspace {
+    /// Whether the commits between one and HEAD make no difference to tasks of a workflow that they do not change. What
+    /// cannot be read, and what is long ago, may make one.
+    pub(super) fn is_quiet_since(
+        &self,
+        pasts: &QuietPasts,
+        head: Digest,
+        (workflow, commit): (&str, Digest),
+    ) -> bool {
+        if commit == head {
+            return true;
+        }
+        let Some(store) = &self.store else { return false };
+        let Ok(loaded) = self.workflow(workflow) else { return false };
+        let Ok(usable) = loaded.usable() else { return false };
+        let mut pasts = pasts.lock().unwrap_or_else(PoisonError::into_inner);
+        let begin = || QuietPast { commits: HashSet::from([head]), oldest: Some(head) };
+        let past = pasts.entry((workflow.to_owned(), head)).or_insert_with(begin);
+        while let (false, Some(oldest)) = (past.commits.contains(&commit), past.oldest) {
+            let parent = self.snapshot(|snapshot| snapshot.quiet_parent(store, &usable.workflow, oldest));
+            past.oldest = parent.ok().flatten().filter(|_| past.commits.len() <= MAX_QUIET);
+            past.commits.extend(past.oldest);
+        }
+        past.commits.contains(&commit)
     }
 }

@@ -284,3 +284,87 @@ fn what_has_not_changed_is_neither_listed_nor_read() {
     let (_, fourth) = costs(&world);
     assert_eq!(fourth.looks, 0);
 }
+
+/// Commits what is staged, or nothing.
+fn commit(world: &World, more: &[&str]) {
+    world.git(&[&["commit", "-q", "--allow-empty", "-m", "by hand"], more].concat());
+}
+
+fn commit_code(world: &World, text: &str) {
+    world.write("src/lib.rs", text);
+    world.git(&["add", "src"]);
+    commit(world, &[]);
+}
+
+fn send_back(world: &World) {
+    world.orch(&["rollback", "c", "--to", "planning", "--reason", "again"]).succeeds();
+}
+
+#[test]
+fn what_no_commit_makes_a_difference_to_stays_known() {
+    let world = world();
+    assert_eq!(costs(&world).0, 5);
+    // Of the two tasks without a record, any commit may have removed it.
+    type Change = (&'static str, fn(&World), u64);
+    let changes: [Change; 9] = [
+        ("a step of one task", |world| drop(world.orch(&["next", "c"]).succeeds()), 1 + 2),
+        ("nothing", |world| commit(world, &[]), 2),
+        ("nothing, for a task", |world| commit(world, &["--trailer", "Orch-Task: a"]), 5),
+        ("code", |world| commit_code(world, "1"), 5),
+        (
+            "code below a step",
+            |world| {
+                commit_code(world, "2");
+                send_back(world);
+            },
+            5,
+        ),
+        (
+            "files of a task, by hand",
+            |world| {
+                world.git(&["add", "tasks/d"]);
+                commit(world, &[]);
+            },
+            5,
+        ),
+        (
+            "a merge",
+            |world| {
+                world.git(&["switch", "-q", "-c", "side", "HEAD~1"]);
+                commit(world, &[]);
+                world.git(&["switch", "-q", "main"]);
+                world.git(&["merge", "-q", "--no-ff", "--no-edit", "side"]);
+            },
+            5,
+        ),
+        (
+            "an older commit",
+            |world| {
+                commit_code(world, "3");
+                costs(world);
+                world.git(&["reset", "-q", "--keep", "HEAD~1"]);
+            },
+            5,
+        ),
+        (
+            "many steps, and a file",
+            |world| {
+                world.write("tasks/a/review/plan-review.json", "{\"verdict\": ");
+                for step in ["1", "2", "3"] {
+                    let plan = PLAN.replace("the login", step);
+                    world.write("tasks/c/planning/planning.ai.json", plan);
+                    world.orch(&["next", "c"]).succeeds();
+                    send_back(world);
+                }
+            },
+            2 + 2,
+        ),
+    ];
+    for (what, change, looks) in changes {
+        change(&world);
+        settle();
+        status(&world, what);
+        assert_eq!(costs(&world).1.looks, looks, "{what}");
+        assert_eq!(costs(&world).1.looks, 0, "{what}");
+    }
+}
