@@ -85,6 +85,8 @@ pub enum WatchEffect {
         /// The number of tasks.
         tasks: usize,
     },
+    /// Each task has been looked at once: what changes from now on is told.
+    Ready,
     /// Transitions were applied to a task, or would be in a dry run.
     Moved(Box<Applied>),
     /// The decision about a task has changed.
@@ -235,12 +237,12 @@ impl Watching {
         unread.into_iter().chain(taken).collect()
     }
 
-    /// Looks at the next of the tasks that are left, and applies what is due for them. `None` if none is left.
+    /// Looks at the next of the tasks that are left, and applies what is due for them. `None` if none is left and the watch
+    /// has said that it is ready.
     pub fn go_on(&mut self) -> Option<Vec<WatchEffect>> {
         if self.left.is_empty() {
-            // The first look at everything is over.
-            self.begun = true;
-            return None;
+            let is_first = !std::mem::replace(&mut self.begun, true);
+            return is_first.then(|| vec![WatchEffect::Ready]);
         }
         let _span = tracing::debug_span!("part", left = self.left.len()).entered();
         let mut effects = Vec::new();

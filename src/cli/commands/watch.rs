@@ -141,7 +141,7 @@ pub(super) fn happenings(workspace: &Workspace, effect: WatchEffect) -> Vec<Happ
                 .collect()
         }
         WatchEffect::Stands(judged) => vec![stands(workspace, &judged)],
-        WatchEffect::Reloaded | WatchEffect::CameTo { .. } => Vec::new(),
+        WatchEffect::Ready | WatchEffect::Reloaded | WatchEffect::CameTo { .. } => Vec::new(),
         WatchEffect::Gone(task) => vec![Happening::Gone { task: task.to_string() }],
         WatchEffect::Held { tasks, message, hint } => {
             let task = match tasks.as_slice() {

@@ -45,6 +45,7 @@ fn a_server_that_only_looks_applies_nothing_and_says_what_is_due() {
     for option in ["--read-only", "--no-watch"] {
         let server = Server::start(&world, &[option]);
         let mut listener = server.listen("events", None);
+        listener.hears("ready");
         world.plan("t", 1);
         let stands = listener.hears("suggestion")["suggestion"].clone();
         assert_eq!(

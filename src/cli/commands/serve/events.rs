@@ -38,6 +38,8 @@ struct EventsParts {
     server: String,
     kept: Mutex<KeptEvents>,
     newest: watch::Sender<u64>,
+    /// Whether the watch tells of what changes.
+    has_begun: watch::Sender<bool>,
 }
 
 #[derive(Default)]
@@ -51,7 +53,14 @@ struct KeptEvents {
 impl Events {
     /// No events yet. `server` is a word that no other server has.
     pub(super) fn new(server: String) -> Self {
-        Self(Arc::new(EventsParts { server, kept: Mutex::default(), newest: watch::Sender::new(0) }))
+        let (newest, has_begun) = (watch::Sender::new(0), watch::Sender::new(false));
+        Self(Arc::new(EventsParts { server, kept: Mutex::default(), newest, has_begun }))
+    }
+
+    /// From now on the watch tells of what changes, so that clients may rely on what they read. Until then it looks at
+    /// every task for the first time, and takes what it finds for what clients have read.
+    pub(super) fn begin(&self) {
+        self.0.has_begun.send_replace(true);
     }
 
     /// Tells all who listen, and keeps the event for those who are away.
@@ -157,6 +166,18 @@ impl Events {
             (Some(_), Some(_)) => None,
         };
         let mut at = known.unwrap_or(newest);
+        let mut begun = self.0.has_begun.subscribe();
+        while first.is_some() && !*begun.borrow_and_update() {
+            tokio::select! {
+                _ = begun.changed() => {}
+                () = sleep(HEARTBEAT) => {
+                    if !still_hears(&send).await {
+                        return;
+                    }
+                }
+                () = send.closed() => return,
+            }
+        }
         if let Some(name) = first
             && send.send(self.frame(at, name, "{}")).await.is_err()
         {
@@ -186,7 +207,7 @@ impl Events {
                     Err(_) => return,
                 },
                 () = sleep(HEARTBEAT) => {
-                    if send.send(Bytes::from_static(b": heartbeat\n\n")).await.is_err() {
+                    if !still_hears(&send).await {
                         return;
                     }
                 }
@@ -194,6 +215,11 @@ impl Events {
             }
         }
     }
+}
+
+/// Tells a client that the server still lives. Returns whether the client is there.
+async fn still_hears(send: &mpsc::Sender<Bytes>) -> bool {
+    send.send(Bytes::from_static(b": heartbeat\n\n")).await.is_ok()
 }
 
 /// Several events as they are sent together.
@@ -229,6 +255,27 @@ mod tests {
         let text =
             |frame: &Bytes| String::from_utf8_lossy(frame).lines().nth(2).unwrap_or_default().to_owned();
         Some(frames?.iter().map(text).collect())
+    }
+
+    #[test]
+    fn clients_hear_that_the_server_is_ready_when_the_watch_has_begun() {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().expect("a runtime");
+        for last in [None, Some("of-another-server-1".to_owned())] {
+            let events = Events::new("s".to_owned());
+            runtime.block_on(async {
+                let (send, mut receive) = mpsc::channel(1);
+                let told = tokio::spawn(events.clone().tell(last.clone(), events.heard(), send));
+                events.add("gone", "1");
+                tokio::task::yield_now().await;
+                assert!(receive.try_recv().is_err(), "nothing is said before");
+                events.begin();
+                let first = receive.recv().await.expect("a frame");
+                let name = if last.is_none() { "ready" } else { "reset" };
+                assert!(String::from_utf8_lossy(&first).contains(&format!("event: {name}")), "{first:?}");
+                drop(receive);
+                told.await.expect("it ends");
+            });
+        }
     }
 
     #[test]

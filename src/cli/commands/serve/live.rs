@@ -36,7 +36,8 @@ impl LiveWatch {
         let watch = WatchLoop::new(workspace, context.caller.clone(), mode, false)?;
         let handle = watch.handle();
         let (events, clock) = (events.clone(), context.caller.clock);
-        let tell = move |happening| events.publish(&EventView::new(clock.now(), happening));
+        let published = events.clone();
+        let tell = move |happening| published.publish(&EventView::new(clock.now(), happening));
         let (goes_on, ended) = channel();
         let caller = context.caller.clone();
         thread::spawn(move || {
@@ -49,6 +50,9 @@ impl LiveWatch {
             let mut hear = |workspace: &Workspace, effect: WatchEffect| -> Result<(), Error> {
                 // A server has no terminal whose bell someone hears.
                 notifier.hear(&Writer::new(workspace, &caller), &effect);
+                if matches!(effect, WatchEffect::Ready) {
+                    events.begin();
+                }
                 happenings(workspace, effect).into_iter().for_each(&tell);
                 Ok(())
             };
@@ -57,6 +61,8 @@ impl LiveWatch {
                 tracing::warn!(error = error.logged(), "the watch of the server has ended");
                 tell(Happening::Stopped { reason: error.to_string() });
             }
+            // Whoever waits for the first look would wait for ever.
+            events.begin();
         });
         Ok(Self { handle, ended })
     }
