@@ -251,9 +251,9 @@ fn offer_trailer(facts: &Facts, decision: &mut Decision, circumstances: &Circums
     let code = facts.artifacts.values().flatten().filter(|file| file.is_tree);
     // The newest commit is first.
     let mut newest = code.filter_map(|code| code.data.as_ref()?.pointer("/commits/0").cloned());
-    let Some(head) = (circumstances.head)().map(|head| head.to_string()) else { return };
     let is_nameless = |commit: &Value| commit["tasks"].as_array().is_some_and(Vec::is_empty);
     let Some(nameless) = newest.find(is_nameless) else { return };
+    let Some(head) = (circumstances.head)().map(|head| head.to_string()) else { return };
     let id = nameless["id"].as_str().unwrap_or_default();
     let trailer = format!("Orch-Task: {}", facts.task);
     let offered = if id == head {

@@ -236,7 +236,8 @@ fn events_of(signals: Vec<WatchSignal>) -> Vec<WatchEvent> {
         }
     }
     if !changed.is_empty() && !events.iter().any(|event| matches!(event, WatchEvent::Rescan(_))) {
-        events.push(WatchEvent::Changed(changed));
+        // A commit is judged by the settings that came with it.
+        events.insert(0, WatchEvent::Changed(changed));
     }
     events
 }
@@ -244,6 +245,14 @@ fn events_of(signals: Vec<WatchSignal>) -> Vec<WatchEvent> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::base::RepoPath;
+
+    #[test]
+    fn a_commit_is_looked_at_after_the_settings_that_came_with_it() {
+        let path = RepoPath::new("orch.toml").expect("a path");
+        let events = events_of(vec![WatchSignal::Head, WatchSignal::Dirty(path)]);
+        assert!(matches!(events.as_slice(), [WatchEvent::Changed(_), WatchEvent::Head]));
+    }
 
     #[test]
     fn a_batch_waits_for_a_quiet_period_and_not_for_ever() {

@@ -347,10 +347,7 @@ impl Watching {
         let requiring = self.known.values().filter(|known| known.required.iter().any(concerns));
         tasks.extend(requiring.map(|known| known.task.clone()));
         sort_unique(&mut tasks);
-        match tasks.len() > PART {
-            true => self.left.extend(tasks),
-            false => self.look(tasks, head, effects),
-        }
+        self.look_in_parts(tasks, head, effects);
     }
 
     /// Whether nothing of a task has changed since the last look.
@@ -359,7 +356,8 @@ impl Watching {
         known.is_some_and(|known| self.workspace.is_still(task, &known.key, head.as_ref()))
     }
 
-    /// Looks at the tasks that depend on committed code, if HEAD has moved.
+    /// If HEAD has moved, looks at the tasks of which the commits change a file, and at those that depend on committed code
+    /// if the commits may tell of it.
     fn head_moved(&mut self, head: &Option<Head>, effects: &mut Vec<WatchEffect>) {
         let commit = head.as_ref().and_then(|head| head.commit);
         if commit == self.head {
@@ -367,14 +365,22 @@ impl Watching {
         }
         let moved = self.workspace.head_move(self.head, commit);
         self.head = commit;
-        let concerns = |KnownTask { task, on_code, .. }: &KnownTask| match (&moved, on_code) {
+        let concerns = |known: &KnownTask| match (&moved, &known.on_code) {
             (None, on_code) => on_code.is_some(),
-            (Some(moved), Some(workflow)) if moved.tells_of_code(workflow) => true,
+            (Some(moved), Some(workflow)) if known.on_more || moved.tells_of_code(workflow) => true,
             // The commit holds what was looked at, unless the files say so themselves.
-            (Some(moved), _) => moved.touches(task) && !self.is_known(task, head),
+            (Some(moved), _) => moved.touches(&known.task) && !self.is_known(&known.task, head),
         };
         let tasks = self.known.values().filter(|known| concerns(known)).map(|known| known.task.clone());
-        self.look(tasks.collect(), head, effects);
+        self.look_in_parts(tasks.collect(), head, effects);
+    }
+
+    /// Looks at a few tasks now, and leaves many to [`Self::go_on`].
+    fn look_in_parts(&mut self, tasks: Vec<TaskRef>, head: &Option<Head>, effects: &mut Vec<WatchEffect>) {
+        match tasks.len() > PART {
+            true => self.left.extend(tasks),
+            false => self.look(tasks, head, effects),
+        }
     }
 
     /// Executes an order, answers its sender, and reports the transition.
@@ -504,7 +510,11 @@ impl Watching {
                 Ok(wanted) => {
                     wanted.uncommitted().into_iter().for_each(|outcome| self.tell(outcome, effects))
                 }
-                Err(error) => effects.push(trouble(&error)),
+                Err(error) => {
+                    // Whatever commit comes next, the look is repeated after it.
+                    self.head = None;
+                    effects.push(trouble(&error));
+                }
             }
         }
         due
@@ -599,7 +609,8 @@ impl Watching {
         let at_start = last.is_none() && (!self.begun || before.is_some());
         let required = judged.workflow().required_files().cloned().collect();
         let on_code = judged.rests_on_code().then(|| Arc::clone(&judged.compiled));
-        let known = KnownTask { task, key, print, on_code, required, notice };
+        let on_more = judged.rests_on_more();
+        let known = KnownTask { task, key, print, on_code, on_more, required, notice };
         let before = self.known.insert(judged.task.directory().clone(), known);
         let is_new = before.as_ref().is_none_or(|known| known.print != print);
         if let TaskOutcome::Applied(applied) = &outcome {
@@ -646,6 +657,8 @@ struct KnownTask {
     print: Digest,
     /// Its workflow, if committed code can change the result.
     on_code: Option<Arc<UsableWorkflow>>,
+    /// Whether more of the history than its own record and that code can change it, or what cannot be told.
+    on_more: bool,
     /// The files outside of it that can change it.
     required: Vec<RepoPath>,
     /// The event that it has come to, if any; `None` until someone wants to know.

@@ -169,14 +169,14 @@ impl Store {
         Ok(tells)
     }
 
-    /// The only parent of a commit that makes no difference to what rests on these parts: it does not tell of one, and it
-    /// names a task, as the steps of `orch` do, or leaves these directories of tasks as they were. `None` for any other
-    /// commit. Returns an error if git cannot read it.
+    /// The only parent of a commit that makes no difference to what rests on these parts: the commit tells of none of them,
+    /// and it is a step that `orch` recorded, or leaves the directories with all tasks, `bases`, as they were. `None` for
+    /// any other commit. Returns an error if git cannot read it.
     pub fn quiet_parent(
         &self,
         commit: Digest,
         code: &[CodePart<'_>],
-        tasks: &[RepoPath],
+        bases: &[RepoPath],
     ) -> Result<Option<Digest>, Error> {
         let Some(read) = self.commit_if_held(self.oid(commit)?)? else { return Ok(None) };
         let parents: Vec<Digest> = read.parent_ids().map(digest).collect();
@@ -190,8 +190,10 @@ impl Store {
             }
         }
         let (before, after) = (self.tree_source(parent), self.tree_source(commit));
-        let is_step = !CodeCommit::of(&read).tasks.is_empty();
-        for directory in tasks.iter().filter(|_| !is_step) {
+        // People name tasks, too, but only a step says where it has led.
+        let message = String::from_utf8_lossy(read.message_bytes());
+        let is_step = trailers(&message).iter().any(|(key, _)| key == "Orch-To");
+        for directory in bases.iter().filter(|_| !is_step) {
             if before.directory_at(directory)? != after.directory_at(directory)? {
                 return Ok(None);
             }

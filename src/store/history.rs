@@ -95,25 +95,27 @@ impl Store {
         Ok(found)
     }
 
-    /// The files below some directories that the commits between two changed, each compared with all its parents.
-    /// `None` if the second does not contain the first, or too many commits lie between. Returns an error if git cannot
-    /// read the history.
+    /// The files below some directories that the commits between two changed. `None` if they do not follow each other
+    /// from the first to the second in one line, without merges, or there are too many of them. Returns an error if git
+    /// cannot read the history.
     pub fn changed_since(
         &self,
         before: Digest,
         after: Digest,
         below: &[RepoPath],
     ) -> Result<Option<BTreeSet<RepoPath>>, Error> {
-        if !self.is_ancestor(before, after)? {
-            return Ok(None);
+        let (mut found, mut at) = (BTreeSet::new(), after);
+        for _ in 0..MAX_MOVE {
+            if at == before {
+                return Ok(Some(found));
+            }
+            let Some(commit) = self.commit_if_held(self.oid(at)?)? else { return Ok(None) };
+            let parents: Vec<Digest> = commit.parent_ids().map(digest).collect();
+            let [parent] = parents[..] else { return Ok(None) };
+            found.extend(self.changed_by(&commit, below)?);
+            at = parent;
         }
-        let (tops, mut found, mut left) = (tops(below), BTreeSet::new(), MAX_MOVE);
-        self.walk_between(after, Some(before), |commit| {
-            left -= 1;
-            found.extend(self.changed_by(&commit, &tops)?);
-            Ok(left > 0)
-        })?;
-        Ok((left > 0).then_some(found))
+        Ok(None)
     }
 
     /// The files below some directories that differ from those in every parent of a commit.

@@ -29,7 +29,7 @@ struct KnownPart {
     changes: BTreeMap<RepoPath, Digest>,
     /// The file that it was read from or written to.
     stamp: Option<FileStamp>,
-    /// How many commits of this store, or of short walks, it has taken since.
+    /// How many commits it has taken since.
     ahead: usize,
 }
 
@@ -72,7 +72,7 @@ impl Store {
         for older in stale.into_iter().filter(|older| *older != Some(head)) {
             let from_there: Vec<u8> =
                 asked.iter().copied().filter(|place| known.parts[place].head == older).collect();
-            let walked = self.follow(older, head, &mut known)?;
+            let walked = self.follow(older, head, (&from_there, &mut known))?;
             let due = |place: &u8| walked > SHORT_WALK || known.parts[place].ahead >= AHEAD;
             renewed.extend(from_there.into_iter().filter(due));
         }
@@ -100,8 +100,14 @@ impl Store {
     }
 
     /// Brings every part that was seen from `older` to `head`, so that one walk serves what will be asked next. Returns
-    /// how many commits it walked. Returns an error if git cannot read the history.
-    fn follow(&self, older: Option<Digest>, head: Digest, known: &mut KnownChanges) -> Result<usize, Error> {
+    /// how many commits it walked. If `head` does not contain `older`, forgets what is known of the parts that are `asked`,
+    /// and leaves the others to be read again. Returns an error if git cannot read the history.
+    fn follow(
+        &self,
+        older: Option<Digest>,
+        head: Digest,
+        (asked, known): (&[u8], &mut KnownChanges),
+    ) -> Result<usize, Error> {
         let before = older.filter(|older| self.is_ancestor(*older, head).unwrap_or(false));
         let (mut walked, mut newer) = (0, BTreeMap::new());
         if before.is_some() {
@@ -120,6 +126,9 @@ impl Store {
             if let Some(newest) = known.seen_from(older, (self.cache_part(&path), &path)) {
                 *newest = commit;
             }
+        }
+        if before.is_none() {
+            known.parts.retain(|place, part| part.head != older || asked.contains(place));
         }
         for part in known.parts.values_mut().filter(|part| part.head == older) {
             if before.is_none() {

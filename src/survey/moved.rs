@@ -12,38 +12,42 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// How many commits before HEAD are asked whether they make a difference.
 const MAX_QUIET: usize = 256;
 
-/// A move of HEAD to a commit that contains the one before.
+/// A move of HEAD over a few commits that follow each other.
 pub(crate) struct HeadMove<'w> {
     workspace: &'w Workspace,
     before: Digest,
     after: Digest,
-    /// The directories with files that the commits have changed, and those above them.
-    touched: HashSet<String>,
+    /// The directories with files that the commits have changed, and those above them, each with the changed files that
+    /// it contains itself.
+    touched: HashMap<String, Vec<RepoPath>>,
     /// Whether the commits tell of code, by the workflow.
     of_code: RefCell<BTreeMap<*const UsableWorkflow, bool>>,
 }
 
 impl Workspace {
-    /// The move of HEAD from one commit to another. `None` if that is no move over a few commits, or git cannot read
-    /// them: then a look at any task may come to something else.
+    /// The move of HEAD from one commit to another. `None` if that is no move over a few commits that follow each other,
+    /// or git cannot read them: then a look at any task that rests on code may come to something else.
     pub(crate) fn head_move(&self, before: Option<Digest>, after: Option<Digest>) -> Option<HeadMove<'_>> {
         let (store, before, after) = (self.store.as_ref()?, before?, after?);
         let bases: Vec<RepoPath> = self.config().roots.bases().cloned().collect();
-        let changed = store.changed_since(before, after, &bases).ok().flatten()?;
-        let mut touched = HashSet::new();
-        for path in changed.iter().map(RepoPath::as_str) {
-            let above = path.match_indices('/').map(|(end, _)| path[..end].to_owned());
-            touched.extend(above);
+        let mut touched: HashMap<String, Vec<RepoPath>> = HashMap::new();
+        for path in store.changed_since(before, after, &bases).ok().flatten()? {
+            for (end, _) in path.as_str().match_indices('/') {
+                touched.entry(path.as_str()[..end].to_owned()).or_default();
+            }
+            let directory = path.parent().unwrap_or_else(RepoPath::root);
+            touched.entry(directory.as_str().to_owned()).or_default().push(path);
         }
         Some(HeadMove { workspace: self, before, after, touched, of_code: RefCell::default() })
     }
 }
 
 impl<'w> HeadMove<'w> {
-    /// Whether the commits have changed a file of this task, or, if it is a file, one beside it.
+    /// Whether the commits have changed a file of this task.
     pub(crate) fn touches(&self, task: &TaskRef) -> bool {
-        let directory = task.place.file().map_or(task.directory(), |file| &file.directory);
-        directory.as_str().is_empty() || self.touched.contains(directory.as_str())
+        let beside = task.place.file().and_then(|file| self.touched.get(file.directory.as_str()));
+        self.touched.contains_key(task.directory().as_str())
+            || beside.is_some_and(|changed| changed.iter().any(|path| task.place.owns(path)))
     }
 
     /// Whether the commits tell of code that tasks of this workflow rest on. The workflow lives as long as the move is

@@ -323,7 +323,7 @@ fn what_no_commit_makes_a_difference_to_stays_known() {
             "files of a task, by hand",
             |world| {
                 world.git(&["add", "tasks/d"]);
-                commit(world, &[]);
+                commit(world, &["--trailer", "Orch-Task: d"]);
             },
             5,
         ),
