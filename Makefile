@@ -60,8 +60,9 @@ audit-fuzz: ## The audit at length: many thousands of random histories, honest a
 soak: ## The fault and race tests at length, the mixture of everybody for ten minutes
 	ORCH_SOAK=600 $(CARGO) test --test it faults -- --nocapture
 
-# Processes of others would be read too, and a file system in memory copies repositories faster.
-ALONE = $(shell unshare -pf --mount-proc true 2>/dev/null && echo unshare -pf --mount-proc)
+# The processes of others would be read too, and a file system in memory copies repositories faster. The shell buries
+# the orphans of killed processes.
+ALONE = $(shell unshare -pf --mount-proc true 2>/dev/null && echo unshare -pf --mount-proc sh -c \''"$$@"; exit $$?'\' sh)
 IN_MEMORY = $(shell test -w /dev/shm && echo TMPDIR=/dev/shm)
 
 faults: ## Every system call that reads or writes fails once, or ends the process; prints tables, takes two hours (needs strace)

@@ -53,6 +53,10 @@ pub(super) struct Drive<'a> {
     lock: Option<Lock>,
     /// When the record was last written.
     saved: Instant,
+    /// The bytes of the record of the run as this process wrote it last while an executor works.
+    pub(super) written: Option<Vec<u8>>,
+    /// Whether something else was in their place meanwhile.
+    pub(super) was_overwritten: bool,
 }
 
 /// The maximum age of the record while an executor works.
@@ -158,6 +162,8 @@ pub(super) fn take_up(
         preset,
         lock: Some(lock),
         saved: Instant::now(),
+        written: None,
+        was_overwritten: false,
     };
     let ended = drive.go(tell);
     ended.map(Some)
@@ -293,8 +299,10 @@ impl Drive<'_> {
         self.files.keep_lock(&mut self.lock);
         if self.saved.elapsed() >= KEPT || !self.files.has_record() {
             self.machine.usage.time = self.machine.usage.time.max(self.now().time);
+            self.was_overwritten |= self.files.record() != self.written;
             // A failure is ignored: the record is written again, at the latest when the executor has ended.
             let _ = self.save();
+            self.written = self.files.record();
         }
     }
 

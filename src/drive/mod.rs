@@ -7,6 +7,7 @@ mod control;
 mod driver;
 mod foresee;
 mod leftovers;
+mod overreach;
 mod perform;
 mod prompt;
 mod recording;

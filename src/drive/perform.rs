@@ -4,7 +4,7 @@ use super::driver::{Drive, case, not_started};
 use super::leftovers::{GRACE, exit_of};
 use super::trust::refuse_untrusted;
 use super::{Happened, Tell, executor_environment, executor_for};
-use crate::base::{Code, Diagnostic, Period, RepoPath, command};
+use crate::base::{Code, Diagnostic, Period};
 use crate::decide::{
     ActionResult, ExecutorExit, ExecutorTrace, Leftover, Returned, RunEffect, RunEvent, Work,
 };
@@ -38,41 +38,18 @@ impl Drive<'_> {
         let program = executor.program.argv.first().cloned();
         self.performing = program.clone().map(|program| (self.writer.now(), program));
         let mut trace = ExecutorTrace { executor: program, ..ExecutorTrace::default() };
+        let guard = self.guard_turn();
         match self.listen(&name, &executor, &mut trace, tell) {
             Ok(Performed { ended: Ended::NotStarted(why), .. }) => {
                 self.refuse_start(super::cannot_start(&why))
             }
             Ok(performed) => {
                 notes(&performed, &name, tell);
-                self.tell_changed_settings(&work, tell);
+                self.tell_overreach(&guard, &work, tell);
                 self.returned(&name, performed, trace, tell)
             }
             Err(error) => self.refuse_start(error),
         }
-    }
-
-    /// Reports the settings that changed while an executor worked. The run goes on by those that it began with, so an
-    /// executor gains nothing by it, and a person should look before another command reads them.
-    fn tell_changed_settings(&mut self, work: &Work, tell: &mut Tell<'_>) {
-        let changed = self.writer.workspace.changed_settings();
-        if changed == self.changed_settings {
-            return;
-        }
-        self.changed_settings = changed;
-        if self.changed_settings.is_empty() {
-            return;
-        }
-        let paths: Vec<&str> = self.changed_settings.iter().map(RepoPath::as_str).collect();
-        let (work, shown) = (work.name(), paths.join(", "));
-        tracing::warn!(work, paths = shown, "settings changed while an executor worked");
-        let message = format!(
-            "these settings changed while `{work}` worked, and the run goes on by those that it began with: {shown}"
-        );
-        let hint = format!(
-            "look at them before another command uses them: {}",
-            command(&[&["git", "diff", "HEAD", "--"], &paths[..]].concat())
-        );
-        tell(&Happened::Note(&Diagnostic::warning(Code::SettingsChanged, message).hint(hint)));
     }
 
     fn refuse_start(&mut self, error: Error) -> Returned {

@@ -14,7 +14,7 @@ use crate::scan::{Directory, OWN_DIRECTORY, io_error};
 use crate::store::durable;
 use serde::Serialize;
 use serde_json::Value;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::fs::{self, File, TryLockError};
 use std::io::{self, Write};
@@ -318,6 +318,23 @@ impl RunFiles {
             return Ok(());
         }
         self.replace(Within::Own, RECORD, &RunDocument::of(run), true)
+    }
+
+    /// The bytes of the record of the last run; `None` if there is none that can be read.
+    #[must_use]
+    pub fn record(&self) -> Option<Vec<u8>> {
+        durable::read_regular(&self.directory.join(RECORD))
+    }
+
+    /// The sizes of the logs, by their names.
+    #[must_use]
+    pub fn log_sizes(&self) -> BTreeMap<String, u64> {
+        let entries = fs::read_dir(self.logs()).into_iter().flatten().flatten();
+        let logs = entries.filter_map(|entry| {
+            let name = entry.file_name().to_string_lossy().into_owned();
+            Some((name, entry.metadata().ok()?.len()))
+        });
+        logs.filter(|(name, _)| name.ends_with(".log")).collect()
     }
 
     fn is_task_gone(&self) -> bool {

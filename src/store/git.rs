@@ -4,9 +4,10 @@ use super::Store;
 use super::error::GitFault;
 use crate::base::{Code, Digest, Error};
 use crate::scan::unnamed_file;
-use std::io::{self, Read as _, Seek as _, Write as _};
+use std::io::{self, Read, Seek as _, Write as _};
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, Output, Stdio};
+use std::thread;
 
 impl Store {
     /// Runs `git` in the work tree with `input` on its stdin, and returns its stdout. Returns an error if it
@@ -124,13 +125,37 @@ pub(super) fn finish_git(command: &str, mut process: Child, input: &[u8]) -> Res
         Some(mut stdin) => stdin.write_all(input),
         None => Ok(()),
     };
-    let output = process.wait_with_output().map_err(|error| failed(command, error.to_string()))?;
+    let output = ended(process).map_err(|error| failed(command, error.to_string()))?;
     tracing::debug!(command, exit = output.status.code(), "git exited");
     if !output.status.success() {
         return Err(failed(command, String::from_utf8_lossy(&output.stderr).trim().to_owned()));
     }
     written.map_err(|error| failed(command, error.to_string()))?;
     Ok(output.stdout)
+}
+
+/// What a process answers until it ends. Returns an error if that cannot be read, where the standard library panics.
+fn ended(mut process: Child) -> io::Result<Output> {
+    let (stdout, stderr) = match (process.stdout.take(), process.stderr.take()) {
+        // Either pipe may be full while the other is read.
+        (Some(stdout), Some(stderr)) => thread::scope(|scope| {
+            let other = thread::Builder::new().spawn_scoped(scope, || read_all(stderr));
+            let stdout = read_all(stdout);
+            let broken = || Err(io::ErrorKind::BrokenPipe.into());
+            (stdout, other.and_then(|other| other.join().unwrap_or_else(|_| broken())))
+        }),
+        (stdout, stderr) => {
+            (stdout.map_or(Ok(Vec::new()), read_all), stderr.map_or(Ok(Vec::new()), read_all))
+        }
+    };
+    let status = process.wait()?;
+    Ok(Output { status, stdout: stdout?, stderr: stderr? })
+}
+
+fn read_all(mut pipe: impl Read) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    pipe.read_to_end(&mut bytes)?;
+    Ok(bytes)
 }
 
 /// The object id that a git command printed. Returns an error if it printed anything else.

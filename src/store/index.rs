@@ -207,7 +207,11 @@ impl Store {
                 None => false,
             },
             IndexUpdate::Git(_) | IndexUpdate::Unlocked if due.is_empty() => true,
-            IndexUpdate::Git(process) => process.write(&edits_of(due)).map(|()| true)?,
+            IndexUpdate::Git(process) => {
+                process.write(&edits_of(due))?;
+                self.require_written(due)?;
+                true
+            }
             IndexUpdate::Unlocked => false,
         };
         if !is_written {
@@ -258,7 +262,19 @@ impl Store {
 
     fn sync_by_git(&self, mut changes: Vec<IndexChange>) -> Result<(), Error> {
         self.staged(&changes)?.keep_due(&mut changes);
-        if changes.is_empty() { Ok(()) } else { self.update_by_git(&edits_of(&changes)) }
+        if changes.is_empty() {
+            return Ok(());
+        }
+        self.update_by_git(&edits_of(&changes))?;
+        self.require_written(&changes)
+    }
+
+    /// Returns an error if the index still has what these changes replace: git takes an input that it cannot read for an
+    /// empty one, and ends as if it had done everything.
+    fn require_written(&self, changes: &[IndexChange]) -> Result<(), Error> {
+        let mut due = changes.to_vec();
+        self.staged(changes)?.keep_due(&mut due);
+        if due.is_empty() { Ok(()) } else { Err(Error::new(Code::Git, "git did not write the index")) }
     }
 
     /// The index entries of these paths.

@@ -6,9 +6,10 @@
 use super::error::GitFault;
 use super::git::finish_git;
 use super::splice::Edit;
-use super::{Error, Store};
+use super::{Error, Store, durable};
 use crate::base::ObjectFormat;
 use std::fs;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Child;
 use std::thread::sleep;
@@ -21,6 +22,8 @@ const COMMAND: [&str; 3] = ["update-index", "-z", "--index-info"];
 pub(super) struct GitUpdate {
     process: Option<Child>,
     lock: PathBuf,
+    /// Where the lock file is that the process was seen to hold.
+    held: Option<(u64, u64)>,
     format: ObjectFormat,
 }
 
@@ -30,6 +33,7 @@ impl GitUpdate {
         let Some(process) = &mut self.process else { return false };
         for _ in 0..400 {
             if holds(process.id(), &self.lock) {
+                self.held = place_of(&self.lock);
                 return true;
             }
             if !matches!(process.try_wait(), Ok(None)) {
@@ -40,12 +44,15 @@ impl GitUpdate {
         false
     }
 
-    /// Writes these entries and releases the lock. Returns an error if git fails.
+    /// Writes these entries and releases the lock, also if git was killed and left it. Returns an error if git fails.
     pub(super) fn write(mut self, edits: &[Edit<'_>]) -> Result<(), Error> {
-        match self.process.take() {
-            Some(process) => Ok(finish_git(COMMAND[0], process, &lines(edits, self.format)).map(drop)?),
-            None => Ok(()),
+        let Some(process) = self.process.take() else { return Ok(()) };
+        let written = finish_git(COMMAND[0], process, &lines(edits, self.format));
+        // The process has ended, so a lock file that is still the one it held belongs to nobody.
+        if written.is_err() && self.held.is_some() && self.held == place_of(&self.lock) {
+            durable::remove(durable::parent(&self.lock), &self.lock);
         }
+        Ok(written.map(drop)?)
     }
 }
 
@@ -68,6 +75,11 @@ fn holds(process: u32, file: &Path) -> bool {
     }
 }
 
+/// The device and the number of a file; `None` if there is none.
+fn place_of(file: &Path) -> Option<(u64, u64)> {
+    file.symlink_metadata().ok().map(|found| (found.dev(), found.ino()))
+}
+
 /// The input of `git update-index --index-info` for these edits.
 fn lines(edits: &[Edit<'_>], format: ObjectFormat) -> Vec<u8> {
     let line = |edit: &Edit<'_>| match edit.entry {
@@ -84,7 +96,12 @@ impl Store {
         let process = self.start_git(&COMMAND)?;
         // `/proc` shows the path with all links resolved.
         let directory = self.repo.path().canonicalize().unwrap_or_else(|_| self.repo.path().to_owned());
-        Ok(GitUpdate { process: Some(process), lock: directory.join("index.lock"), format: self.format() })
+        Ok(GitUpdate {
+            process: Some(process),
+            lock: directory.join("index.lock"),
+            held: None,
+            format: self.format(),
+        })
     }
 
     /// Lets git write these entries now. Returns an error with [`Code::Busy`](crate::base::Code) if it cannot

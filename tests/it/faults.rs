@@ -5,6 +5,7 @@ mod orders;
 mod power;
 mod races;
 mod reading;
+mod short;
 mod writing;
 
 pub use inject::{choices, told};

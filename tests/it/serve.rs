@@ -2,7 +2,7 @@
 
 #[cfg(feature = "mcp")]
 mod agents;
-mod client;
+pub mod client;
 mod generate;
 mod live;
 mod load;

@@ -503,6 +503,11 @@ codes! {
         "A filter changes the files that orch writes.",
         ".gitattributes applies `filter` or `ident` to `state.json` or `transcript.jsonl`, so git shows them as modified.",
         "Except them at the end of .gitattributes: `FILE -filter -ident`.";
+    OwnFilesChanged = "own-files-changed", Finding,
+        "Files that orch keeps changed while an executor worked.",
+        "The executor edited or removed `state.json`, the record of its run, or logs. The record of the task is its log, \
+         and the run goes on by what it knows, so that nothing is gained by it.",
+        "Nothing has to be done. Look at what the executor did: `git diff`, and its log.";
     PatchCut = "patch-cut", Finding,
         "A patch was cut off, or a hunk of it was edited by hand.",
         "A hunk holds more or fewer lines than its header `@@ -a,b +c,d @@` announces.",
@@ -613,9 +618,10 @@ codes! {
         "Start `orch serve` without `--read-only`, or give the order on the command line.";
     SettingsChanged = "settings-changed", Finding,
         "Settings changed while an executor worked.",
-        "The executor, or someone else meanwhile, edited `orch.toml`, a workflow, a schema or an instruction. The run \
-         goes on by the settings that it began with.",
-        "Look at the change: `git diff HEAD -- orch.toml system`. The next command uses what the files say then.";
+        "The executor, or someone else meanwhile, edited `orch.toml`, a workflow, a schema or an instruction, or settings or \
+         hooks of git. The run goes on by the settings of orch that it began with; those of git count at once.",
+        "Look at the change: `git diff HEAD -- orch.toml system`, `git config --show-origin --list` and `ls -l .git/hooks`. \
+         The next command uses what the files say then.";
     SigningFailed = "signing-failed", Held,
         "The commit cannot be signed.",
         "`commit.gpgSign` is on, and the signing program failed or asks for a passphrase. An unsigned commit is never made instead.",

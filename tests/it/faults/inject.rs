@@ -5,7 +5,7 @@ use crate::setting;
 use std::fs;
 use std::io::Write as _;
 use std::os::unix::process::ExitStatusExt;
-use std::process::{Command, Stdio};
+use std::process::{Command, Output, Stdio};
 
 /// A fault to inject: what happens at which call, and at the how-manieth of its kind.
 #[derive(Debug, Clone, Copy)]
@@ -33,6 +33,17 @@ pub struct Run {
     pub signal: Option<i32>,
     pub stdout: String,
     pub stderr: String,
+}
+
+impl Run {
+    pub fn of(output: Output) -> Self {
+        Self {
+            code: output.status.code(),
+            signal: output.status.signal(),
+            stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
+            stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
+        }
+    }
 }
 
 /// Runs `orch` while strace injects a fault, or else traces these calls. `prepare` adds to the command. Also returns
@@ -65,13 +76,7 @@ pub fn traced(
     }
     command.arg(program()).args(arguments).stdin(Stdio::null());
     prepare(&mut command);
-    let output = command.output().expect("strace runs");
-    let run = Run {
-        code: output.status.code(),
-        signal: output.status.signal(),
-        stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
-        stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
-    };
+    let run = Run::of(command.output().expect("strace runs"));
     (run, fs::read_to_string(&trace).unwrap_or_default())
 }
 

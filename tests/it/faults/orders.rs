@@ -1,7 +1,7 @@
 //! The orders whose faults are tried: each command that writes, and what leads up to it.
 //!
-//! Not here: `run --interactive`, `repl`, `serve` and `mcp`, which execute these; `merge-driver`, which git starts; and
-//! what only prints into a file that it is given (`board`, `man`, `workflow new`, `demo`).
+//! Not here: `run --interactive`, `repl`, `serve` and `mcp`, which execute these, and `demo`, which plays in a repository of
+//! its own.
 
 use crate::harness::World;
 use crate::merge::{reviewed, rolled_back};
@@ -25,7 +25,7 @@ impl Order {
     }
 }
 
-pub const ORDERS: [Order; 31] = [
+pub const ORDERS: [Order; 37] = [
     Order { name: "new", arguments: &["new", "n", "--title", "New"], prepare: |_| {} },
     Order { name: "next", arguments: &["next", "t"], prepare: |world| world.plan("t", 1) },
     Order {
@@ -210,7 +210,82 @@ pub const ORDERS: [Order; 31] = [
             world.commit("An outdated diagram");
         },
     },
+    Order {
+        name: "generate",
+        arguments: &["generate", "l", "--count", "1"],
+        prepare: |world| {
+            world.write("executor.sh", GENERATES);
+            executed_by(world, "[\"sh\", \"executor.sh\"]");
+            world.orch(&["new", "l", "--workflow", "ccw-loop"]).succeeds();
+            world.orch(&["run", "l", "--auto"]).ends(3);
+            world.orch(&["pause", "l"]).succeeds();
+        },
+    },
+    Order {
+        name: "merge-driver",
+        arguments: &[
+            "merge-driver",
+            ".git/made/base",
+            ".git/made/ours",
+            ".git/made/theirs",
+            "tasks/t/state.json",
+        ],
+        prepare: |world| {
+            world.walk_to("t", "plan_review");
+            world.write(".git/made/base", world.read("tasks/t/state.json"));
+            world.git(&["switch", "-q", "-c", "work"]);
+            rolled_back(world);
+            world.write(".git/made/theirs", world.read("tasks/t/state.json"));
+            world.git(&["switch", "-q", "main"]);
+            reviewed(world);
+            world.write(".git/made/ours", world.read("tasks/t/state.json"));
+        },
+    },
+    Order {
+        name: "workflow new",
+        arguments: &["workflow", "new", "made", "--from", "skill.json"],
+        prepare: |world| {
+            world.write("skill.json", include_str!("../../../fixtures/skills/valid/issue-triage.json"));
+            world.commit("A skill");
+        },
+    },
+    Order {
+        name: "rename a file",
+        arguments: &["rename", "a", "b"],
+        prepare: |world| {
+            let config = world.read("orch.toml");
+            let root = "[[root]]\npath = \"docs/adr/*.md\"\nworkflow = \"backlog\"\n";
+            world.write("orch.toml", format!("{config}\n{root}"));
+            world.write("docs/adr/a.md", "---\nid: a\ntitle: A\nstatus: To Do\n---\n");
+            world.commit("A task that is a file");
+            world.orch(&["new", "a"]).succeeds();
+        },
+    },
+    Order {
+        name: "board",
+        arguments: &["board", "--html", ".git/made/board.html"],
+        prepare: |world| {
+            world.walk_to("t", "codegen");
+            world.write(".git/made/board.html", "an old board");
+        },
+    },
+    Order { name: "man", arguments: &["man", "--dir", ".git/made"], prepare: |_| {} },
 ];
+
+/// An executor of a development loop, which also proposes a task.
+const GENERATES: &str = r#"
+cat > /dev/null
+if [ "$ORCH_ACTION" = generate ]; then
+  echo '{"tasks": [{"description": "two", "mode": "analysis", "prompt_template": "p"}]}'; exit
+fi
+mkdir -p tasks/$ORCH_TASK/progress
+cd tasks/$ORCH_TASK/progress
+echo '{"tasks": [{"id": "task-1", "description": "one", "status": "pending"}]}' > develop.json
+echo '{"iteration": 0, "hypotheses": []}' > debug.json
+echo '{"passed": false, "test_results": [], "failed_tests": []}' > validate.json
+printf '{"continue": false, "stateUpdates": {"skill_state": {"develop": %s, "debug": %s, "validate": %s}}}' \
+  "$(cat develop.json)" "$(cat debug.json)" "$(cat validate.json)" > "$ORCH_RESULT"
+"#;
 
 /// A task `l` of a loop that can be paused and that asks first.
 fn looping(world: &World) {

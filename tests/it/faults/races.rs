@@ -2,8 +2,11 @@
 
 use super::inject::{choices, told};
 use crate::harness::{Ended, World, executable};
+use crate::serve::client::{Answer, Server};
 use crate::setting;
+use serde_json::json;
 use std::collections::BTreeMap;
+use std::ops::Deref;
 use std::sync::Mutex;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -13,11 +16,25 @@ const TASKS: [&str; 3] = ["t0", "t1", "t2"];
 /// A linked work tree, which shares objects and references.
 const LINKED: &str = "../linked";
 
+/// The repository, and a server in it.
+struct Stage {
+    world: World,
+    server: Server,
+}
+
+impl Deref for Stage {
+    type Target = World;
+
+    fn deref(&self) -> &World {
+        &self.world
+    }
+}
+
 /// What an actor does once. The number is different each time.
-type Act = fn(&World, u64) -> Ended;
+type Act = fn(&Stage, u64) -> Ended;
 
 /// Who acts beside whom. Each line is one thread, which does one of these at a time.
-const ACTORS: [(&str, &[(&str, Act)]); 5] = [
+const ACTORS: [(&str, &[(&str, Act)]); 6] = [
     (
         "orch",
         &[
@@ -54,6 +71,21 @@ const ACTORS: [(&str, &[(&str, Act)]); 5] = [
                 world.git_ended(&["-C", LINKED, "switch", "-q", "-c", &format!("side-{nth}")])
             }),
             ("check", |world, _| world.orch(&["-C", LINKED, "check"])),
+        ],
+    ),
+    (
+        "a client of the server",
+        &[
+            ("next", |stage, nth| answered(&stage.server.post(&order(nth, "next"), &json!({})))),
+            ("override", |stage, nth| {
+                answered(&stage.server.post(&order(nth, "next"), &json!({"override": "It is urgent."})))
+            }),
+            ("rollback", |stage, nth| {
+                let body = json!({"to": "planning", "reason": "Again."});
+                answered(&stage.server.post(&order(nth, "rollback"), &body))
+            }),
+            ("tasks", |stage, _| answered(&stage.server.get("tasks"))),
+            ("findings", |stage, _| answered(&stage.server.get("findings"))),
         ],
     ),
     (
@@ -113,6 +145,16 @@ fn task(nth: u64) -> &'static str {
     TASKS[usize::try_from(nth).expect("small") % TASKS.len()]
 }
 
+fn order(nth: u64, order: &str) -> String {
+    format!("tasks/{}/{order}", task(nth + 2))
+}
+
+/// How the command ended that a request was.
+fn answered(answer: &Answer) -> Ended {
+    let code = answer.header("orch-exit-code").and_then(|code| code.parse().ok()).unwrap_or(-1);
+    Ended { code, stdout: answer.body.clone(), stderr: String::new() }
+}
+
 fn number(nth: u64) -> u32 {
     u32::try_from(nth).expect("small")
 }
@@ -146,6 +188,9 @@ fn two_of_everything_lose_nothing_and_leave_nothing_behind() {
     world.commit("Plans");
     world.git(&["worktree", "add", "-q", "-b", "side", LINKED]);
     let mut watch = world.orch_spawn(&["watch"]);
+    // It watches too.
+    let server = Server::start(&world, &[]);
+    let world = Stage { world, server };
     let until = seconds().map(|seconds| Instant::now() + Duration::from_secs(seconds));
     let counts: Mutex<BTreeMap<(&str, &str), [u64; 2]>> = Mutex::default();
     thread::scope(|scope| {
@@ -172,6 +217,8 @@ fn two_of_everything_lose_nothing_and_leave_nothing_behind() {
             });
         }
     });
+    let Stage { world, server } = world;
+    assert_eq!(server.stop(), Some(0));
     watch.kill().expect("killed");
     let said = watch.wait_with_output().expect("ended");
     assert!(!String::from_utf8_lossy(&said.stderr).contains("panicked"), "{said:?}");

@@ -11,6 +11,7 @@ use std::fs;
 use std::hash::{DefaultHasher, Hasher as _};
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::PathBuf;
+use std::process::Command;
 use std::sync::Mutex;
 use std::thread;
 
@@ -63,11 +64,11 @@ struct Situation {
     beside: BTreeMap<String, String>,
 }
 
-/// The contents of the files in these directories. What a killed process left under a temporary name is passed over.
+/// The contents of the files in these directories, and of what is made of the tasks. What a killed process left under a temporary name is passed over.
 fn beside(world: &World) -> BTreeMap<String, String> {
     let mut found = BTreeMap::new();
     let root = world.root().canonicalize().expect("a root").to_string_lossy().into_owned();
-    for directory in [".git/hooks", "../home/.local/state/orch/trust"] {
+    for directory in [".git/hooks", "../home/.local/state/orch/trust", ".git/made"] {
         for entry in fs::read_dir(world.path(directory)).into_iter().flatten().flatten() {
             let name = entry.file_name().to_string_lossy().into_owned();
             // The file of trust is named by the path of the repository.
@@ -97,13 +98,13 @@ impl Situation {
 }
 
 /// An order in a repository, with what it does if nothing disturbs it.
-struct Trial {
-    order: &'static Order,
-    template: World,
+pub struct Trial {
+    pub order: &'static Order,
+    pub template: World,
     before: Situation,
     after: Situation,
     /// How it ends: 0, or the code for what only a person can do next.
-    code: i32,
+    pub code: i32,
     /// How `orch status` ends before it: 1 if a task is in error.
     looked: i32,
     /// The calls that it makes: what may happen at each, and how many there are.
@@ -113,7 +114,7 @@ struct Trial {
 }
 
 impl Trial {
-    fn of(order: &'static Order) -> Self {
+    pub fn of(order: &'static Order) -> Self {
         let template = World::ready();
         template.write("staged.txt", "one\n");
         template.write("edited.txt", "one\n");
@@ -141,10 +142,15 @@ impl Trial {
 
     fn run(world: &World, order: &Order, fault: Option<Fault>) -> (Run, String) {
         traced(world, order.arguments, (&CALLS.map(|(call, _)| call), fault), |command| {
-            command.env("ORCH_NOW", NOW).env("GIT_AUTHOR_DATE", format!("@{NOW} +0000"));
-            command.env("GIT_COMMITTER_DATE", format!("@{NOW} +0000"));
-            command.stdin(world.keyboard());
+            Self::at_its_time(world, command);
         })
+    }
+
+    /// The surroundings of each run.
+    pub fn at_its_time(world: &World, command: &mut Command) {
+        command.env("ORCH_NOW", NOW).env("GIT_AUTHOR_DATE", format!("@{NOW} +0000"));
+        command.env("GIT_COMMITTER_DATE", format!("@{NOW} +0000"));
+        command.stdin(world.keyboard());
     }
 
     /// Injects a fault; `None` if no call was left for it. Returns an error for what may not be.
@@ -174,7 +180,7 @@ impl Trial {
     }
 
     /// Whether what an order left may be, and the next commands complete it.
-    fn judge_left(&self, world: &World, run: &Run) -> Result<(), String> {
+    pub fn judge_left(&self, world: &World, run: &Run) -> Result<(), String> {
         let left = Situation::of(world);
         if left.mine != self.before.mine {
             return Err(format!("the work of the user changed:\n{}", left.mine));
@@ -344,6 +350,34 @@ fn an_answer_of_git_that_is_lost_is_not_taken_for_an_empty_one() {
         trial.try_fault(fault).unwrap_or(Ok(())).unwrap_or_else(|wrong| panic!("{wrong}"));
     }
     assert!(is_lost, "no answer of git was hit");
+}
+
+/// Found by the whole matrix: git takes an input that it cannot read for an empty one; the standard library panics if it
+/// cannot read an answer; a killed git leaves its lock.
+#[test]
+fn a_git_that_writes_the_index_may_fail_in_each_way() {
+    if !can_inject() {
+        return;
+    }
+    let trial = Trial::of(ORDERS.iter().find(|order| order.name == "split index").expect("in the table"));
+    let (_, trace) = Trial::run(&copy(&trial.template), trial.order, None);
+    // Each process is hit at its own n-th call.
+    let mut at: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut points = BTreeSet::new();
+    for line in trace.lines().filter(|line| line.contains(" read(")) {
+        let process = line.split(' ').next().expect("a number");
+        let nth = at.entry(process).or_default();
+        *nth += 1;
+        if line.contains("<pipe:") {
+            points.insert(*nth);
+        }
+    }
+    assert!(points.len() > 3, "{points:?}");
+    let kill = Fault { call: "rename", effect: Effect::Kill, nth: 1, only: None };
+    let read = |nth: &usize| Fault { call: "read", effect: Effect::Error("EIO"), nth: *nth, only: None };
+    for fault in points.iter().map(read).chain([kill]) {
+        trial.try_fault(fault).unwrap_or(Ok(())).unwrap_or_else(|wrong| panic!("{wrong}"));
+    }
 }
 
 /// Nobody knows whether such a file has changed since it was evaluated.

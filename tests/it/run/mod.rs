@@ -9,6 +9,7 @@ mod leftovers;
 mod lifecycle;
 mod limits;
 mod output;
+mod overreach;
 mod questions;
 mod terminal;
 mod trust;

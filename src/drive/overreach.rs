@@ -1,0 +1,117 @@
+//! What an executor changes in its turn that is not its to change.
+//!
+//! It gains nothing by it in its run: the settings are those that the run began with, the log decides what the state is,
+//! and the record of the run is written again. What it changed is reported, because the next command, or git itself, may
+//! read it.
+
+use super::driver::Drive;
+use super::{Happened, Tell};
+use crate::base::{Code, Diagnostic, RepoPath, command};
+use crate::decide::Work;
+use crate::store::{GitGuard, Store, durable};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+/// What there was before an executor started.
+pub(super) struct TurnGuard {
+    git: Option<GitGuard>,
+    /// The bytes of `state.json` and of the log.
+    record: [Option<Vec<u8>>; 2],
+    /// The sizes of the logs of the run.
+    logs: BTreeMap<String, u64>,
+}
+
+impl Drive<'_> {
+    /// What there is before an executor starts.
+    pub(super) fn guard_turn(&mut self) -> TurnGuard {
+        (self.written, self.was_overwritten) = (self.files.record(), false);
+        TurnGuard {
+            git: self.writer.workspace.store().map(Store::guard),
+            record: self.record_bytes(),
+            logs: self.files.log_sizes(),
+        }
+    }
+
+    /// The bytes of `state.json` and of the log; `None` for one that cannot be read.
+    fn record_bytes(&self) -> [Option<Vec<u8>>; 2] {
+        [self.task.state_path(), self.task.transcript_path()]
+            .map(|path| durable::read_if_regular(&path.under(&self.writer.workspace.root)).ok().flatten())
+    }
+
+    /// Reports what has changed since, and forgets what was written to the caches of `orch`.
+    pub(super) fn tell_overreach(&mut self, before: &TurnGuard, work: &Work, tell: &mut Tell<'_>) {
+        self.tell_changed_settings(work, tell);
+        self.tell_changed_git(before, work, tell);
+        let work = work.name();
+        let mut note = |message: String| {
+            tracing::warn!(work, message, "files of orch changed while an executor worked");
+            tell(&Happened::Note(&Diagnostic::warning(Code::OwnFilesChanged, message)));
+        };
+        let [state, log] = self.record_bytes();
+        let [state_before, log_before] = &before.record;
+        if (&state, &log) != (state_before, log_before) && log == *log_before {
+            note(format!(
+                "{} changed while `{work}` worked; the log decides, so the change is undone",
+                self.task.state_path()
+            ));
+        }
+        if self.was_overwritten || self.files.record() != self.written {
+            note(format!("the record of the run changed while `{work}` worked; it is written again"));
+        }
+        let logs = self.files.log_sizes();
+        let is_cut = |log: &&String| logs.get(*log) < before.logs.get(*log);
+        let cut: Vec<&str> = before.logs.keys().filter(is_cut).map(String::as_str).collect();
+        if !cut.is_empty() {
+            note(format!("logs of the run were cut or removed while `{work}` worked: {}", cut.join(", ")));
+        }
+    }
+
+    /// Reports the settings that changed while an executor worked. The run goes on by those that it began with, so an
+    /// executor gains nothing by it, and a person should look before another command reads them.
+    fn tell_changed_settings(&mut self, work: &Work, tell: &mut Tell<'_>) {
+        let changed = self.writer.workspace.changed_settings();
+        if changed == self.changed_settings {
+            return;
+        }
+        self.changed_settings = changed;
+        if self.changed_settings.is_empty() {
+            return;
+        }
+        let paths: Vec<&str> = self.changed_settings.iter().map(RepoPath::as_str).collect();
+        let (work, shown) = (work.name(), paths.join(", "));
+        tracing::warn!(work, paths = shown, "settings changed while an executor worked");
+        let message = format!(
+            "these settings changed while `{work}` worked, and the run goes on by those that it began with: {shown}"
+        );
+        let hint = format!(
+            "look at them before another command uses them: {}",
+            command(&[&["git", "diff", "HEAD", "--"], &paths[..]].concat())
+        );
+        tell(&Happened::Note(&Diagnostic::warning(Code::SettingsChanged, message).hint(hint)));
+    }
+
+    /// Reports the settings and hooks of git that changed while an executor worked, which count from now on, also for the
+    /// user; and a journal that `orch` did not write.
+    fn tell_changed_git(&self, before: &TurnGuard, work: &Work, tell: &mut Tell<'_>) {
+        let workspace = self.writer.workspace;
+        let Some((store, before)) = workspace.store().zip(before.git.as_ref()) else { return };
+        let changed = store.changed_since(before);
+        if !changed.is_empty() {
+            let shown =
+                |path: &PathBuf| path.strip_prefix(&workspace.root).unwrap_or(path).display().to_string();
+            let paths: Vec<String> = changed.iter().map(shown).collect();
+            let (work, shown) = (work.name(), paths.join(", "));
+            tracing::warn!(work, paths = shown, "settings of git changed while an executor worked");
+            let message = format!(
+                "these settings or hooks of git changed while `{work}` worked, and git uses them from now on: {shown}"
+            );
+            let hint = "look at them before git starts what they name: git config --show-origin --list; ls -l .git/hooks";
+            tell(&Happened::Note(&Diagnostic::warning(Code::SettingsChanged, message).hint(hint)));
+        }
+        // Nobody else has told of it, and the next step would only put it aside.
+        let _ = store.recover_leftovers();
+        for finding in store.take_set_aside() {
+            tell(&Happened::Note(&finding));
+        }
+    }
+}
