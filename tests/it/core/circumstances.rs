@@ -127,3 +127,32 @@ fn an_untracked_task_whose_record_is_lost_is_an_error_and_no_new_task() {
         assert_eq!((decision.verdict.name(), is_noted), (name, name == "wait"), "{decision:#?}");
     }
 }
+
+/// The reason names what was lost of earlier phases; what the present phase needs is missing, too, and named elsewhere.
+#[test]
+fn each_lost_file_is_named_with_the_command_that_restores_it() {
+    let mut world = World::new(LIFECYCLE.clone());
+    world.reach("accept");
+    world.files.clear();
+    let knows =
+        |asked: &RepoPath, _: Digest| Some(Remembered { commit: "abc1234".to_owned(), at: asked.clone() });
+    let decision = judged(&world, &world.recorded(), &Circumstances { remembered: &knows, ..plain() });
+    let command = |path: &RepoPath| format!("git restore -s abc1234 -- {path}");
+    let lost: Vec<RepoPath> =
+        decision.lost.iter().map(|lost| world.facts().place.path(&lost.path).expect("a path")).collect();
+    assert!(lost.len() > 1, "{lost:?}");
+    let restores: Vec<String> =
+        offered(&decision).into_iter().filter(|command| command.starts_with("git restore")).collect();
+    assert!(restores.len() > lost.len(), "a need is missing, too: {restores:?}");
+    for restore in &restores {
+        let is_lost = lost.iter().any(|path| command(path) == *restore);
+        assert_eq!(decision.reason.contains(restore), is_lost, "{restore} in {}", decision.reason);
+    }
+    for path in &lost {
+        let is_of = |finding: &&Diagnostic| finding.place.as_ref().is_some_and(|at| at.path == path.as_str());
+        let gone = decision.diagnostics.iter().filter(|finding| finding.code == Code::EvidenceGone);
+        let hint = gone.filter(is_of).find_map(|finding| finding.hint.clone());
+        let told = hint.unwrap_or_else(|| panic!("{path} in {:?}", decision.diagnostics));
+        assert!(told.starts_with(&format!("{};", command(path))), "{told}");
+    }
+}
