@@ -411,11 +411,6 @@ impl Watching {
                 return Vec::new();
             }
         };
-        let told = |finding: &Diagnostic| WatchEffect::Trouble {
-            message: finding.to_string(),
-            hint: finding.hint.clone(),
-            is_fault: false,
-        };
         effects.extend(misnamed.iter().map(told));
         // What is archived stays as it is.
         tasks.retain(|task| !task.id.is_archived());
@@ -428,13 +423,8 @@ impl Watching {
             Ok(()) => {
                 tracing::info!("settings reloaded");
                 effects.push(WatchEffect::Reloaded);
-                for finding in self.workspace.findings().iter().filter(|finding| finding.is_error()) {
-                    effects.push(WatchEffect::Trouble {
-                        message: finding.to_string(),
-                        hint: finding.hint.clone(),
-                        is_fault: false,
-                    });
-                }
+                let findings = self.workspace.findings().iter().filter(|finding| finding.is_error());
+                effects.extend(findings.map(told));
             }
             Err(error) => effects.push(trouble(&error)),
         }
@@ -696,6 +686,12 @@ fn passes(error: &Error, is_alone: bool) -> bool {
         Class::NotNow => is_alone,
         _ => false,
     }
+}
+
+/// A finding as an effect. It is a fault if the machine failed to read something.
+fn told(finding: &Diagnostic) -> WatchEffect {
+    let is_fault = finding.is_error() && finding.code.class() == Class::Fault;
+    WatchEffect::Trouble { message: finding.to_string(), hint: finding.hint.clone(), is_fault }
 }
 
 fn trouble(error: &Error) -> WatchEffect {

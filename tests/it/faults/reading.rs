@@ -2,7 +2,7 @@
 //! run, or none: what could not be read is never taken for absent.
 
 use super::inject::{Effect, Fault, Run, can_inject, choices, count, hit, is_whole, told, traced};
-use crate::harness::{World, started};
+use crate::harness::{World, copy, started};
 use std::collections::BTreeMap;
 use std::fs;
 
@@ -124,6 +124,31 @@ fn a_directory_that_cannot_be_read_is_not_an_empty_one() {
             try_each(&scene, &arguments, (call, "EIO"), only);
         }
     }
+}
+
+/// Found by the whole matrix of orders.
+#[test]
+fn a_watch_that_cannot_list_the_tasks_does_not_report_that_nothing_is_due() {
+    if !can_inject() {
+        return;
+    }
+    let template = started("planning");
+    template.plan("t", 1);
+    let mut hits = 0;
+    for only in ["tasks", "tasks/t"] {
+        for nth in 1.. {
+            let world = copy(&template);
+            let fault = Fault { call: "getdents64", effect: Effect::Error("EIO"), nth, only: Some(only) };
+            let (run, trace) = traced(&world, &["watch", "--once"], (&[], Some(fault)), |_| {});
+            if hit(&trace, fault).is_none() {
+                break;
+            }
+            hits += 1;
+            let is_done = world.phase("t") == "plan_review" && run.code == Some(0);
+            assert!(is_done || run.code == Some(70), "{fault:?}: {run:?}");
+        }
+    }
+    assert!(hits > 1, "{hits}");
 }
 
 #[test]
