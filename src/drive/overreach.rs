@@ -95,7 +95,7 @@ impl Drive<'_> {
     fn tell_changed_git(&self, before: &TurnGuard, work: &Work, tell: &mut Tell<'_>) {
         let workspace = self.writer.workspace;
         let Some((store, before)) = workspace.store().zip(before.git.as_ref()) else { return };
-        let changed = store.changed_since(before);
+        let changed = store.git_changed_since(before);
         if !changed.is_empty() {
             let shown =
                 |path: &PathBuf| path.strip_prefix(&workspace.root).unwrap_or(path).display().to_string();

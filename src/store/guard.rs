@@ -35,7 +35,7 @@ impl Store {
     }
 
     /// The settings and hooks of git that have changed since, sorted. Forgets what was written to a cache since.
-    pub fn changed_since(&self, before: &GitGuard) -> Vec<PathBuf> {
+    pub fn git_changed_since(&self, before: &GitGuard) -> Vec<PathBuf> {
         for (path, stamp) in self.caches() {
             if before.caches.get(&path) != Some(&stamp) {
                 durable::remove(self.repo.path(), &path);
