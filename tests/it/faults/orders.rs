@@ -228,17 +228,17 @@ pub const ORDERS: [Order; 37] = [
             ".git/made/base",
             ".git/made/ours",
             ".git/made/theirs",
-            "tasks/t/state.json",
+            "tasks/t/transcript.jsonl",
         ],
         prepare: |world| {
             world.walk_to("t", "plan_review");
-            world.write(".git/made/base", world.read("tasks/t/state.json"));
+            world.write(".git/made/base", world.read("tasks/t/transcript.jsonl"));
             world.git(&["switch", "-q", "-c", "work"]);
             rolled_back(world);
-            world.write(".git/made/theirs", world.read("tasks/t/state.json"));
+            world.write(".git/made/theirs", world.read("tasks/t/transcript.jsonl"));
             world.git(&["switch", "-q", "main"]);
             reviewed(world);
-            world.write(".git/made/ours", world.read("tasks/t/state.json"));
+            world.write(".git/made/ours", world.read("tasks/t/transcript.jsonl"));
         },
     },
     Order {
