@@ -28,12 +28,15 @@ pub(super) struct KnownCode {
     commits: HashMap<Oid, Option<CodeCommit>>,
 }
 
+/// How much of a path belongs to a part; the flag says whether the path is a directory.
+pub type PartOf<'a> = Box<dyn Fn(&RepoPath, bool) -> TreePart + 'a>;
+
 /// A part of the tree of any commit.
 pub struct CodePart<'a> {
     /// A name that identifies the part; cache key.
     pub name: String,
-    /// How much of a path belongs to the part; the flag says whether the path is a directory.
-    pub part: Box<dyn Fn(&RepoPath, bool) -> TreePart + 'a>,
+    /// How much of a path belongs to the part.
+    pub part: PartOf<'a>,
 }
 
 /// Where a list of code changes starts.
