@@ -62,7 +62,7 @@ fn a_whole_life(world: &World) {
     world.git(&["commit", "-q", "-m", "A plan by hand"]);
     world.orch(&["check", "--range", "HEAD"]).succeeds();
     world.remove("tasks/t/transcript.jsonl");
-    world.orch(&["suggest", "t"]).succeeds().says("orch recover t");
+    world.orch(&["suggest", "t"]).ends(1).says("orch recover t");
     world.orch(&["recover", "t"]).succeeds();
     world.orch(&["next", "t"]).succeeds().says("planning -> plan_review");
     world.orch(&["log", "t"]).succeeds().says("rollback");
@@ -206,9 +206,9 @@ fn a_record_of_another_object_format_is_named_and_its_files_start_anew() {
         world.write(&format!("tasks/t/{file}"), old.read(&format!("tasks/t/{file}")));
     }
     const CODE: &str = "other-object-format";
-    world.orch(&["suggest", "t"]).succeeds().says(CODE);
+    world.orch(&["suggest", "t"]).ends(1).says(CODE);
     world.commit("A task from elsewhere");
-    world.orch(&["suggest", "t"]).succeeds().says(CODE);
+    world.orch(&["suggest", "t"]).ends(1).says(CODE);
     world.orch(&["check"]).ends(1).says(CODE);
     world.orch(&["next", "t"]).ends(1).reports("not SHA-256").reports("start a new task");
     let head = world.git(&["rev-parse", "HEAD"]);
