@@ -19,6 +19,7 @@ mod task_place;
 mod text;
 mod time;
 mod toml_reader;
+pub mod trailer;
 mod words;
 
 pub use code::{Class, Code, CodeEntry};

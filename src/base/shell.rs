@@ -82,8 +82,8 @@ enum WordMeans {
     Moved,
 }
 
-/// What these words mean: the arguments of commands that move or remove files are paths, and those of git after `--`, and
-/// the one after `--work-tree`.
+/// What these words mean: the arguments of commands that move or remove files are paths, and those of git after `--`,
+/// and the one after `--work-tree`.
 fn meanings(words: &[&str]) -> Vec<WordMeans> {
     let (mut now, mut is_git, mut is_single) = (WordMeans::Other, false, false);
     let meaning = |word: &&str| {

@@ -8,7 +8,7 @@ use super::{
     Choice, Decision, Ending, ExpectState, Expectation, Facts, Kind, Recorded, Runner, Stamp, State, Verdict,
     evaluate, fingerprint, settle, settle_from,
 };
-use crate::base::{Code, Diagnostic, Digest, PhaseId, Place, RepoPath, command};
+use crate::base::{Code, Diagnostic, Digest, PhaseId, Place, RepoPath, command, trailer};
 use crate::workflow::{Outcome, Owner, Workflow, is_tree_name};
 use serde_json::Value;
 
@@ -255,7 +255,7 @@ fn offer_trailer(facts: &Facts, decision: &mut Decision, circumstances: &Circums
     let Some(nameless) = newest.find(is_nameless) else { return };
     let Some(head) = (circumstances.head)().map(|head| head.to_string()) else { return };
     let id = nameless["id"].as_str().unwrap_or_default();
-    let trailer = format!("Orch-Task: {}", facts.task);
+    let trailer = trailer::names_task(&facts.task);
     let offered = if id == head {
         // Without `--only`, git takes staged work along.
         let argv = ["git", "commit", "--amend", "--only", "--no-edit", "--trailer", &trailer];

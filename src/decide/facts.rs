@@ -19,8 +19,8 @@ pub struct Facts {
     pub artifacts: BTreeMap<ArtifactName, Vec<FileFact>>,
     /// Findings about the task as a whole.
     pub diagnostics: Vec<Diagnostic>,
-    /// The files that the workflow requires and that are not in the work tree. Empty where the files come from the index
-    /// or a commit: a history in which they come later, or get another name, stays what it is.
+    /// The files that the workflow requires and that are not in the work tree. Empty where the files come from the
+    /// index or a commit: a history in which they come later, or get another name, stays what it is.
     pub missing: Vec<RepoPath>,
 }
 

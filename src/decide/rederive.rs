@@ -60,8 +60,8 @@ pub(super) fn rederive(
     }
 }
 
-/// Whether a workflow permits a recorded step within a phase: a result, an answer, or the start or end of a run. `state`
-/// and `after` are the states before and after it.
+/// Whether a workflow permits a recorded step within a phase: a result, an answer, or the start or end of a run.
+/// `state` and `after` are the states before and after it.
 #[must_use]
 pub fn permits_activity(
     workflow: &Workflow,

@@ -175,7 +175,8 @@ pub(super) fn values(text: &str, openers: &[char]) -> Vec<Value> {
 
 /// The last block that begins with the line `ACTION_RESULT:`, whose lines are `- KEY: VALUE`. The keys are those of a
 /// result, also in snake case. Texts may stand without quotes; every other value is JSON. Returns the block with the
-/// offset of its end. `None` if there is no such block. A value that is no JSON stays text, which the key does not accept.
+/// offset of its end. `None` if there is no such block. A value that is no JSON stays text, which the key does not
+/// accept.
 fn block(text: &str) -> Option<(usize, Value)> {
     const TEXTS: [&str; 3] = ["status", "message", "summary"];
     let start = text.rmatch_indices("ACTION_RESULT:").map(|(at, _)| at).find(|at| {

@@ -68,8 +68,8 @@ pub fn answer(
 }
 
 /// Adds items to the end of a list in the state, as an answer to the question that is asked: to the list as it is when
-/// the step is recorded. `key` is a path into the state. Returns an error if nothing is asked, there is no such list, or
-/// the question or the state schema rejects the new one.
+/// the step is recorded. `key` is a path into the state. Returns an error if nothing is asked, there is no such list,
+/// or the question or the state schema rejects the new one.
 pub fn extend_list(
     writer: &Writer<'_>,
     task: &TaskRef,

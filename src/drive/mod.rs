@@ -250,7 +250,8 @@ fn executor_for(
     Ok((executor, times))
 }
 
-/// The variables added to the environment of an executor for an attempt at some work; `result` is where its result may be.
+/// The variables added to the environment of an executor for an attempt at some work; `result` is where its result may
+/// be.
 fn executor_environment(
     writer: &Writer<'_>,
     task: &TaskRef,

@@ -1,8 +1,8 @@
 //! What an executor changes in its turn that is not its to change.
 //!
-//! It gains nothing by it in its run: the settings are those that the run began with, the log decides what the state is,
-//! and the record of the run is written again. What it changed is reported, because the next command, or git itself, may
-//! read it.
+//! It gains nothing by it in its run: the settings are those that the run began with, the log decides what the state
+//! is, and the record of the run is written again. What it changed is reported, because the next command, or git
+//! itself, may read it.
 
 use super::driver::Drive;
 use super::{Happened, Tell};
@@ -78,20 +78,15 @@ impl Drive<'_> {
             return;
         }
         let paths: Vec<&str> = self.changed_settings.iter().map(RepoPath::as_str).collect();
-        let (work, shown) = (work.name(), paths.join(", "));
-        tracing::warn!(work, paths = shown, "settings changed while an executor worked");
-        let message = format!(
-            "these settings changed while `{work}` worked, and the run goes on by those that it began with: {shown}"
-        );
         let hint = format!(
             "look at them before another command uses them: {}",
             command(&[&["git", "diff", "HEAD", "--"], &paths[..]].concat())
         );
-        tell(&Happened::Note(&Diagnostic::warning(Code::SettingsChanged, message).hint(hint)));
+        tell_changed(["settings", "the run goes on by those that it began with"], &paths, work, hint, tell);
     }
 
-    /// Reports the settings and hooks of git that changed while an executor worked, which count from now on, also for the
-    /// user; and a journal that `orch` did not write.
+    /// Reports the settings and hooks of git that changed while an executor worked, which count from now on, also for
+    /// the user; and a journal that `orch` did not write.
     fn tell_changed_git(&self, before: &TurnGuard, work: &Work, tell: &mut Tell<'_>) {
         let workspace = self.writer.workspace;
         let Some((store, before)) = workspace.store().zip(before.git.as_ref()) else { return };
@@ -100,13 +95,8 @@ impl Drive<'_> {
             let shown =
                 |path: &PathBuf| path.strip_prefix(&workspace.root).unwrap_or(path).display().to_string();
             let paths: Vec<String> = changed.iter().map(shown).collect();
-            let (work, shown) = (work.name(), paths.join(", "));
-            tracing::warn!(work, paths = shown, "settings of git changed while an executor worked");
-            let message = format!(
-                "these settings or hooks of git changed while `{work}` worked, and git uses them from now on: {shown}"
-            );
             let hint = "look at them before git starts what they name: git config --show-origin --list; ls -l .git/hooks";
-            tell(&Happened::Note(&Diagnostic::warning(Code::SettingsChanged, message).hint(hint)));
+            tell_changed(["settings or hooks of git", "git uses them from now on"], &paths, work, hint, tell);
         }
         // Nobody else has told of it, and the next step would only put it aside.
         let _ = store.recover_leftovers();
@@ -114,4 +104,19 @@ impl Drive<'_> {
             tell(&Happened::Note(&finding));
         }
     }
+}
+
+/// Warns of settings that changed: what they are, and what that means.
+fn tell_changed<P: AsRef<str>>(
+    [settings, meaning]: [&str; 2],
+    paths: &[P],
+    work: &Work,
+    hint: impl Into<String>,
+    tell: &mut Tell<'_>,
+) {
+    let paths: Vec<&str> = paths.iter().map(AsRef::as_ref).collect();
+    let (work, paths) = (work.name(), paths.join(", "));
+    tracing::warn!(work, paths, "{settings} changed while an executor worked");
+    let message = format!("these {settings} changed while `{work}` worked, and {meaning}: {paths}");
+    tell(&Happened::Note(&Diagnostic::warning(Code::SettingsChanged, message).hint(hint)));
 }

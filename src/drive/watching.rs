@@ -91,8 +91,8 @@ pub enum WatchEffect {
     Moved(Box<Applied>),
     /// The decision about a task has changed.
     Stands(Box<Sight>),
-    /// A task has come to an event that someone may want word of, or has left the last one. The process that runs a task
-    /// gives word of it itself.
+    /// A task has come to an event that someone may want word of, or has left the last one. The process that runs a
+    /// task gives word of it itself.
     CameTo {
         /// The task.
         task: TaskId,
@@ -237,8 +237,8 @@ impl Watching {
         unread.into_iter().chain(taken).collect()
     }
 
-    /// Looks at the next of the tasks that are left, and applies what is due for them. `None` if none is left and the watch
-    /// has said that it is ready.
+    /// Looks at the next of the tasks that are left, and applies what is due for them. `None` if none is left and the
+    /// watch has said that it is ready.
     pub fn go_on(&mut self) -> Option<Vec<WatchEffect>> {
         if self.left.is_empty() {
             let is_first = !std::mem::replace(&mut self.begun, true);
@@ -356,8 +356,8 @@ impl Watching {
         known.is_some_and(|known| self.workspace.is_still(task, &known.key, head.as_ref()))
     }
 
-    /// If HEAD has moved, looks at the tasks of which the commits change a file, and at those that depend on committed code
-    /// if the commits may tell of it.
+    /// If HEAD has moved, looks at the tasks of which the commits change a file, and at those that depend on committed
+    /// code if the commits may tell of it.
     fn head_moved(&mut self, head: &Option<Head>, effects: &mut Vec<WatchEffect>) {
         let commit = head.as_ref().and_then(|head| head.commit);
         if commit == self.head {
@@ -367,7 +367,7 @@ impl Watching {
         self.head = commit;
         let concerns = |known: &KnownTask| match (&moved, &known.on_code) {
             (None, on_code) => on_code.is_some(),
-            (Some(moved), Some(workflow)) if known.on_more || moved.tells_of_code(workflow) => true,
+            (Some(moved), Some(workflow)) if known.on_more || moved.tells_of_code(&workflow.workflow) => true,
             // The commit holds what was looked at, unless the files say so themselves.
             (Some(moved), _) => moved.touches(&known.task) && !self.is_known(&known.task, head),
         };

@@ -158,11 +158,9 @@ impl Replaying<'_> {
             }
         }
         self.acknowledge(range.to, &mut changes)?;
-        let to = match open {
-            _ if has_passed => Err("a step holds only by rules that were in force temporarily"),
-            None => Err("too many changes are unverifiable, acknowledged or signed"),
-            Some(_) if !is_accepted(&changes) => Err("a change is forged"),
-            Some(open) => Ok(ProvenHistory {
+        let to = match has_passed {
+            true => Err("a step holds only by rules that were in force temporarily"),
+            false => accepted(&changes, open).map(|open| ProvenHistory {
                 commit: range.to,
                 commits: commits.len(),
                 changes: changes.len(),
@@ -202,17 +200,13 @@ impl Replaying<'_> {
         let ids: HashSet<Digest> = new.iter().map(|commit| commit.id).collect();
         let is_new = |change: &Audited| ids.contains(&change.found_in);
         let added = changes.iter().filter(|change| is_new(change)).count();
-        let next = match open {
-            None => Err("too many changes are unverifiable, acknowledged or signed"),
-            Some(_) if !is_accepted(&changes) => Err("a change is forged"),
-            Some(open) => Ok(ProvenHistory {
-                commit: to,
-                commits: from.commits + new.len(),
-                changes: from.changes + added,
-                open: from.open.iter().cloned().chain(open).collect(),
-                removals,
-            }),
-        };
+        let next = accepted(&changes, open).map(|open| ProvenHistory {
+            commit: to,
+            commits: from.commits + new.len(),
+            changes: from.changes + added,
+            open: from.open.iter().cloned().chain(open).collect(),
+            removals,
+        });
         changes.retain(|change| change.is_acceptable() || is_new(change));
         let incremental = Some(Incremental { from: Ok(from.clone()), to: next });
         Ok(Ok(Audit { commits: new.len(), changes, incremental }))
@@ -242,9 +236,16 @@ fn once(changes: &mut Vec<Audited>) -> Result<(), Error> {
     changes.iter().find(|change| change.commit.is_boundary).map_or(Ok(()), |change| Err(shallow(change)))
 }
 
-/// Whether the audit succeeds with these changes, unless it is strict.
-fn is_accepted(changes: &[Audited]) -> bool {
-    changes.iter().all(|change| change.acknowledged.is_some() || change.proof.standing < Standing::Forged)
+/// The commits with verdicts that depend on more than their history, or why no later audit may go on from these
+/// changes: the audit fails, also if it is not strict, or `open` is `None` because there are too many.
+fn accepted(changes: &[Audited], open: Option<Vec<OpenCommit>>) -> Result<Vec<OpenCommit>, &'static str> {
+    let is_wrong =
+        |change: &Audited| change.acknowledged.is_none() && change.proof.standing == Standing::Forged;
+    match open {
+        None => Err("too many changes are unverifiable, acknowledged or signed"),
+        Some(_) if changes.iter().any(is_wrong) => Err("a change is forged"),
+        Some(open) => Ok(open),
+    }
 }
 
 /// The directories that contain the tasks of a range, by the settings in its commits and before them. In the whole

@@ -1,7 +1,7 @@
 //! Gates on code: decides which paths outside a task may change in the task's current phase.
 
 use super::compared::Compared;
-use crate::base::{Code, Diagnostic, PhaseId, Place, RepoPath, TaskId, nearest, shell_word};
+use crate::base::{Code, Diagnostic, PhaseId, Place, RepoPath, TaskId, nearest, shell_word, trailer};
 use crate::decide::Recorded;
 use crate::store::trailers;
 use crate::survey::snapshot::{Snapshot, first};
@@ -23,12 +23,7 @@ impl ChangeOwner<'_> {
     /// The task ids in the trailers `Orch-Task`, or else in the branch name, or else in `ORCH_TASK`. The flag
     /// says whether each of them must be a task; a branch name may only look like one.
     fn ids(&self, snapshot: &Snapshot<'_>) -> (Vec<String>, bool) {
-        let trailers = self.message.map(trailers).unwrap_or_default();
-        let named: Vec<String> = trailers
-            .into_iter()
-            .filter(|(key, _)| key.eq_ignore_ascii_case("Orch-Task"))
-            .map(|(_, id)| id.trim().to_owned())
-            .collect();
+        let named = trailer::named_tasks(&self.message.map(trailers).unwrap_or_default());
         if !named.is_empty() {
             return (named, true);
         }

@@ -30,6 +30,6 @@ mod trailers;
 pub use audit::{Audit, AuditScope, Incremental, audit};
 pub use check::{Checked, Checker};
 pub use judged::{JudgedArtifact, JudgedFile, judged};
-pub use proven::{PROVEN_FILE, ProvenHistories, ProvenHistory};
+pub use proven::{ProvenHistories, ProvenHistory};
 pub use replay::Audited;
 pub use timeline::{Story, stories};

@@ -1,5 +1,6 @@
 //! Rules that were in force only temporarily. Whoever relaxes a workflow or the settings about people, takes a step,
-//! and puts the old ones back leaves a history in which every step holds by the rules before it, although they stand neither before nor after.
+//! and puts the old ones back leaves a history in which every step holds by the rules before it, although they stand
+//! neither before nor after.
 //!
 //! People do take a change of the rules back, so such a step is not forged, and it is proven if the rules that came
 //! back yield it too.

@@ -15,9 +15,8 @@ use crate::decide::Standing;
 use crate::store::{Removal, Store, Visited};
 use crate::survey::Error;
 use serde::{Deserialize, Serialize};
+use std::collections::HashSet;
 
-/// The file in the git directory.
-pub const PROVEN_FILE: &str = "proven";
 /// The version of its format.
 const VERSION: u32 = 1;
 /// How many histories are kept: those of as many branches.
@@ -140,8 +139,7 @@ pub(super) fn open_commits<'c>(
 ) -> Option<Vec<OpenCommit>> {
     let is_open =
         |change: &&Audited| change.is_by_signature || change.proof.standing >= Standing::Unverifiable;
-    let found: std::collections::HashSet<Digest> =
-        changes.iter().filter(is_open).map(|change| change.found_in).collect();
+    let found: HashSet<Digest> = changes.iter().filter(is_open).map(|change| change.found_in).collect();
     let open = commits.filter(|commit| found.contains(&commit.id));
     let open: Vec<OpenCommit> = open
         .map(|commit| OpenCommit { commit: commit.id, verdicts: verdicts_of(commit.id, changes) })

@@ -92,8 +92,8 @@ impl<'a> RangeRules<'a> {
             .then(|| format!("the workflow {name}@{digest} that decided stands at neither end of the range"))
     }
 
-    /// Why the workflow of a step is not that of the task where the range begins. A record keeps its workflow, so somebody
-    /// removed it and began another.
+    /// Why the workflow of a step is not that of the task where the range begins. A record keeps its workflow, so
+    /// somebody removed it and began another.
     fn other_workflow(&self, place: StepPlace<'_>, step: &ProvenStep) -> Result<Option<String>, Error> {
         let Some(WorkflowRef { name, .. }) = &step.workflow else { return Ok(None) };
         self.replaced_by(place.task, name)

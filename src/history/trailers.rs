@@ -2,6 +2,7 @@
 //! message, so it must say what the record says.
 
 use super::subject::ToldMove;
+use crate::base::trailer::{EVIDENCE, TASK, TO, UNPROVEN};
 use crate::base::{Digest, TaskId};
 use crate::decide::{HistoryEntry, Proof, Standing};
 use crate::record::LogEvent;
@@ -11,10 +12,6 @@ use std::collections::BTreeSet;
 
 /// The common beginning of the trailers that `orch` writes.
 const OURS: &str = "Orch-";
-const TASK: &str = "Orch-Task";
-const TO: &str = "Orch-To";
-const EVIDENCE: &str = "Orch-Evidence";
-const UNPROVEN: &str = "Orch-Unproven";
 
 /// What a commit message states about the records that the commit changes.
 #[derive(Default)]

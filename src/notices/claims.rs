@@ -44,8 +44,8 @@ impl NoticeClaims {
         }
     }
 
-    /// Claims an event. Returns whether this is the first claim of it since the task came to another event, and an error
-    /// if that cannot be found out.
+    /// Claims an event. Returns whether this is the first claim of it since the task came to another event, and an
+    /// error if that cannot be found out.
     pub(super) fn claim(&self, task: &TaskId, notice: TaskNotice) -> Result<bool, Error> {
         let text = format!("{} {}\n", notice.kind.as_str(), notice.key);
         self.change(task, |file| {

@@ -20,7 +20,8 @@ const DELIVERY: &str = "X-Orch-Delivery";
 
 /// Posts a document, and waits for the answer, at most until `limit` has passed since now. Another try follows if the
 /// server cannot be reached or is at fault, but not if it has answered what is no HTTP, because then it has the
-/// document. No redirect is followed, and the proxies of the environment are not used. Returns why the document was not taken.
+/// document. No redirect is followed, and the proxies of the environment are not used. Returns why the document was not
+/// taken.
 pub(super) fn post(webhook: &Webhook, key: Option<&str>, body: &str, limit: Duration) -> Result<(), String> {
     let until = Instant::now() + limit;
     let mut pause = PAUSE;

@@ -5,7 +5,7 @@
 
 use super::changes::{TreeObject, differ, is_file, subtree, unlike_names};
 use super::{Error, Store, TreeSource, digest, trailers};
-use crate::base::{Digest, RepoPath};
+use crate::base::{Digest, RepoPath, trailer};
 use crate::workflow::TreePart;
 use git2::{Commit as GitCommit, ObjectType, Oid, Tree};
 use std::cell::RefCell;
@@ -161,20 +161,30 @@ impl Store {
         Ok(None)
     }
 
-    /// Whether one of the commits that the second has and the first lacks changed this part, or changed nothing and
-    /// names a task. Returns an error if git cannot read the history.
-    pub fn tells_of_code(&self, [before, after]: [Digest; 2], code: &CodePart<'_>) -> Result<bool, Error> {
+    /// Whether one of the commits that the second has and the first lacks tells of one of these parts: it changed the
+    /// part, or changed nothing and names a task. Returns an error if git cannot read the history.
+    pub fn tells_of_code(&self, [before, after]: [Digest; 2], code: &[CodePart<'_>]) -> Result<bool, Error> {
         let mut tells = false;
         self.walk_between(after, Some(before), |commit| {
-            tells = self.told_of(commit.id(), code)?.is_some();
+            tells = self.tells_of_any(commit.id(), code)?;
             Ok(!tells)
         })?;
         Ok(tells)
     }
 
-    /// The only parent of a commit that makes no difference to what rests on these parts: the commit tells of none of them,
-    /// and it is a step that `orch` recorded, or leaves the directories with all tasks, `bases`, as they were. `None` for
-    /// any other commit. Returns an error if git cannot read it.
+    /// Whether a commit tells of one of these parts.
+    fn tells_of_any(&self, commit: Oid, code: &[CodePart<'_>]) -> Result<bool, Error> {
+        for part in code {
+            if self.told_of(commit, part)?.is_some() {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// The only parent of a commit that makes no difference to what rests on these parts: the commit tells of none of
+    /// them, and it is a step that `orch` recorded, or leaves the directories with all tasks, `bases`, as they were.
+    /// `None` for any other commit. Returns an error if git cannot read it.
     pub fn quiet_parent(
         &self,
         commit: Digest,
@@ -184,18 +194,12 @@ impl Store {
         let Some(read) = self.commit_if_held(self.oid(commit)?)? else { return Ok(None) };
         let parents: Vec<Digest> = read.parent_ids().map(digest).collect();
         let [parent] = parents[..] else { return Ok(None) };
-        if !self.has(parent)? {
+        if !self.has(parent)? || self.tells_of_any(read.id(), code)? {
             return Ok(None);
         }
-        for part in code {
-            if self.told_of(read.id(), part)?.is_some() {
-                return Ok(None);
-            }
-        }
         let (before, after) = (self.tree_source(parent), self.tree_source(commit));
-        // People name tasks, too, but only a step says where it has led.
         let message = String::from_utf8_lossy(read.message_bytes());
-        let is_step = trailers(&message).iter().any(|(key, _)| key == "Orch-To");
+        let is_step = trailers(&message).iter().any(|(token, _)| token == trailer::TO);
         for directory in bases.iter().filter(|_| !is_step) {
             if before.directory_at(directory)? != after.directory_at(directory)? {
                 return Ok(None);
@@ -405,11 +409,10 @@ fn is_empty(commit: &GitCommit<'_>) -> Result<bool, Error> {
 impl CodeCommit {
     fn of(commit: &GitCommit<'_>) -> Self {
         let message = String::from_utf8_lossy(commit.message_bytes());
-        let named = trailers(&message).into_iter().filter(|(key, _)| key.eq_ignore_ascii_case("Orch-Task"));
         Self {
             id: digest(commit.id()),
             subject: String::from_utf8_lossy(commit.summary_bytes().unwrap_or_default()).into_owned(),
-            tasks: named.map(|(_, task)| task.trim().to_owned()).collect(),
+            tasks: trailer::named_tasks(&trailers(&message)),
         }
     }
 }

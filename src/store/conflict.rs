@@ -139,8 +139,8 @@ impl Store {
         self.merge_driver(driver).is_some()
     }
 
-    /// The attribute `merge` that git gives a path: the name of a merge driver. `None` if it has no text as value. Returns
-    /// an error if git fails.
+    /// The attribute `merge` that git gives a path: the name of a merge driver. `None` if it has no text as value.
+    /// Returns an error if git fails.
     pub fn merge_attribute(&self, path: &RepoPath) -> Result<Option<String>, Error> {
         // libgit2 falls back to attributes in the index where the file in the work tree has none.
         let told = self.git(&["check-attr", "-z", "merge", "--", path.as_str()], &[])?;

@@ -4,8 +4,8 @@
 //! to begin while `gc.pid` names a process that lives. git locks that file (`gc.pid.lock`), reads it, and replaces it. So
 //! this process creates the file and then waits until nobody locks it: either it sees the lock, or git sees the file.
 //!
-//! Our file is locked by the kernel before it has its name, so other `orch` processes, such as one in a linked work tree,
-//! know whether its owner lives.
+//! Our file is locked by the kernel before it has its name, so other `orch` processes, such as one in a linked work
+//! tree, know whether its owner lives.
 
 use super::lock_wait::PATIENCE;
 use super::new_pack::remove_unfinished;
@@ -23,7 +23,8 @@ pub(super) const NAME: &str = "gc.pid";
 const OWNER: &str = "orch";
 /// git's lock of that file, which it holds for a moment.
 const LOCK: &str = "gc.pid.lock";
-/// For how many milliseconds git may hold it. One that stays is left of a killed git, and keeps `git gc` from beginning.
+/// For how many milliseconds git may hold it. One that stays is left of a killed git, and keeps `git gc` from
+/// beginning.
 const MOMENT: u32 = 200;
 /// How often what is left is removed to take the lock.
 const MOST_LEFT: u32 = 100;

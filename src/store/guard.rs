@@ -1,18 +1,17 @@
 //! What an executor has no business to change in the git directory: compared before and after its turn.
 //!
-//! The settings and the hooks of git start programs, later and as the user, so a change is reported. The caches of `orch`
-//! are believed by later looks, and an executor may have written what it likes into them; what changed there is
+//! The settings and the hooks of git start programs, later and as the user, so a change is reported. The caches of
+//! `orch` are believed by later looks, and an executor may have written what it likes into them; what changed there is
 //! forgotten, which loses nothing.
 
-use super::{Store, durable};
+use super::{Store, caches, durable};
 use crate::base::Digest;
 use crate::scan::FileStamp;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
+use walkdir::{DirEntry, WalkDir};
 
-/// How the names of the caches in `.git/orch` begin, each a file or a directory.
-const CACHES: [&str; 4] = ["looks", "valid-", "removals", "proven"];
 /// Files and directories of git, in the directory that all work trees share, that name programs or decide which files
 /// git sees.
 const SHARED: [&str; 4] = ["config", "hooks", "info", "objects/info/alternates"];
@@ -50,7 +49,7 @@ impl Store {
     fn git_settings(&self) -> BTreeMap<PathBuf, Option<Digest>> {
         let shared = SHARED.iter().map(|name| self.repo.commondir().join(name));
         let places = shared.chain(OWN.iter().map(|name| self.repo.path().join(name)));
-        let files = places.flat_map(|place| files_below(&place));
+        let files = places.flat_map(files_below);
         let files = files.filter(|path| path.extension().is_none_or(|end| end != SAMPLE));
         let digest = |path: &Path| durable::read_if_there(path).ok().flatten().map(|it| Digest::of_blob(&it));
         files.map(|path| (path.clone(), digest(&path))).collect()
@@ -59,23 +58,17 @@ impl Store {
     fn caches(&self) -> BTreeMap<PathBuf, Option<FileStamp>> {
         let is_cache = |path: &PathBuf| {
             let name = path.file_name().unwrap_or_default().to_string_lossy();
-            CACHES.iter().any(|cache| name.starts_with(cache))
+            caches::ALL.iter().any(|cache| name.starts_with(cache))
         };
         let entries = fs::read_dir(self.own("")).into_iter().flatten().flatten();
         let caches = entries.map(|entry| entry.path()).filter(is_cache);
-        let files = caches.flat_map(|place| files_below(&place));
+        let files = caches.flat_map(files_below);
         files.map(|path| (path.clone(), FileStamp::at(&path))).collect()
     }
 }
 
 /// The files at or below a path. Follows no link.
-fn files_below(path: &Path) -> Vec<PathBuf> {
-    match path.symlink_metadata() {
-        Ok(found) if found.is_dir() => {
-            let entries = fs::read_dir(path).into_iter().flatten().flatten();
-            entries.flat_map(|entry| files_below(&entry.path())).collect()
-        }
-        Ok(_) => vec![path.to_owned()],
-        Err(_) => Vec::new(),
-    }
+fn files_below(path: PathBuf) -> impl Iterator<Item = PathBuf> {
+    let below = WalkDir::new(path).follow_root_links(false).into_iter().flatten();
+    below.filter(|entry| !entry.file_type().is_dir()).map(DirEntry::into_path)
 }

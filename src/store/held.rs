@@ -10,9 +10,9 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
 impl Store {
-    /// A finding for each lock of git that exists, for a `git gc` that works, for the lock among `orch` processes if one
-    /// holds it, for a commit that a killed process left unfinished, and for what else lets no order write. Returns an
-    /// error if that cannot be told. Writes nothing.
+    /// A finding for each lock of git that exists, for a `git gc` that works, for the lock among `orch` processes if
+    /// one holds it, for a commit that a killed process left unfinished, and for what else lets no order write. Returns
+    /// an error if that cannot be told. Writes nothing.
     pub fn locks(&self) -> Result<Vec<Diagnostic>, Error> {
         let holder = self.holder()?;
         let mut found = Vec::new();
@@ -49,8 +49,8 @@ impl Store {
         Ok(found)
     }
 
-    /// A finding for everything else that lets no order write: a directory in the place of a file, a place that cannot be
-    /// written, a full disk.
+    /// A finding for everything else that lets no order write: a directory in the place of a file, a place that cannot
+    /// be written, a full disk.
     fn obstacles(&self) -> Vec<Diagnostic> {
         let (own, common) = (self.repo.path(), self.repo.commondir());
         let files = OWN_FILES.iter().map(|name| own.join("orch").join(name)).chain([common.join(GC_FILE)]);

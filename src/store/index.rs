@@ -269,8 +269,8 @@ impl Store {
         self.require_written(&changes)
     }
 
-    /// Returns an error if the index still has what these changes replace: git takes an input that it cannot read for an
-    /// empty one, and ends as if it had done everything.
+    /// Returns an error if the index still has what these changes replace: git takes an input that it cannot read for
+    /// an empty one, and ends as if it had done everything.
     fn require_written(&self, changes: &[IndexChange]) -> Result<(), Error> {
         let mut due = changes.to_vec();
         self.staged(changes)?.keep_due(&mut due);

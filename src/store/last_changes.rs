@@ -6,19 +6,17 @@
 
 use super::commit::PlannedCommit;
 use super::history::top;
-use super::{Error, Store, digest, durable, path_commits};
+use super::{Error, Store, caches, digest, durable, path_commits};
 use crate::base::{Digest, RepoPath};
 use crate::scan::{Directory, FileStamp};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
-/// The directory of the cache.
-const KNOWN: &str = "newest-changes";
 /// By how many commits a part in memory may be ahead of its file, before the file is written again. Another process
 /// walks them.
 const AHEAD: usize = 256;
-/// How many commits a process walks at once without keeping what it has seen: to walk them again costs less than to write
-/// the file.
+/// How many commits a process walks at once without keeping what it has seen: to walk them again costs less than to
+/// write the file.
 const SHORT_WALK: usize = 16;
 
 /// The part of the cache in one file.
@@ -100,8 +98,8 @@ impl Store {
     }
 
     /// Brings every part that was seen from `older` to `head`, so that one walk serves what will be asked next. Returns
-    /// how many commits it walked. If `head` does not contain `older`, forgets what is known of the parts that are `asked`,
-    /// and leaves the others to be read again. Returns an error if git cannot read the history.
+    /// how many commits it walked. If `head` does not contain `older`, forgets what is known of the parts that are
+    /// `asked`, and leaves the others to be read again. Returns an error if git cannot read the history.
     fn follow(
         &self,
         older: Option<Digest>,
@@ -185,7 +183,7 @@ impl Store {
     }
 
     fn file_of_part(&self, place: u8) -> PathBuf {
-        self.own(KNOWN).join(format!("{place:02x}"))
+        self.own(caches::CHANGES).join(format!("{place:02x}"))
     }
 
     /// Reads a part, unless the one in memory is that of the file.
@@ -206,7 +204,7 @@ impl Store {
     /// Writes these parts. A failure is ignored: the changes are found again next time.
     fn keep_parts(&self, places: &BTreeSet<u8>, known: &mut KnownChanges) {
         let git = self.repo.path();
-        if places.is_empty() || Directory::make(git, &self.own(KNOWN)).is_err() {
+        if places.is_empty() || Directory::make(git, &self.own(caches::CHANGES)).is_err() {
             return;
         }
         for place in places {

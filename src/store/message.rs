@@ -5,7 +5,7 @@
 //! one after it adds the trailer if the message is another.
 
 use super::{Error, Store, durable};
-use crate::base::{Code, TaskId};
+use crate::base::{Code, TaskId, trailer};
 use crate::scan::io_error;
 use std::io;
 use std::path::Path;
@@ -99,7 +99,7 @@ impl Store {
         let path = file.canonicalize().map_err(|source| io_error(file, source))?;
         let is_not_text = || Error::new(Code::BadPath, format!("{}: the path is not UTF-8", path.display()));
         let path = path.to_str().ok_or_else(is_not_text)?;
-        let trailer = format!("Orch-Task: {task}");
+        let trailer = trailer::names_task(task);
         // `---` divides an e-mail, but not a commit message.
         let comment = format!("core.commentChar={comment}");
         let arguments = ["-c", &comment, "interpret-trailers", "--in-place", "--no-divider", "--where=end"];

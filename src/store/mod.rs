@@ -5,6 +5,7 @@
 //! unfinished.
 
 mod cache_tree;
+pub mod caches;
 mod changes;
 mod clean;
 mod code;

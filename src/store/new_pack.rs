@@ -59,9 +59,9 @@ impl NewPack {
         self.is_kept.set(true);
     }
 
-    /// Removes the files, unless git has come to rely on the pack. git looks for an object before it writes it, and sets
-    /// the time of the pack where it finds it. It cannot do so once the pack has another name: from then on it writes
-    /// its own.
+    /// Removes the files, unless git has come to rely on the pack. git looks for an object before it writes it, and
+    /// sets the time of the pack where it finds it. It cannot do so once the pack has another name: from then on it
+    /// writes its own.
     fn remove(&self) -> io::Result<()> {
         let [index, pack] = &self.names;
         let Some(pack) = pack else { return index.iter().try_for_each(|name| self.directory.remove(name)) };

@@ -1,16 +1,13 @@
 //! The files that commits remove. The cost depends on the commits walked and on the directories asked about.
 
 use super::history::MAX_WALK;
-use super::{Error, Store, digest, path_commits};
+use super::{Error, Store, caches, digest, path_commits};
 use crate::base::{Digest, RepoPath};
 use git2::Commit as GitCommit;
 use serde::{Deserialize, Serialize};
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
-
-/// The file that caches the newest removals.
-const KNOWN: &str = "removals";
 
 /// A file that a commit removes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -42,8 +39,8 @@ impl Store {
         self.removals_between(from, None, (below, name), usize::MAX)
     }
 
-    /// The files of this name that `to` and its ancestors remove and that `from` and its ancestors do not, newest first.
-    /// Returns an error if git cannot read the history.
+    /// The files of this name that `to` and its ancestors remove and that `from` and its ancestors do not, newest
+    /// first. Returns an error if git cannot read the history.
     pub fn removals_since(&self, from: Digest, to: Digest, name: &str) -> Result<Vec<Removal>, Error> {
         self.removals_between(to, Some(from), (&[RepoPath::root()], name), usize::MAX)
     }
@@ -156,7 +153,7 @@ impl Store {
     }
 
     fn kept_removals(&self) -> Option<KnownRemovals> {
-        let text = super::durable::text_of(&self.own(KNOWN)).unwrap_or_default();
+        let text = super::durable::text_of(&self.own(caches::REMOVALS)).unwrap_or_default();
         let (first, commits) = path_commits::read(&text);
         let (head, question) = first.split_once(' ')?;
         let (head, question) = (Digest::parse(head)?, Digest::parse(question)?);
@@ -167,7 +164,8 @@ impl Store {
     fn keep_removals(&self, known: &KnownRemovals) {
         if self.own_directory().is_ok() {
             let text = path_commits::write(&format!("{} {}", known.head, known.question), &known.commits);
-            let _ = super::durable::write_derived(self.repo.path(), &self.own(KNOWN), text.as_bytes());
+            let _ =
+                super::durable::write_derived(self.repo.path(), &self.own(caches::REMOVALS), text.as_bytes());
         }
     }
 }

@@ -58,34 +58,9 @@ impl Snapshot<'_> {
         Ok(())
     }
 
-    /// Whether commits that the second has and the first lacks tell of the code of a `tree` artifact, as
-    /// [`Store::tells_of_code`] says. Returns an error if git cannot be read.
-    pub(crate) fn tells_of_code(
-        &self,
-        store: &Store,
-        workflow: &Workflow,
-        between: [Digest; 2],
-    ) -> Result<bool, Error> {
-        for (_, scope) in trees(workflow) {
-            let code = self.code_part(scope);
-            if store.tells_of_code(between, &code)? {
-                return Ok(true);
-            }
-        }
-        Ok(false)
-    }
-
-    /// The only parent of a commit that makes no difference to tasks of a workflow that it does not change, as
-    /// [`Store::quiet_parent`] says. Returns an error if git cannot be read.
-    pub(crate) fn quiet_parent(
-        &self,
-        store: &Store,
-        workflow: &Workflow,
-        commit: Digest,
-    ) -> Result<Option<Digest>, Error> {
-        let code: Vec<_> = trees(workflow).map(|(_, scope)| self.code_part(scope)).collect();
-        let bases: Vec<RepoPath> = self.setting.config.roots.bases().cloned().collect();
-        store.quiet_parent(commit, &code, &bases)
+    /// The parts of the tree of any commit that the `tree` artifacts of a workflow are made of.
+    pub(crate) fn code_parts<'s>(&'s self, workflow: &'s Workflow) -> Vec<CodePart<'s>> {
+        trees(workflow).map(|(_, scope)| self.code_part(scope)).collect()
     }
 
     /// The part of the tree of any commit that is in this scope.

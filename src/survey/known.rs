@@ -14,7 +14,7 @@ use super::moved::QuietPasts;
 use super::{Error, LookDepth, Sight, TaskRef, Workspace};
 use crate::base::{Digest, RepoPath};
 use crate::scan::{Directory, FileStamp};
-use crate::store::{Head, Store, durable};
+use crate::store::{Head, Store, caches, durable};
 use serde::{Deserialize, Serialize};
 use std::collections::{HashMap, HashSet};
 use std::fs;
@@ -96,7 +96,7 @@ impl KnownLooks {
         Some(Self {
             root: workspace.root.clone(),
             git: store.git_directory().to_owned(),
-            directory: store.own("looks").join(name),
+            directory: store.own(caches::LOOKS).join(name),
             world,
             parts: (0..PARTS).map(|_| Mutex::default()).collect(),
             pasts: QuietPasts::default(),
@@ -203,7 +203,8 @@ impl Workspace {
         Ok(Some(Digest::of_blob(text.as_bytes())))
     }
 
-    /// Lets [`Workspace::survey`] and [`Workspace::tell_each`] use what is known of earlier looks, kept under this name.
+    /// Lets [`Workspace::survey`] and [`Workspace::tell_each`] use what is known of earlier looks, kept under this
+    /// name.
     pub fn know_looks(&mut self, name: &str) {
         self.known = KnownLooks::of(self, name).map(Arc::new);
     }

@@ -1,13 +1,15 @@
-//! What a move of HEAD means for tasks that were looked at before it.
+//! What a move of HEAD means for tasks that were looked at before it: the watch asks for tasks that it knows, `orch
+//! status` for those whose looks it has kept.
 //!
 //! A look that rests on committed code has read the history. Of the commits that HEAD has moved over, most are those of
 //! `orch`, which change the files of one task and no code, so no other task needs another look.
 
-use super::{TaskRef, UsableWorkflow, Workspace};
-use crate::base::{Digest, RepoPath};
-use std::cell::RefCell;
+use super::{TaskRef, Workspace};
+use crate::base::{Digest, RepoPath, WorkflowName};
+use crate::workflow::Workflow;
+use std::cell::{LazyCell, RefCell};
 use std::collections::{BTreeMap, HashMap, HashSet};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 
 /// How many commits before HEAD are asked whether they make a difference.
 const MAX_QUIET: usize = 256;
@@ -20,18 +22,17 @@ pub(crate) struct HeadMove<'w> {
     /// The directories with files that the commits have changed, and those above them, each with the changed files that
     /// it contains itself.
     touched: HashMap<String, Vec<RepoPath>>,
-    /// Whether the commits tell of code, by the workflow.
-    of_code: RefCell<BTreeMap<*const UsableWorkflow, bool>>,
+    /// Whether the commits tell of code, by the name of the workflow.
+    of_code: RefCell<BTreeMap<WorkflowName, bool>>,
 }
 
 impl Workspace {
-    /// The move of HEAD from one commit to another. `None` if that is no move over a few commits that follow each other,
-    /// or git cannot read them: then a look at any task that rests on code may come to something else.
+    /// The move of HEAD from one commit to another. `None` if that is no move over a few commits that follow each
+    /// other, or git cannot read them: then a look at any task that rests on code may come to something else.
     pub(crate) fn head_move(&self, before: Option<Digest>, after: Option<Digest>) -> Option<HeadMove<'_>> {
         let (store, before, after) = (self.store.as_ref()?, before?, after?);
-        let bases: Vec<RepoPath> = self.config().roots.bases().cloned().collect();
         let mut touched: HashMap<String, Vec<RepoPath>> = HashMap::new();
-        for path in store.changed_since(before, after, &bases).ok().flatten()? {
+        for path in store.changed_since(before, after, &self.bases()).ok().flatten()? {
             for (end, _) in path.as_str().match_indices('/') {
                 touched.entry(path.as_str()[..end].to_owned()).or_default();
             }
@@ -40,9 +41,14 @@ impl Workspace {
         }
         Some(HeadMove { workspace: self, before, after, touched, of_code: RefCell::default() })
     }
+
+    /// The directories with all tasks.
+    fn bases(&self) -> Vec<RepoPath> {
+        self.config().roots.bases().cloned().collect()
+    }
 }
 
-impl<'w> HeadMove<'w> {
+impl HeadMove<'_> {
     /// Whether the commits have changed a file of this task.
     pub(crate) fn touches(&self, task: &TaskRef) -> bool {
         let beside = task.place.file().and_then(|file| self.touched.get(file.directory.as_str()));
@@ -50,22 +56,21 @@ impl<'w> HeadMove<'w> {
             || beside.is_some_and(|changed| changed.iter().any(|path| task.place.owns(path)))
     }
 
-    /// Whether the commits tell of code that tasks of this workflow rest on. The workflow lives as long as the move is
-    /// asked.
-    pub(crate) fn tells_of_code(&self, workflow: &'w Arc<UsableWorkflow>) -> bool {
+    /// Whether the commits tell of code that tasks of this workflow rest on.
+    pub(crate) fn tells_of_code(&self, workflow: &Workflow) -> bool {
         let tells = || {
             let Some(store) = &self.workspace.store else { return true };
             let between = [self.before, self.after];
             self.workspace
-                .snapshot(|snapshot| snapshot.tells_of_code(store, &workflow.workflow, between))
+                .snapshot(|snapshot| store.tells_of_code(between, &snapshot.code_parts(workflow)))
                 .unwrap_or(true)
         };
-        *self.of_code.borrow_mut().entry(Arc::as_ptr(workflow)).or_insert_with(tells)
+        *self.of_code.borrow_mut().entry(workflow.name.clone()).or_insert_with(tells)
     }
 }
 
-/// The commits before HEAD since which none has made a difference to the tasks that it did not change, by the name of their
-/// workflow and HEAD.
+/// The commits before HEAD since which none has made a difference to the tasks that it did not change, by the name of
+/// their workflow and HEAD.
 pub(super) type QuietPasts = Mutex<HashMap<(String, Digest), QuietPast>>;
 
 /// The commits before HEAD since which none has made a difference, as far as they were asked for.
@@ -94,11 +99,21 @@ impl Workspace {
         let mut pasts = pasts.lock().unwrap_or_else(PoisonError::into_inner);
         let begin = || QuietPast { commits: HashSet::from([head]), oldest: Some(head) };
         let past = pasts.entry((workflow.to_owned(), head)).or_insert_with(begin);
-        while let (false, Some(oldest)) = (past.commits.contains(&commit), past.oldest) {
-            let parent = self.snapshot(|snapshot| snapshot.quiet_parent(store, &usable.workflow, oldest));
-            past.oldest = parent.ok().flatten().filter(|_| past.commits.len() <= MAX_QUIET);
-            past.commits.extend(past.oldest);
+        self.snapshot(|snapshot| {
+            let asked = LazyCell::new(|| (snapshot.code_parts(&usable.workflow), self.bases()));
+            past.reaches(commit, |oldest| store.quiet_parent(oldest, &asked.0, &asked.1).ok().flatten())
+        })
+    }
+}
+
+impl QuietPast {
+    /// Whether a commit is one of them, after as many steps back as that takes. `quiet_parent` returns the commit
+    /// before one that makes no difference.
+    fn reaches(&mut self, commit: Digest, quiet_parent: impl Fn(Digest) -> Option<Digest>) -> bool {
+        while let (false, Some(oldest)) = (self.commits.contains(&commit), self.oldest) {
+            self.oldest = quiet_parent(oldest).filter(|_| self.commits.len() <= MAX_QUIET);
+            self.commits.extend(self.oldest);
         }
-        past.commits.contains(&commit)
+        self.commits.contains(&commit)
     }
 }

@@ -5,15 +5,12 @@ use super::{At, Error, KnownSettings, Workspace};
 use crate::base::{Code, Diagnostic, RepoPath};
 use crate::config;
 use crate::scan::ValidationCache;
-use crate::store::{self, Environment, Store};
+use crate::store::{self, Environment, Store, caches};
 use std::io;
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread;
-
-/// The name of the validation cache. Each version of `orch` has its own, because its readers may differ.
-const KNOWN_VALID: &str = concat!("valid-", env!("CARGO_PKG_VERSION"));
 
 /// The maximum number of threads that work for one command. Each of them opens the repository.
 const MOST_THREADS: usize = 8;
@@ -77,7 +74,9 @@ impl Workspace {
             })
         });
         let validations = store.as_ref().map_or_else(ValidationCache::default, |store| {
-            let cache = ValidationCache::kept_in(store.git_directory(), store.own(KNOWN_VALID));
+            // Each version of `orch` has its own, because its readers may differ.
+            let place = store.own(&format!("{}{}", caches::VALID, env!("CARGO_PKG_VERSION")));
+            let cache = ValidationCache::kept_in(store.git_directory(), place);
             if purpose == Purpose::Work { cache } else { cache.only_read() }
         });
         Ok(Self {

@@ -113,7 +113,8 @@ impl Sight {
         has_tree && !self.decision.is_done()
     }
 
-    /// Whether it rests on more of the history than its own record and committed code, or on what cannot be compared later.
+    /// Whether it rests on more of the history than its own record and committed code, or on what cannot be compared
+    /// later.
     #[must_use]
     pub fn rests_on_more(&self) -> bool {
         self.basis.reads_history() || self.basis.is_unknown()

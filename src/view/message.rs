@@ -1,7 +1,7 @@
 //! The commit message of a transition: subject, reason, and trailers that no text can forge.
 
 use super::layout::{one_line, wrap};
-use crate::base::{ActionName, Digest, PhaseId, TaskId, WorkflowName};
+use crate::base::{ActionName, Digest, PhaseId, TaskId, WorkflowName, trailer};
 use crate::config::{CommitSubject, Placeholder};
 use crate::decide::{ActorKind, Evidence, HistoryEntry, Kind, Transition, WorkflowRef};
 
@@ -81,12 +81,12 @@ impl Message<'_> {
         };
         let mut trailers = step.list();
         // What a person ordered stands last, after the evidence.
-        let order = trailers.pop_if(|(token, _)| *token == OVERRIDE);
+        let order = trailers.pop_if(|(token, _)| *token == trailer::OVERRIDE);
         for proof in &transition.evidence {
             if proof.committed {
-                trailers.push(("Orch-Evidence", evidence(proof)));
+                trailers.push((trailer::EVIDENCE, evidence(proof)));
             } else {
-                trailers.extend(proof.files.iter().map(|(path, _)| ("Orch-Unproven", quoted(path))));
+                trailers.extend(proof.files.iter().map(|(path, _)| (trailer::UNPROVEN, quoted(path))));
             }
         }
         trailers.extend(order);
@@ -152,8 +152,6 @@ fn joined(values: impl Iterator<Item = String>, noun: &str) -> String {
 /// How many values a subject lists.
 const MOST_NAMES: usize = 3;
 
-const OVERRIDE: &str = "Orch-Override";
-
 /// The trailers that tell of a step, apart from its evidence.
 #[derive(Debug, Clone, Copy)]
 pub struct StepTrailers<'a> {
@@ -188,9 +186,9 @@ impl<'a> StepTrailers<'a> {
     /// The trailers in order: token and value, each value on one line.
     #[must_use]
     pub fn list(&self) -> Vec<(&'static str, String)> {
-        let mut trailers = vec![("Orch-Task", self.task.to_string())];
+        let mut trailers = vec![(trailer::TASK, self.task.to_string())];
         trailers.extend(self.from.map(|from| ("Orch-From", from.to_string())));
-        trailers.push(("Orch-To", self.to.to_string()));
+        trailers.push((trailer::TO, self.to.to_string()));
         trailers.extend(self.rule.map(|rule| ("Orch-Rule", rule.to_owned())));
         trailers.push(("Orch-Kind", self.kind.as_str().to_owned()));
         trailers.extend(self.action.map(|action| ("Orch-Action", action.to_string())));
@@ -203,7 +201,7 @@ impl<'a> StepTrailers<'a> {
             Kind::Run | Kind::Skip | Kind::Answer | Kind::Signal | Kind::Start | Kind::End => false,
         };
         if is_order {
-            trailers.push((OVERRIDE, one_line(self.reason)));
+            trailers.push((trailer::OVERRIDE, one_line(self.reason)));
         }
         trailers
     }

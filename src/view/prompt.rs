@@ -6,7 +6,7 @@ use super::schema_outline::schema_outline;
 use super::suggestion::{action, expectation, instructions, phase, schema_text};
 use super::text::own_reason;
 use super::wire::{Expected, Finding, InputView, Suggestion};
-use crate::base::command;
+use crate::base::{command, trailer};
 use crate::decide::{Do, ExpectState, is_order};
 use crate::workflow::{Format, blank, is_tree_name};
 use serde_json::Value;
@@ -224,7 +224,7 @@ fn commit_section(out: &mut String, task: &str, expected: &Expected) {
 
 /// The command that commits code for a task.
 fn commit_command(task: &str) -> String {
-    fenced("sh", &command(&["git", "commit", "--trailer", &format!("Orch-Task: {task}")]))
+    fenced("sh", &command(&["git", "commit", "--trailer", &trailer::names_task(task)]))
 }
 
 /// The findings about a file. Whoever can write it chooses words that they quote.

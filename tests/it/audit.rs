@@ -16,6 +16,7 @@ use crate::harness::{World, missing, started};
 use orch::decide::HistoryEntry;
 use records::{LOG, put, relinked, retell, state, tell, tell_lines, without_last};
 use serde_json::{Value, json};
+use std::path::Path;
 
 /// The standings of all changes, oldest first.
 fn standings(world: &World) -> Vec<String> {
@@ -117,8 +118,8 @@ fn a_revert_restores_and_a_finished_task_only_with_its_files() {
     assert!(change["why"].as_str().expect("why").contains("the files are not"), "{change:#}");
 }
 
-#[test]
-fn a_squash_is_replayed_step_by_step() {
+/// A repository with a task whose five steps on the branch `work` became one commit on `main`.
+fn squashed() -> World {
     let world = started("planning");
     world.git(&["switch", "-q", "-c", "work"]);
     world.walk_to("t", "codegen");
@@ -131,12 +132,23 @@ fn a_squash_is_replayed_step_by_step() {
     world.git(&["switch", "-q", "main"]);
     world.git(&["merge", "-q", "--squash", "work"]);
     world.git(&["commit", "-q", "-m", "Everything at once"]);
+    world
+}
+
+/// Clones one branch, without the objects that only others need.
+fn clone_alone(world: &World, branch: &str, to: &Path) {
+    let source = format!("file://{}", world.root().display());
+    world.git(&["clone", "-q", "--single-branch", "-b", branch, &source, to.to_str().expect("UTF-8")]);
+}
+
+#[test]
+fn a_squash_is_replayed_step_by_step() {
+    let world = squashed();
     let change = last(&world, "folded");
     assert_eq!(change["steps"].as_array().map(Vec::len), Some(5), "{change:#}");
     // Without the branch its blobs are gone from a clone, and so is the proof of the steps in between.
     let clone = world.path("../clone");
-    let source = format!("file://{}", world.root().display());
-    world.git(&["clone", "-q", "--single-branch", "-b", "main", &source, clone.to_str().expect("UTF-8")]);
+    clone_alone(&world, "main", &clone);
     let ended = world.orch(&["-C", clone.to_str().expect("UTF-8"), "audit"]).succeeds();
     assert!(ended.stdout.contains("unverifiable"), "{ended:?}");
     assert!(ended.stdout.contains("is not in git"), "{ended:?}");

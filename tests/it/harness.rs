@@ -10,6 +10,7 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering};
+use walkdir::{DirEntry, WalkDir};
 
 /// A temporary directory with a repository, removed when dropped.
 pub struct World {
@@ -221,25 +222,23 @@ impl World {
         phase.as_str().unwrap_or_default().to_owned()
     }
 
+    /// Everything in the repository and in the home directory: links are not followed.
+    pub fn everything(&self) -> impl Iterator<Item = DirEntry> {
+        let below = [self.root(), self.path("../home")].map(|top| WalkDir::new(top).follow_root_links(false));
+        below.into_iter().flatten().map(|entry| entry.expect("nobody else is at work"))
+    }
+
     /// The stamp of everything in the repository and in the home directory: equal ones mean that nothing was written,
     /// created, removed or renamed in between.
     pub fn stamps(&self) -> BTreeSet<(PathBuf, [i64; 7])> {
-        let mut found = BTreeSet::new();
-        let mut open = vec![self.root(), self.path("../home")];
-        while let Some(path) = open.pop() {
-            let at = path.symlink_metadata().expect("nobody else is at work");
-            if at.is_dir() {
-                open.extend(
-                    fs::read_dir(&path).expect("listed").map(|entry| entry.expect("an entry").path()),
-                );
-            }
+        let stamp = |entry: DirEntry| {
+            let at = entry.metadata().expect("nobody else is at work");
             let signed = |number: u64| i64::try_from(number).expect("small");
-            let times = [at.mtime(), at.mtime_nsec(), at.ctime(), at.ctime_nsec()];
-            let [one, two, three, four] = times;
+            let [one, two, three, four] = [at.mtime(), at.mtime_nsec(), at.ctime(), at.ctime_nsec()];
             let stamp = [signed(at.ino()), signed(at.size()), at.mode().into(), one, two, three, four];
-            found.insert((path, stamp));
-        }
-        found
+            (entry.into_path(), stamp)
+        };
+        self.everything().map(stamp).collect()
     }
 
     /// The output of `git status --porcelain`; empty if the work tree is clean.
@@ -356,7 +355,8 @@ impl Ended {
     }
 }
 
-/// The program under test: that of this build, or another one, such as an optimized one, that `ORCH_TEST_PROGRAM` names.
+/// The program under test: that of this build, or another one, such as an optimized one, that `ORCH_TEST_PROGRAM`
+/// names.
 pub fn program() -> String {
     setting::setting("ORCH_TEST_PROGRAM").unwrap_or_else(|| env!("CARGO_BIN_EXE_orch").to_owned())
 }

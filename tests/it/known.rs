@@ -290,12 +290,6 @@ fn commit(world: &World, more: &[&str]) {
     world.git(&[&["commit", "-q", "--allow-empty", "-m", "by hand"], more].concat());
 }
 
-fn commit_code(world: &World, text: &str) {
-    world.write("src/lib.rs", text);
-    world.git(&["add", "src"]);
-    commit(world, &[]);
-}
-
 fn send_back(world: &World) {
     world.orch(&["rollback", "c", "--to", "planning", "--reason", "again"]).succeeds();
 }
@@ -310,11 +304,11 @@ fn what_no_commit_makes_a_difference_to_stays_known() {
         ("a step of one task", |world| drop(world.orch(&["next", "c"]).succeeds()), 1 + 2),
         ("nothing", |world| commit(world, &[]), 2),
         ("nothing, for a task", |world| commit(world, &["--trailer", "Orch-Task: a"]), 5),
-        ("code", |world| commit_code(world, "1"), 5),
+        ("code", |world| world.commit_code("1", None), 5),
         (
             "code below a step",
             |world| {
-                commit_code(world, "2");
+                world.commit_code("2", None);
                 send_back(world);
             },
             5,
@@ -340,7 +334,7 @@ fn what_no_commit_makes_a_difference_to_stays_known() {
         (
             "an older commit",
             |world| {
-                commit_code(world, "3");
+                world.commit_code("3", None);
                 costs(world);
                 world.git(&["reset", "-q", "--keep", "HEAD~1"]);
             },

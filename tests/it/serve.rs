@@ -12,6 +12,7 @@ mod pages;
 
 use crate::harness::{World, started};
 use client::{Answer, Server};
+pub use generate::DEVELOPS;
 use serde_json::{Value, json};
 use std::fs;
 use std::io::{Read, Write};

@@ -38,8 +38,8 @@ impl Request {
     }
 }
 
-/// A server that answers one request after another with these statuses, and then with 200. At `0` it hangs up, and at `1`
-/// it answers what is no HTTP.
+/// A server that answers one request after another with these statuses, and then with 200. At `0` it hangs up, and at
+/// `1` it answers what is no HTTP.
 fn server(statuses: &'static [u16]) -> (u16, Receiver<Request>) {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let port = listener.local_addr().expect("an address").port();

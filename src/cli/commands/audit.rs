@@ -6,7 +6,8 @@ use crate::base::{Code, Digest, Patterns};
 use crate::cli::progress::WorkProgress;
 use crate::decide::Standing;
 use crate::history;
-use crate::history::{AuditScope, Checked, Incremental, PROVEN_FILE, ProvenHistories};
+use crate::history::{AuditScope, Checked, Incremental, ProvenHistories};
+use crate::store::caches;
 use crate::store::durable::{self, PrivateFile};
 use crate::survey::Workspace;
 use crate::view::{AuditChange, AuditCommit, AuditIncremental, AuditReport};
@@ -25,9 +26,9 @@ use crate::view::{AuditChange, AuditCommit, AuditIncremental, AuditReport};
 /// one replays only the commits that are newer. It replays the whole history whenever the verdicts on it could be other
 /// ones: the history was rewritten, settings or workflows changed, or `orch` did.
 ///
-/// Reads commits only and, without `--incremental`, writes nothing. Exits with 1 if anything is forged, if a step in a range holds only by
-/// rules that stand at neither end of the range, and with `--strict` also if anything is unverifiable. A shallow
-/// clone is an error.
+/// Reads commits only and, without `--incremental`, writes nothing. Exits with 1 if anything is forged, if a step in a
+/// range holds only by rules that stand at neither end of the range, and with `--strict` also if anything is
+/// unverifiable. A shallow clone is an error.
 #[derive(Debug, Args)]
 pub struct AuditArgs {
     /// A range `A..B` or a revision; default: the whole history of HEAD.
@@ -102,7 +103,7 @@ fn proven(workspace: &Workspace, range: Option<&str>) -> Result<ProvenHistories,
         Failure::new(Code::Io, message).hint("audit without --incremental")
     })?;
     let program = Digest::of_blob(&program);
-    let kept = workspace.store().map(|store| durable::read_private(&store.own(PROVEN_FILE)));
+    let kept = workspace.store().map(|store| durable::read_private(&store.own(caches::PROVEN)));
     Ok(match kept.transpose() {
         Ok(Some(PrivateFile::Own(bytes))) => ProvenHistories::parse(program, &bytes),
         Ok(None | Some(PrivateFile::Missing)) => {
@@ -120,10 +121,11 @@ fn keep(workspace: &Workspace, known: &ProvenHistories, incremental: &Incrementa
     let to = incremental.to.as_ref().map_err(|why| (*why).to_owned())?;
     let replaced = incremental.from.as_ref().ok().map(|from| from.commit);
     let Some(store) = workspace.store() else { return Ok(()) };
-    store.keep_private(PROVEN_FILE, known.with(to, replaced).as_bytes()).map_err(|error| error.to_string())
+    store.keep_private(caches::PROVEN, known.with(to, replaced).as_bytes()).map_err(|error| error.to_string())
 }
 
-/// Audits these commits, and keeps what an incremental audit accepted. Returns an error if a revision is unknown, or git cannot read the history.
+/// Audits these commits, and keeps what an incremental audit accepted. Returns an error if a revision is unknown, or
+/// git cannot read the history.
 pub(super) fn report(workspace: &Workspace, scope: AuditScope<'_>) -> Result<AuditReport, Failure> {
     let audit = history::audit(workspace, scope)?;
     // Of a long history there is no room for both forms of all changes.

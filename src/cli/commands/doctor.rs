@@ -11,15 +11,15 @@ use checks::{CHECKS, Examined, Patient};
 
 /// Examine the repository, its settings and what is around it, and say what to type.
 ///
-/// Looks at the locks and who holds them, commits that a killed process left, the settings, the workflows, the tasks and
-/// their evidence, runs, git hooks, the merge driver, signatures, trust, and the limits of the system. Exits with 1 if
-/// something needs attention. A note needs none.
+/// Looks at the locks and who holds them, commits that a killed process left, the settings, the workflows, the tasks
+/// and their evidence, runs, git hooks, the merge driver, signatures, trust, and the limits of the system. Exits with 1
+/// if something needs attention. A note needs none.
 ///
 /// Without `--fix` it writes nothing, and leaves even an unfinished commit as it is.
 #[derive(Debug, Args)]
 pub struct DoctorArgs {
-    /// Repair what is safe: complete a commit that a killed process left, update the hooks of orch that are out of date,
-    /// register the merge driver in this clone if the repository asks for it.
+    /// Repair what is safe: complete a commit that a killed process left, update the hooks of orch that are out of
+    /// date, register the merge driver in this clone if the repository asks for it.
     #[arg(long)]
     fix: bool,
 }

@@ -1,7 +1,7 @@
 //! What every face of `orch` can do: the generated page `docs/faces.md`.
 //!
-//! The command line is the whole; the table says which part of it the other faces have. It is made of what they are made
-//! of: the definition of the commands, the table of routes, the buttons of the board and the list of tools.
+//! The command line is the whole; the table says which part of it the other faces have. It is made of what they are
+//! made of: the definition of the commands, the table of routes, the buttons of the board and the list of tools.
 
 use super::{mcp, repl, serve};
 use crate::cli::manual::command_line;

@@ -24,10 +24,10 @@ const LIMIT: Period = Period::from_seconds(10 * 60);
 
 /// Have an executor propose tasks for a development loop, and add them to its list.
 ///
-/// Starts `[executor.NAME]` of orch.toml that `--tool` names, or else `[executor.generate]` or `[executor.default]`, with
-/// its time limits and at most 10 minutes, and asks for tasks as JSON (`orch schema ccw-loop-tasks`). An answer that the
-/// schema does not accept, or that has more tasks than were asked for, is refused as a whole. The tasks are added in one
-/// commit, to the list as it is then.
+/// Starts `[executor.NAME]` of orch.toml that `--tool` names, or else `[executor.generate]` or `[executor.default]`,
+/// with its time limits and at most 10 minutes, and asks for tasks as JSON (`orch schema ccw-loop-tasks`). An answer
+/// that the schema does not accept, or that has more tasks than were asked for, is refused as a whole. The tasks are
+/// added in one commit, to the list as it is then.
 ///
 /// The loop (a task of the workflow `ccw-loop`) must have a plan, and must not be running. No run of it can start
 /// meanwhile. Ctrl-C ends the executor, and nothing is added.

@@ -184,8 +184,8 @@ pub(super) fn exit_after(problems: &[Diagnostic], otherwise: ExitCode) -> ExitCo
     }
 }
 
-/// Like [`exit_after`], and `No` if one of these tasks is in error: its record, its workflow or a guard cannot be read or
-/// evaluated, so that nothing can be said of what comes next.
+/// Like [`exit_after`], and `No` if one of these tasks is in error: its record, its workflow or a guard cannot be read
+/// or evaluated, so that nothing can be said of what comes next.
 pub(super) fn exit_of<'d>(
     problems: &[Diagnostic],
     mut duties: impl Iterator<Item = &'d DutyView>,

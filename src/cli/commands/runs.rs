@@ -6,8 +6,9 @@ use crate::view::{RunLine, Runs};
 
 /// Show the last run of every task.
 ///
-/// Includes the runs in the other work trees of the repository. For each run: the process that drives it, when it started, its turns and their limit, its cost, and how it
-/// ended. A run whose process died is `interrupted`. Writes nothing.
+/// Includes the runs in the other work trees of the repository. For each run: the process that drives it, when it
+/// started, its turns and their limit, its cost, and how it ended. A run whose process died is `interrupted`. Writes
+/// nothing.
 #[derive(Debug, Args)]
 pub struct RunsArgs {
     /// Show only active and interrupted runs.

@@ -18,8 +18,8 @@ use std::collections::{BTreeMap, BTreeSet};
 /// `--json`, every task that the filters leave is listed. `orch` without a command does the same. Writes
 /// nothing but a cache in `.git/orch`.
 ///
-/// A task that cannot be evaluated, such as one whose record is damaged or whose workflow is missing, is listed first, as
-/// one in error. Then the command exits with 1, and with 70 if the machine failed to read something.
+/// A task that cannot be evaluated, such as one whose record is damaged or whose workflow is missing, is listed first,
+/// as one in error. Then the command exits with 1, and with 70 if the machine failed to read something.
 ///
 /// `--everywhere` reads branches from their commits, without a checkout. A work tree with its uncommitted files
 /// stands for the branch that is checked out in it. A task is shown once, where its record is furthest: a record

@@ -22,9 +22,9 @@ const LIMIT: usize = 10;
 /// unfinished tasks. With `--json` the branch does not count. Writes nothing but a
 /// cache in `.git/orch`.
 ///
-/// A task that cannot be evaluated, such as one whose record is damaged or whose workflow is missing, comes first, as one
-/// that a person has to repair. Exits with 1 if there is one, if `--for` leaves nothing to do, or if `--timeout` expires; with 70 if the
-/// machine failed to read something.
+/// A task that cannot be evaluated, such as one whose record is damaged or whose workflow is missing, comes first, as
+/// one that a person has to repair. Exits with 1 if there is one, if `--for` leaves nothing to do, or if `--timeout`
+/// expires; with 70 if the machine failed to read something.
 #[derive(Debug, Args)]
 pub struct SuggestArgs {
     /// The tasks or patterns; default: the task of the current directory or of the branch, or else every

@@ -4,7 +4,7 @@ use super::evasions::laxer;
 use super::records::put;
 use super::removed::{begin, refused, remove};
 use super::rewritten::acknowledge_commit;
-use super::{skip, state};
+use super::{clone_alone, skip, squashed, state};
 use crate::harness::{World, copy, started};
 use crate::signing::ssh;
 use orch::base::Digest;
@@ -270,29 +270,9 @@ fn what_a_removed_record_had_used_up_still_counts() {
 
 #[test]
 fn evidence_that_arrives_later_counts() {
-    let world = started("planning");
-    world.git(&["switch", "-q", "-c", "work"]);
-    world.walk_to("t", "codegen");
-    world.patch("t", 1);
-    world.orch(&["next", "t"]).succeeds();
-    world.code_review("t", false, 1);
-    world.orch(&["next", "t"]).succeeds();
-    world.patch("t", 2);
-    world.orch(&["next", "t"]).succeeds();
-    world.git(&["switch", "-q", "main"]);
-    world.git(&["merge", "-q", "--squash", "work"]);
-    world.git(&["commit", "-q", "-m", "Everything at once"]);
+    let world = squashed();
     let clone = World::without_git();
-    let source = format!("file://{}", world.root().display());
-    world.git(&[
-        "clone",
-        "-q",
-        "--single-branch",
-        "-b",
-        "main",
-        &source,
-        &clone.root().display().to_string(),
-    ]);
+    clone_alone(&world, "main", &clone.root());
     assert_eq!(audited(&clone)["notKept"], Value::Null);
     assert_eq!(audited(&clone)["from"], *head(&clone));
     clone.orch(&["audit", "--incremental", "--strict"]).ends(1);

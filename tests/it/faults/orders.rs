@@ -1,11 +1,12 @@
 //! The orders whose faults are tried: each command that writes, and what leads up to it.
 //!
-//! Not here: `run --interactive`, `repl`, `serve` and `mcp`, which execute these, and `demo`, which plays in a repository of
-//! its own.
+//! Not here: `run --interactive`, `repl`, `serve` and `mcp`, which execute these, and `demo`, which plays in a
+//! repository of its own.
 
 use crate::harness::World;
 use crate::merge::{reviewed, rolled_back};
 use crate::run::LOOP;
+use crate::serve::DEVELOPS;
 
 /// An order, and what leads up to it.
 pub struct Order {
@@ -214,7 +215,10 @@ pub const ORDERS: [Order; 37] = [
         name: "generate",
         arguments: &["generate", "l", "--count", "1"],
         prepare: |world| {
-            world.write("executor.sh", GENERATES);
+            let proposes =
+                r#"echo '{"tasks": [{"description": "two", "mode": "analysis", "prompt_template": "p"}]}'"#;
+            world.write("propose.sh", proposes);
+            world.write("executor.sh", DEVELOPS);
             executed_by(world, "[\"sh\", \"executor.sh\"]");
             world.orch(&["new", "l", "--workflow", "ccw-loop"]).succeeds();
             world.orch(&["run", "l", "--auto"]).ends(3);
@@ -271,21 +275,6 @@ pub const ORDERS: [Order; 37] = [
     },
     Order { name: "man", arguments: &["man", "--dir", ".git/made"], prepare: |_| {} },
 ];
-
-/// An executor of a development loop, which also proposes a task.
-const GENERATES: &str = r#"
-cat > /dev/null
-if [ "$ORCH_ACTION" = generate ]; then
-  echo '{"tasks": [{"description": "two", "mode": "analysis", "prompt_template": "p"}]}'; exit
-fi
-mkdir -p tasks/$ORCH_TASK/progress
-cd tasks/$ORCH_TASK/progress
-echo '{"tasks": [{"id": "task-1", "description": "one", "status": "pending"}]}' > develop.json
-echo '{"iteration": 0, "hypotheses": []}' > debug.json
-echo '{"passed": false, "test_results": [], "failed_tests": []}' > validate.json
-printf '{"continue": false, "stateUpdates": {"skill_state": {"develop": %s, "debug": %s, "validate": %s}}}' \
-  "$(cat develop.json)" "$(cat debug.json)" "$(cat validate.json)" > "$ORCH_RESULT"
-"#;
 
 /// A task `l` of a loop that can be paused and that asks first.
 fn looping(world: &World) {

@@ -18,8 +18,8 @@ fn files(directory: &Path) -> BTreeSet<String> {
     found
 }
 
-/// What a trace says about files, in order: a sync that has ended, a rename to a path or to a name in an open directory,
-/// and an answer on stdout.
+/// What a trace says about files, in order: a sync that has ended, a rename to a path or to a name in an open
+/// directory, and an answer on stdout.
 #[derive(Debug, PartialEq)]
 enum Event {
     Synced(String),

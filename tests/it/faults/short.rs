@@ -1,5 +1,5 @@
-//! Short writes. No file may grow beyond so many bytes, and nobody is killed for trying: a write up to that size writes a
-//! part and says so, and the next one fails. What must hold is what must hold after any other fault.
+//! Short writes. No file may grow beyond so many bytes, and nobody is killed for trying: a write up to that size writes
+//! a part and says so, and the next one fails. What must hold is what must hold after any other fault.
 
 use super::inject::{Run, choices, is_whole, told, traced};
 use super::orders::{ORDERS, Order};

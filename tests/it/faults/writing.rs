@@ -64,7 +64,8 @@ struct Situation {
     beside: BTreeMap<String, String>,
 }
 
-/// The contents of the files in these directories, and of what is made of the tasks. What a killed process left under a temporary name is passed over.
+/// The contents of the files in these directories, and of what is made of the tasks. What a killed process left under a
+/// temporary name is passed over.
 fn beside(world: &World) -> BTreeMap<String, String> {
     let mut found = BTreeMap::new();
     let root = world.root().canonicalize().expect("a root").to_string_lossy().into_owned();
@@ -255,9 +256,9 @@ impl<'t> Scene<'t> {
         Self { trial, fresh: None, untouched: 0, alike: 0 }
     }
 
-    /// See [`Trial::try_fault`]. Where a run that failed has written nothing, as the stamps tell, the next commands find
-    /// what they find in the template. They need not be tried again, and the next run can be in the same place. Nor need
-    /// they be tried where a run has left what an earlier one left.
+    /// See [`Trial::try_fault`]. Where a run that failed has written nothing, as the stamps tell, the next commands
+    /// find what they find in the template. They need not be tried again, and the next run can be in the same place.
+    /// Nor need they be tried where a run has left what an earlier one left.
     fn try_fault(&mut self, fault: Fault) -> Option<Result<(), String>> {
         let trial = self.trial;
         let (world, before) = self.fresh.take().unwrap_or_else(|| {
@@ -293,8 +294,8 @@ impl Scene<'_> {
     }
 }
 
-/// Everything that a run has left, but for times and numbers of files: the bytes and the mode of each file, and what the
-/// index, which holds such numbers, says of each path and of whether it is as the index has it.
+/// Everything that a run has left, but for times and numbers of files: the bytes and the mode of each file, and what
+/// the index, which holds such numbers, says of each path and of whether it is as the index has it.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct Left {
     files: BTreeMap<PathBuf, (u32, usize, u64)>,
@@ -309,25 +310,14 @@ fn hash(bytes: &[u8]) -> u64 {
 
 impl Left {
     fn of(world: &World) -> Self {
+        let root = world.root();
         let mut files = BTreeMap::new();
-        let (root, home) = (world.root(), world.path("../home"));
-        let mut open = vec![root.clone(), home];
-        while let Some(path) = open.pop() {
-            let mode = path.symlink_metadata().expect("nobody else is at work").mode();
-            let bytes = if path.is_dir() {
-                open.extend(
-                    fs::read_dir(&path).expect("listed").map(|entry| entry.expect("an entry").path()),
-                );
-                Vec::new()
-            } else {
-                fs::read(&path).unwrap_or_default()
-            };
-            if path != root.join(".git/index") {
-                files.insert(
-                    path.strip_prefix(&root).unwrap_or(&path).to_owned(),
-                    (mode, bytes.len(), hash(&bytes)),
-                );
-            }
+        for entry in world.everything().filter(|entry| entry.path() != root.join(".git/index")) {
+            let path = entry.path();
+            let mode = entry.metadata().expect("nobody else is at work").mode();
+            let bytes = if path.is_dir() { Vec::new() } else { fs::read(path).unwrap_or_default() };
+            let name = path.strip_prefix(&root).unwrap_or(path).to_owned();
+            files.insert(name, (mode, bytes.len(), hash(&bytes)));
         }
         let asked = [&["ls-files", "--stage", "-v", "-t"][..], &["diff-files", "--raw"]];
         Self { files, index: asked.map(|arguments| world.git_ended(arguments)) }
@@ -352,8 +342,8 @@ fn an_answer_of_git_that_is_lost_is_not_taken_for_an_empty_one() {
     assert!(is_lost, "no answer of git was hit");
 }
 
-/// Found by the whole matrix: git takes an input that it cannot read for an empty one; the standard library panics if it
-/// cannot read an answer; a killed git leaves its lock.
+/// Found by the whole matrix: git takes an input that it cannot read for an empty one; the standard library panics if
+/// it cannot read an answer; a killed git leaves its lock.
 #[test]
 fn a_git_that_writes_the_index_may_fail_in_each_way() {
     if !can_inject() {

@@ -1,5 +1,5 @@
-//! The model and the code are one: the binary takes the steps of the model in its order, and where it is killed, and after
-//! the next command, the repository is what the model says.
+//! The model and the code are one: the binary takes the steps of the model in its order, and where it is killed, and
+//! after the next command, the repository is what the model says.
 
 use super::disk::{Disk, Tree, tree_of};
 use super::model::{Action, Everything, Protocol};

@@ -1,8 +1,8 @@
 //! The protocol of a commit, checked in every order of its steps, and compared with what the binary does.
 //!
 //! [`steps`] has the steps of `store::Transaction` and of the next command after a failure, [`users`] those of a `git
-//! commit` beside them, [`disk`] what a kill leaves and what a power failure may take away, and [`model`] the properties.
-//! An index in a format that only git writes is not modelled, nor are linked work trees.
+//! commit` beside them, [`disk`] what a kill leaves and what a power failure may take away, and [`model`] the
+//! properties. An index in a format that only git writes is not modelled, nor are linked work trees.
 
 mod binary;
 mod disk;

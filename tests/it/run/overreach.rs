@@ -1,4 +1,5 @@
-//! What an executor changes in its turn that is not its to change: it gains nothing by it in its run, and it is told of.
+//! What an executor changes in its turn that is not its to change: it gains nothing by it in its run, and it is told
+//! of.
 
 use super::{GOOD, Loop};
 use std::fs;
@@ -18,7 +19,7 @@ enum Outcome {
 use Outcome::{Forgotten, Refused, Told, Undone};
 
 /// What the second action of a run does beside its work.
-const CHANGES: [(&str, Outcome); 21] = [
+const CHANGES: [(&str, Outcome); 23] = [
     ("echo '# x' >> orch.toml", Told("goes on by those that it began with: orch.toml")),
     ("echo >> system/workflows/loop.md", Told("it began with: system/workflows/loop.md")),
     ("echo >> system/schemas/loop-state.schema.json", Told("with: system/schemas/loop-state.schema.json")),
@@ -49,6 +50,11 @@ const CHANGES: [(&str, Outcome); 21] = [
         Forgotten(".git/orch/looks/status/zz"),
     ),
     ("echo x > .git/orch/proven", Forgotten(".git/orch/proven")),
+    ("echo x > .git/orch/removals", Forgotten(".git/orch/removals")),
+    (
+        "mkdir -p .git/orch/newest-changes; echo x > .git/orch/newest-changes/zz",
+        Forgotten(".git/orch/newest-changes/zz"),
+    ),
 ];
 
 #[test]

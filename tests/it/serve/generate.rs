@@ -7,10 +7,8 @@ use crate::outputs::fits;
 use serde_json::{Value, json};
 use std::fs;
 
-/// A repository with a paused loop `l`, whose executor plans one task, and proposes tasks by `propose.sh`.
-fn world(propose: &str) -> World {
-    let world = World::ready();
-    let script = r#"
+/// An executor of a development loop: it plans one task, and proposes tasks by `propose.sh`.
+pub const DEVELOPS: &str = r#"
 set -e
 cat > ../prompt
 if [ "$ORCH_ACTION" = generate ]; then . ./propose.sh; exit; fi
@@ -22,7 +20,11 @@ echo '{"passed": false, "test_results": [], "failed_tests": []}' > validate.json
 printf '{"continue": false, "stateUpdates": {"skill_state": {"develop": %s, "debug": %s, "validate": %s}}}' \
   "$(cat develop.json)" "$(cat debug.json)" "$(cat validate.json)" > "$ORCH_RESULT"
 "#;
-    world.write("executor.sh", script);
+
+/// A repository with a paused loop `l`, whose executor plans one task, and proposes tasks by `propose.sh`.
+fn world(propose: &str) -> World {
+    let world = World::ready();
+    world.write("executor.sh", DEVELOPS);
     world.write("propose.sh", propose);
     let executor = "[executor.default]\ncommand = [\"sh\", \"executor.sh\"]\ngrace = \"300ms\"\n";
     world.write("orch.toml", format!("{}\n{executor}", world.read("orch.toml")));

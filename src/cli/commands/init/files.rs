@@ -39,8 +39,8 @@ impl SetupFiles {
         self.made.is_empty() && self.removed.is_empty() && !self.findings.iter().any(Diagnostic::is_error)
     }
 
-    /// The paths to commit: the files, or a directory that holds nothing but new ones of orch. Other directories may hold
-    /// unfinished work of others.
+    /// The paths to commit: the files, or a directory that holds nothing but new ones of orch. Other directories may
+    /// hold unfinished work of others.
     pub fn to_add(&self) -> Vec<String> {
         let mut paths: Vec<String> = Vec::new();
         for path in self.made.iter().chain(&self.removed) {

@@ -67,8 +67,8 @@ pub fn added(text: Option<&str>, spot: &JsonSpot) -> Result<String, Clash> {
     Ok(older.map_or_else(|| layout.with(at, None, &sealed, false), |node| layout.replaced(node, &sealed)))
 }
 
-/// The text without the value that orch wrote; `None` if nothing is left of a file that orch created. Returns an error if
-/// the text is not valid, or the value was changed.
+/// The text without the value that orch wrote; `None` if nothing is left of a file that orch created. Returns an error
+/// if the text is not valid, or the value was changed.
 pub fn removed(text: &str, spot: &JsonSpot) -> Result<Option<String>, Clash> {
     let layout = Layout::of(text)?;
     // Each container on the way, with the item of it that leads on.

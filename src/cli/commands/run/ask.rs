@@ -6,7 +6,8 @@ use crate::decide::QuestionField;
 use crate::drive::{self, Asked, Standstill};
 use crate::survey::Sight;
 
-/// Prompts for answers, and again for each one that does not fit; `None` if there is no question, or if the person ends the run.
+/// Prompts for answers, and again for each one that does not fit; `None` if there is no question, or if the person ends
+/// the run.
 pub(super) fn ask(
     judged: &Sight,
     fits: &dyn Fn(&[Asked]) -> Result<(), Reason>,

@@ -21,7 +21,7 @@ const KEPT: usize = 1000;
 /// The most bytes of kept events.
 const KEPT_BYTES: usize = 8 * 1024 * 1024;
 /// How often a client is told that the server still lives.
-const HEARTBEAT: Duration = Duration::from_secs(15);
+pub(super) const HEARTBEAT: Duration = Duration::from_secs(15);
 /// How many events a client is given at a time, and from how many bytes on it is given no more of them.
 const AT_ONCE: usize = 64;
 const AT_ONCE_BYTES: usize = 64 * 1024;
@@ -217,9 +217,14 @@ impl Events {
     }
 }
 
+/// What tells a client that the server still lives.
+pub(super) fn heartbeat() -> Bytes {
+    Bytes::from_static(b": heartbeat\n\n")
+}
+
 /// Tells a client that the server still lives. Returns whether the client is there.
 async fn still_hears(send: &mpsc::Sender<Bytes>) -> bool {
-    send.send(Bytes::from_static(b": heartbeat\n\n")).await.is_ok()
+    send.send(heartbeat()).await.is_ok()
 }
 
 /// Several events as they are sent together.

@@ -1,5 +1,6 @@
 //! The WebSocket of the older tool: what changes in loops, to clients that listen.
 
+use super::events::HEARTBEAT;
 use super::loop_changes::{KnownLoop, KnownLoops, changes};
 use super::loops::{LoopView, all_loops, outward};
 use super::problem::problem;
@@ -22,8 +23,6 @@ pub(super) const PATH: &str = "/ws";
 const QUIET: Duration = Duration::from_millis(100);
 /// How often loops are looked at, also if no event tells of a change.
 const EVERY: Duration = Duration::from_secs(2);
-/// How often a client is asked whether it still lives.
-const HEARTBEAT: Duration = Duration::from_secs(15);
 /// The longest message of a client, in bytes. No message means anything.
 const MESSAGE: usize = 4096;
 

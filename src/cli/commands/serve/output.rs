@@ -1,6 +1,6 @@
 //! The output of a run as a stream: what its executors have printed, and what they print.
 
-use super::events::event_stream;
+use super::events::{HEARTBEAT, event_stream, heartbeat};
 use crate::run::RunFiles;
 use crate::scan::open_regular;
 use axum::body::Bytes;
@@ -17,8 +17,6 @@ use tokio::time::{Instant, sleep};
 
 /// How often the logs are looked at.
 const TICK: Duration = Duration::from_millis(200);
-/// How often a client is told that the server still lives.
-const HEARTBEAT: Duration = Duration::from_secs(15);
 /// The most bytes of an event.
 const CHUNK: usize = 32 * 1024;
 
@@ -59,9 +57,7 @@ pub(super) fn stream(files: RunFiles, last: Option<&str>, mut stop: Receiver<boo
                     Some(event(&place, "output", &json!({"log": place.name, "text": text}).to_string()))
                 }
                 NextOutput::End(state) => Some(event(&place, "end", &json!({"state": state}).to_string())),
-                NextOutput::Nothing if told.elapsed() > HEARTBEAT => {
-                    Some(Bytes::from_static(b": heartbeat\n\n"))
-                }
+                NextOutput::Nothing if told.elapsed() > HEARTBEAT => Some(heartbeat()),
                 NextOutput::Nothing => None,
             };
             match event {

@@ -1,7 +1,7 @@
 //! What a browser gets: the page that signs it in, and the pages and assets of the board.
 //!
-//! Pages are behind the gate, as everything else is, so each has the policy that forbids inline scripts and styles. They
-//! show what the API answers, and their orders are requests of the API.
+//! Pages are behind the gate, as everything else is, so each has the policy that forbids inline scripts and styles.
+//! They show what the API answers, and their orders are requests of the API.
 
 use super::gate::{Asker, is_reading};
 use super::openapi::OUTPUT;

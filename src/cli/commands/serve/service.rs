@@ -66,8 +66,8 @@ impl Service {
         }
     }
 
-    /// The caller that a command has. The token of a person acts as whoever started the server; if that was an agent, or
-    /// a program without a terminal, there is no person.
+    /// The caller that a command has. The token of a person acts as whoever started the server; if that was an agent,
+    /// or a program without a terminal, there is no person.
     pub(super) fn caller(&self, asker: &Asker) -> Caller {
         match asker {
             Asker::Person => self.runner.caller().clone(),
