@@ -14,7 +14,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio::sync::watch;
-use tokio::time::sleep;
+use tokio::time::{Instant, sleep};
 
 /// How many events are kept.
 const KEPT: usize = 1000;
@@ -25,9 +25,12 @@ pub(super) const HEARTBEAT: Duration = Duration::from_secs(15);
 /// How many events a client is given at a time, and from how many bytes on it is given no more of them.
 const AT_ONCE: usize = 64;
 const AT_ONCE_BYTES: usize = 64 * 1024;
-/// How long events are gathered before a client is told. The answer to the order that caused them goes first, and in a
-/// storm a client is given many events at a time.
+/// How long events are gathered before a client is told. The answer to the order that caused them goes first.
 const GATHERING: Duration = Duration::from_millis(50);
+/// How long they are gathered if the client was told less than [`STORM`] ago: to wake hundreds of clients costs as much
+/// as what they are told of.
+const GATHERING_MORE: Duration = Duration::from_millis(200);
+const STORM: Duration = Duration::from_millis(500);
 
 /// The events of a server.
 #[derive(Clone)]
@@ -183,6 +186,7 @@ impl Events {
         {
             return;
         }
+        let mut told = None::<Instant>;
         loop {
             match self.after(at) {
                 Some(frames) if !frames.is_empty() => {
@@ -190,6 +194,7 @@ impl Events {
                     if send.send(joined(frames)).await.is_err() {
                         return;
                     }
+                    told = Some(Instant::now());
                     continue;
                 }
                 Some(_) => {}
@@ -203,7 +208,10 @@ impl Events {
             }
             tokio::select! {
                 changed = heard.changed() => match changed {
-                    Ok(()) => sleep(GATHERING).await,
+                    Ok(()) => {
+                        let is_storm = told.is_some_and(|told| told.elapsed() < STORM);
+                        sleep(if is_storm { GATHERING_MORE } else { GATHERING }).await;
+                    }
                     Err(_) => return,
                 },
                 () = sleep(HEARTBEAT) => {
