@@ -11,6 +11,7 @@ use crate::store::{Head, LockWait, PATIENCE, Store};
 use crate::survey::{Error, LookDepth, Sight, TaskRef};
 use std::collections::VecDeque;
 use std::fs::File;
+use std::sync::Arc;
 
 /// What to apply, and how far.
 pub struct AdvancePlan<'a> {
@@ -51,7 +52,7 @@ pub struct AppliedStep {
     /// The transition.
     pub transition: Transition,
     /// The entry in the record; `None` if nothing was committed.
-    pub entry: Option<HistoryEntry>,
+    pub entry: Option<Arc<HistoryEntry>>,
     /// The commit; `None` if nothing was committed.
     pub commit: Option<Digest>,
     /// Whether the commit contains other steps, too.

@@ -214,7 +214,7 @@ fn taken_back(taken: &TakenBack) -> Diagnostic {
     let message =
         format!("step {} ({kind}{confirmed}, {}, by {name}): {}", order.seq, step(order), order.reason);
     let found = Diagnostic::note(Code::TakenBack, format!("takes back {message}"));
-    let since: Vec<String> = taken.steps.iter().map(step).collect();
+    let since: Vec<String> = taken.steps.iter().map(|entry| step(entry)).collect();
     match since.as_slice() {
         [] => found,
         _ => found.hint(format!("the steps that followed by the rules go too: {}", since.join(", "))),

@@ -309,7 +309,7 @@ impl UnitedLog {
         let alone = |own: &std::collections::HashSet<Digest>, other: &std::collections::HashSet<Digest>| {
             let events = self.log.in_order().into_iter();
             let own = events.filter(|event| own.contains(&event.id) && !other.contains(&event.id));
-            own.map(|event| event.entry.clone()).collect()
+            own.map(|event| HistoryEntry::clone(&event.entry)).collect()
         };
         [alone(&ours, &theirs), alone(&theirs, &ours)]
     }

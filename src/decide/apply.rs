@@ -93,7 +93,7 @@ pub fn apply(
         set_pointer(&mut next.extra, pointer, value.clone());
     }
     bound(&workflow.state, &mut next.extra);
-    next.history.push(entry(transition, seq, stamp));
+    next.history.push(entry(transition, seq, stamp).into());
     let surplus = next.history.len().saturating_sub(HISTORY_WINDOW);
     next.history.drain(..surplus);
     next.rev = seq;

@@ -14,6 +14,7 @@ use serde_json::{Map, Value};
 use std::borrow::Cow;
 use std::cmp::{Ordering, Reverse};
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 /// Why two states cannot be joined; a person has to choose one.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -142,7 +143,7 @@ pub fn choose(
         performance: None,
     };
     let mut history = join_histories(chosen.history.iter().chain(&other.history));
-    history.push(entry);
+    history.push(entry.into());
     history.drain(..history.len().saturating_sub(HISTORY_WINDOW));
     state.run.errors = state.run.errors.max(other.run.errors);
     Ok(State {
@@ -180,12 +181,12 @@ pub fn merging(workflow: &Workflow, state: &State) -> Transition {
 /// The histories of two sides as one, without duplicates.
 ///
 /// The order is consistent with either side and independent of their order.
-fn join_histories<'e>(entries: impl IntoIterator<Item = &'e HistoryEntry>) -> Vec<HistoryEntry> {
-    let mut joined: Vec<(String, &HistoryEntry)> =
+fn join_histories<'e>(entries: impl IntoIterator<Item = &'e Arc<HistoryEntry>>) -> Vec<Arc<HistoryEntry>> {
+    let mut joined: Vec<(String, &Arc<HistoryEntry>)> =
         entries.into_iter().map(|entry| (history_value(entry).to_string(), entry)).collect();
     joined.sort_by(|(a, left), (b, right)| (left.seq, left.at, a).cmp(&(right.seq, right.at, b)));
     joined.dedup_by(|(a, _), (b, _)| a == b);
-    joined.into_iter().map(|(_, entry)| entry.clone()).collect()
+    joined.into_iter().map(|(_, entry)| Arc::clone(entry)).collect()
 }
 
 /// One of the two states, and its phase.
@@ -207,7 +208,7 @@ impl<'s> MergeInput<'s> {
     /// left, and the evidence of the last step.
     fn rests_on_the_same_as(&self, other: &Self) -> bool {
         let last = |side: &Self| {
-            let moved = |entry: &&HistoryEntry| entry.from.as_ref() != Some(&entry.to);
+            let moved = |entry: &&Arc<HistoryEntry>| entry.from.as_ref() != Some(&entry.to);
             side.state.history.iter().rev().find(moved).map(|entry| entry.evidence.clone())
         };
         let left = |side: &Self| -> Vec<(String, DigestRecords)> {

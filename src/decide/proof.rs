@@ -2,6 +2,7 @@
 
 use super::{HistoryEntry, WorkflowRef};
 use crate::base::{Digest, words};
+use std::sync::Arc;
 
 words! {
     /// The verdict on one change of a task's record, or on one step of it.
@@ -55,7 +56,7 @@ pub struct Proof {
 #[derive(Debug, Clone, PartialEq)]
 pub struct ProvenStep {
     /// The recorded step.
-    pub entry: HistoryEntry,
+    pub entry: Arc<HistoryEntry>,
     /// The id of its event in the log.
     pub event: Option<Digest>,
     /// The workflow that decided.

@@ -8,6 +8,7 @@ use crate::workflow::Workflow;
 use serde_json::{Map, Value};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// The record of a task as found on disk.
 #[derive(Debug, Clone, PartialEq)]
@@ -43,7 +44,7 @@ pub struct State {
     /// Artifacts whose absence a person has accepted, with the sequence number of that override.
     pub waived: BTreeMap<ArtifactName, u64>,
     /// The latest transitions, oldest first, at most [`HISTORY_WINDOW`].
-    pub history: Vec<HistoryEntry>,
+    pub history: Vec<Arc<HistoryEntry>>,
     /// The latest failures, oldest first, at most [`ERRORS_WINDOW`].
     pub errors: Vec<Value>,
     /// The results of the task's actions.
@@ -242,7 +243,8 @@ impl State {
     /// The last step that entered a phase.
     #[must_use]
     pub fn last_entry_into(&self, phase: &PhaseId) -> Option<&HistoryEntry> {
-        self.history.iter().rfind(|entry| entry.to == *phase && entry.from.as_ref() != Some(phase))
+        let mut entries = self.history.iter().map(AsRef::as_ref);
+        entries.rfind(|entry: &&HistoryEntry| entry.to == *phase && entry.from.as_ref() != Some(phase))
     }
 
     /// The format of the digests that the last step recorded.

@@ -14,7 +14,7 @@ pub const STATE_VERSION: u64 = 1;
 #[must_use]
 pub fn document(state: &State, phase_key: &str) -> Value {
     let mut members = standing(state, phase_key);
-    members.insert("history".to_owned(), state.history.iter().map(history_value).collect());
+    members.insert("history".to_owned(), state.history.iter().map(|entry| history_value(entry)).collect());
     members.insert("errors".to_owned(), Value::Array(state.errors.clone()));
     for (key, value) in &state.extra {
         members.entry(key.clone()).or_insert_with(|| value.clone());

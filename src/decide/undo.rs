@@ -4,14 +4,15 @@ use super::order::{current, order, why_after, with_why};
 use super::{Change, HistoryEntry, Kind, State, Transition};
 use crate::base::Error;
 use crate::workflow::Workflow;
+use std::sync::Arc;
 
 /// An order that can be taken back.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TakenBack {
     /// The order.
-    pub order: HistoryEntry,
+    pub order: Arc<HistoryEntry>,
     /// The steps that the rules took after it, oldest first; they are taken back too.
-    pub steps: Vec<HistoryEntry>,
+    pub steps: Vec<Arc<HistoryEntry>>,
     /// The state before the order.
     pub before: State,
 }

@@ -35,6 +35,7 @@ pub(super) struct ReadOnce {
     by_key: RefCell<BTreeMap<Key, Rc<Setting>>>,
     shipped: OnceCell<Setting>,
     logs: LogPool,
+    tasks: RefCell<HashMap<RepoPath, Arc<TaskRef>>>,
 }
 
 impl ReadOnce {
@@ -88,6 +89,19 @@ impl<'s> Archive<'s> {
     /// The pool of all logs that were read.
     pub(super) fn logs(&self) -> &LogPool {
         &self.read.logs
+    }
+
+    /// The task as a value that all changes of it share, because a long history has many of each task.
+    pub(super) fn shared(&self, task: TaskRef) -> Arc<TaskRef> {
+        let mut tasks = self.read.tasks.borrow_mut();
+        match tasks.get(task.directory()) {
+            Some(known) if **known == task => Arc::clone(known),
+            _ => {
+                let task = Arc::new(task);
+                tasks.insert(task.directory().clone(), Arc::clone(&task));
+                task
+            }
+        }
     }
 
     /// The settings in a commit. Returns an error if git cannot read them.

@@ -5,12 +5,13 @@ use crate::base::{Code, Digest, Error};
 use crate::decide::{HistoryEntry, unknown_artifact};
 use crate::survey::{Sight, Workspace};
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 /// An artifact, as it was judged and as it is.
 #[derive(Debug, Clone)]
 pub struct JudgedArtifact {
     /// The last step that rests on it, with its commit; `None` if none does.
-    pub step: Option<(HistoryEntry, Option<Digest>)>,
+    pub step: Option<(Arc<HistoryEntry>, Option<Digest>)>,
     /// Its files, then and now, by their paths.
     pub files: Vec<JudgedFile>,
 }

@@ -28,7 +28,7 @@ pub(super) struct NewStep {
 }
 
 impl NewStep {
-    pub(super) fn entry(&self) -> &HistoryEntry {
+    pub(super) fn entry(&self) -> &Arc<HistoryEntry> {
         &self.event.entry
     }
 
@@ -101,8 +101,9 @@ impl NewSteps<'_> {
         let pool = self.archive.logs();
         let event = pool.event(id).map(|event| event.clone()).ok_or("an event is missing")?;
         let named = |why: String| format!("step {}: {why}", event.entry.seq);
-        let state = pool.state_at(id).map_err(|why| named(why.to_string()))?;
+        // The state before it is folded first, so that the state after it needs only its own changes.
         let first = event.after.first().map(|first| pool.state_at(first)).transpose();
+        let state = pool.state_at(id).map_err(|why| named(why.to_string()))?;
         let first = first.map_err(|why| named(why.to_string()))?;
         if pool.tips(&event.after) != event.after {
             return Err(named("its `after` does not list exactly the heads that it follows".to_owned()));

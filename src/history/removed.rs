@@ -17,6 +17,7 @@ use crate::survey::{Error, TaskRef};
 use crate::workflow::is_tree_name;
 use std::collections::{BTreeMap, HashSet};
 use std::convert::Infallible;
+use std::sync::Arc;
 
 /// The maximum number of events that a commit which renames a task adds to its log.
 const MOST_ADDED: usize = 64;
@@ -108,7 +109,8 @@ impl<'a> RemovedRecords<'a> {
                 continue;
             }
             let entries = events.iter().filter_map(|id| Some(pool.event(id)?.entry.clone()));
-            let named = entries.flat_map(|entry| entry.evidence).map(|(_, digest)| digest);
+            let entries: Vec<Arc<HistoryEntry>> = entries.collect();
+            let named = entries.iter().flat_map(|entry| &entry.evidence).map(|(_, digest)| digest.clone());
             let known = named.chain(spent.iter().cloned()).collect();
             let read = Some(ReadRecord { events, known, spent });
             records.push(RemovedRecord { commit, removal, task, read });
@@ -162,10 +164,11 @@ impl<'a> RemovedRecords<'a> {
         let pool = self.archive.logs();
         let own = pool.ids(log);
         let before = own.iter().filter_map(|id| Some(pool.event(id)?.entry.clone()));
-        let mut entries: Vec<HistoryEntry> = before.filter(|entry| entry.seq <= step.entry.seq).collect();
+        let mut entries: Vec<Arc<HistoryEntry>> =
+            before.filter(|entry| entry.seq <= step.entry.seq).collect();
         entries.sort_by_key(|entry| entry.seq);
         // What the task has at the step: the newest evidence of each path.
-        let named = entries.into_iter().flat_map(|entry| entry.evidence);
+        let named = entries.iter().flat_map(|entry| &entry.evidence).cloned();
         let newest: BTreeMap<String, String> = named.filter(|(path, _)| !is_tree_name(path)).collect();
         for record in &self.records {
             let mut evidence = step.entry.evidence.iter();

@@ -11,13 +11,14 @@ use crate::record::TRANSCRIPT_FILE;
 use crate::scan::ValidationCache;
 use crate::store::{Removal, Store, Visited};
 use crate::survey::{Error, TaskRef};
+use std::sync::Arc;
 
 /// One change of a task's record in one commit.
 pub struct Audited {
     /// The commit that contains the change.
     pub commit: Visited,
     /// The task whose record changed.
-    pub task: TaskRef,
+    pub task: Arc<TaskRef>,
     /// The verdict of the replay.
     pub proof: Proof,
     /// The commit whose replay has found the change: a later one that shows the task again, if `commit` hides it.
@@ -31,7 +32,7 @@ pub struct Audited {
 }
 
 impl Audited {
-    fn new(commit: Visited, task: TaskRef, proof: Proof) -> Self {
+    fn new(commit: Visited, task: Arc<TaskRef>, proof: Proof) -> Self {
         let found_in = commit.id;
         Self { commit, task, proof, found_in, is_by_signature: false, is_doubted: false, acknowledged: None }
     }
@@ -91,12 +92,12 @@ pub(super) fn replay(
         let compared = Compared { befores: &befores, after: snapshot, differing: &differing, told };
         let (_, recorded) = compared.tasks()?;
         for (task, proof) in compared.told_without_record(&recorded)? {
-            changes.push(Audited::new(commit.clone(), task, proof));
+            changes.push(Audited::new(commit.clone(), archive.shared(task), proof));
         }
         for task in compared.uncovered(&recorded)? {
             archive.note(&task, &after.source)?;
             for HiddenChange { commit: hiding, proof } in hidden_changes(&mut sides, &compared, &task)? {
-                let change = Audited::new(hiding, task.clone(), proof);
+                let change = Audited::new(hiding, archive.shared(task.clone()), proof);
                 changes.push(Audited { found_in: commit.id, ..change });
             }
         }
@@ -109,7 +110,7 @@ pub(super) fn replay(
             };
             archive.note(&task, &after.source)?;
             if let Some(proof) = proof {
-                changes.push(Audited::new(commit.clone(), task, proof));
+                changes.push(Audited::new(commit.clone(), archive.shared(task), proof));
             }
         }
     }

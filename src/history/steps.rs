@@ -13,6 +13,7 @@ use crate::survey::code::{Told, code_out_of_reach, guesses, told};
 use crate::survey::snapshot::{Snapshot, first};
 use crate::survey::{CodeAt, Error, Loaded};
 use crate::workflow::{Artifact, Guard, Outcome, Workflow, is_tree_name};
+use std::sync::Arc;
 
 /// The maximum number of branches among which a person may have chosen.
 const MOST_BRANCHES: usize = 6;
@@ -113,7 +114,7 @@ impl NewSteps<'_> {
             let made =
                 sides.and_then(|(one, other)| choose(workflow, &one, &other, &entry.reason, &stamp).ok());
             // The log determines the history of both sides.
-            made.filter(|made| made.history.last() == Some(entry)).is_some_and(|made| {
+            made.filter(|made| made.history.last().map(AsRef::as_ref) == Some(entry)).is_some_and(|made| {
                 let (heads, history) = (step.state.heads.clone(), step.state.history.clone());
                 State { heads, history, ..made } == step.state
             })
@@ -466,9 +467,9 @@ impl Attempts<'_> {
     }
 }
 
-fn verdict(entry: &HistoryEntry, standing: Standing, why: Option<String>) -> ProvenStep {
+fn verdict(entry: &Arc<HistoryEntry>, standing: Standing, why: Option<String>) -> ProvenStep {
     ProvenStep {
-        entry: entry.clone(),
+        entry: Arc::clone(entry),
         event: None,
         workflow: None,
         standing,

@@ -75,7 +75,7 @@ impl ToldMove {
 
     /// Why these new steps of its task, oldest first, do not make the move; `None` if they do. A batch or a squash
     /// states the first phase and the last one.
-    pub(super) fn contradicts(&self, steps: &[HistoryEntry]) -> Option<String> {
+    pub(super) fn contradicts(&self, steps: &[&HistoryEntry]) -> Option<String> {
         let Self { from, to, .. } = self;
         let starts = steps.iter().position(|step| step.from.as_ref().map_or(NEW, PhaseId::as_str) == from);
         let makes = starts.is_some_and(|first| steps[first..].iter().any(|step| step.to.as_str() == to));

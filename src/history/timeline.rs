@@ -7,12 +7,13 @@ use crate::scan::io_error;
 use crate::store::{PathChange, durable};
 use crate::survey::{Error, TaskRef, Workspace};
 use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
 
 /// The timeline of a task.
 #[derive(Debug, Clone, Default)]
 pub struct Story {
     /// Recorded transitions, oldest first, each with the commit that recorded it.
-    pub steps: Vec<(HistoryEntry, Option<Digest>)>,
+    pub steps: Vec<(Arc<HistoryEntry>, Option<Digest>)>,
     /// Whether a line of the log is not an event, so that steps may be missing.
     pub is_damaged: bool,
 }
@@ -53,7 +54,7 @@ fn log_of(workspace: &Workspace, task: &TaskRef) -> Result<(EventLog, bool), Err
 
 /// The paths of the log, now and under former ids of the task.
 fn places_of(workspace: &Workspace, task: &TaskRef, log: &EventLog) -> Vec<RepoPath> {
-    let steps = log.events().map(|event| &event.entry);
+    let steps = log.events().map(|event| event.entry.as_ref());
     let places = workspace.snapshot(|snapshot| snapshot.places_of(task, steps));
     places.iter().map(TaskRef::transcript_path).collect()
 }
@@ -63,7 +64,7 @@ fn steps(
     log: &EventLog,
     paths: &[RepoPath],
     history: &BTreeMap<RepoPath, Vec<PathChange>>,
-) -> Result<Vec<(HistoryEntry, Option<Digest>)>, Error> {
+) -> Result<Vec<(Arc<HistoryEntry>, Option<Digest>)>, Error> {
     let mut recorded: HashMap<Digest, Digest> = HashMap::new();
     for path in paths {
         for PathChange { commit, blob } in history.get(path).into_iter().flatten() {

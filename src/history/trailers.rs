@@ -77,7 +77,7 @@ impl ToldSteps {
     ) -> Option<Proof> {
         let is_only = is_only && !events.is_empty();
         let mut steps = self.steps.iter().filter(|told| told.task.is_empty() || told.task == task.as_str());
-        let entries: Vec<HistoryEntry> = events.iter().map(|event| event.entry.clone()).collect();
+        let entries: Vec<&HistoryEntry> = events.iter().map(|event| event.entry.as_ref()).collect();
         let has_moves = !(self.is_merge && entries.is_empty());
         let mut moves = self.moves.iter().filter(|told| has_moves && told.is_about(task, is_only, &is_phase));
         let forged = steps.clone().find_map(|told| told.contradicts(task, events));

@@ -5,6 +5,7 @@ use super::{FoldCache, LogEvent};
 use crate::base::Digest;
 use crate::decide::{HistoryEntry, Kind, TakenBack, is_person_order};
 use crate::workflow::Workflow;
+use std::sync::Arc;
 
 impl EventLog {
     /// The last order before the end of the log, `heads`, that no later step has taken back.
@@ -53,7 +54,7 @@ impl EventLog {
     fn before(
         &self,
         event: &LogEvent,
-        steps: Vec<HistoryEntry>,
+        steps: Vec<Arc<HistoryEntry>>,
         cache: &mut FoldCache,
     ) -> Result<TakenBack, String> {
         let order = event.entry.clone();

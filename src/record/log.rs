@@ -8,6 +8,7 @@ use crate::base::{Code, Digest};
 use crate::decide::{HISTORY_WINDOW, HistoryEntry};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap, HashSet};
+use std::sync::Arc;
 
 /// The log of a task.
 #[derive(Debug, Clone, Default)]
@@ -264,7 +265,7 @@ impl EventLog {
 
     /// The latest history entries up to these heads, oldest first, as many as a state keeps.
     #[must_use]
-    pub fn history(&self, heads: &[Digest]) -> Vec<HistoryEntry> {
+    pub fn history(&self, heads: &[Digest]) -> Vec<Arc<HistoryEntry>> {
         let mut open: BinaryHeap<Rank> = heads.iter().filter_map(|id| self.get(id)).map(rank).collect();
         let (mut entries, mut last) = (Vec::new(), None);
         while let Some((_, _, id)) = open.pop() {

@@ -8,6 +8,7 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::{Map, Value, json};
 use std::fmt;
+use std::sync::Arc;
 
 /// One event of a task's log.
 ///
@@ -22,7 +23,7 @@ pub struct LogEvent {
     /// usually one, several for an event that joins branches.
     pub after: Vec<Digest>,
     /// What happened. Its `seq` is one more than the largest `seq` of the events that it follows.
-    pub entry: HistoryEntry,
+    pub entry: Arc<HistoryEntry>,
     /// The workflow that decided.
     pub workflow: WorkflowRef,
     /// What the event changed: operations on the standing document after the *first* event of `after`, or on
@@ -167,7 +168,7 @@ impl LogEvent {
         Ok(Self {
             id,
             after: after.ok_or(NotAnEvent::Member("after"))?,
-            entry: entry_of(Value::Object(raw.entry))?,
+            entry: entry_of(Value::Object(raw.entry))?.into(),
             workflow: workflow_ref(&raw.workflow).ok_or(NotAnEvent::Member("workflow"))?,
             changes: raw.changes,
         })

@@ -6,6 +6,7 @@ use super::log_event::LogEvent;
 use crate::base::{Digest, ObjectFormat, pointer};
 use serde_json::Value;
 use std::collections::HashMap;
+use std::sync::Arc;
 
 /// The changes whose values are digests: the records of the phases, and the file that was imported.
 const WITH_DIGESTS: [&str; 2] = ["/actors", "/original"];
@@ -43,8 +44,9 @@ pub fn log_in_format(
             *id = *ids.get(id)?;
         }
         event.workflow.digest = convert(event.workflow.digest);
-        let files = event.entry.performance.iter_mut().flat_map(|performance| &mut performance.files);
-        for (_, digest) in event.entry.evidence.iter_mut().chain(files) {
+        let entry = Arc::make_mut(&mut event.entry);
+        let files = entry.performance.iter_mut().flat_map(|performance| &mut performance.files);
+        for (_, digest) in entry.evidence.iter_mut().chain(files) {
             convert_text(digest, &convert);
         }
         for change in &mut event.changes {

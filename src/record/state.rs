@@ -11,6 +11,7 @@ use crate::decide::{
 use crate::workflow::RESERVED_KEYS;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// A fault of a recorded state, with its location in the JSON.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -132,7 +133,7 @@ impl StateReader {
             return State::default();
         };
         let foreign = self.is_foreign(members);
-        let history = self.history(members.get("history"), foreign);
+        let history = self.history(members.get("history"), foreign).into_iter().map(Arc::new).collect();
         let rev = members.get("rev").and_then(Value::as_u64);
         if !foreign && rev.is_none() {
             self.invalid("/rev", "`rev` should be a whole number");
@@ -386,7 +387,7 @@ mod tests {
             phase: Some("planning".to_owned()),
             actors: BTreeMap::from([("planning".to_owned(), actor)]),
             waived: BTreeMap::from([(plan, 4)]),
-            history: vec![HistoryEntry {
+            history: vec![Arc::new(HistoryEntry {
                 seq: 7,
                 at: Timestamp::from_seconds(1_000_000_000),
                 from: None,
@@ -404,7 +405,7 @@ mod tests {
                     executor: Some("make".to_owned()),
                     files: vec![("out/a b".to_owned(), digest.to_string())],
                 })),
-            }],
+            })],
             errors: Vec::new(),
             run: RunRecord {
                 mode: Some(Mode::Auto),

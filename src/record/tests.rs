@@ -44,7 +44,7 @@ fn step(before: &State, at: i64) -> State {
     state.errors.push(json!({"seq": seq}));
     state.errors.drain(..state.errors.len().saturating_sub(5));
     state.extra.insert("n".to_owned(), json!(seq));
-    state.history.push(entry);
+    state.history.push(entry.into());
     state.history.drain(..state.history.len().saturating_sub(10));
     state
 }
@@ -134,8 +134,9 @@ fn every_fault_is_reported_with_its_line() {
     let other = lines[1].replace("step 2", "step 9");
     let reordered = lines[1].replacen("{\"id\"", "{ \"id\"", 1);
     let renumbered = {
-        let mut event = LogEvent::read(lines[1]).expect("an event");
-        event.entry.seq = 7;
+        let event = LogEvent::read(lines[1]).expect("an event");
+        let entry = HistoryEntry { seq: 7, ..HistoryEntry::clone(&event.entry) };
+        let event = LogEvent { entry: entry.into(), ..event };
         let body = event.line()[49..].trim_end().to_owned();
         let id = Digest::of_blob(format!("{{{body}").as_bytes());
         format!("{{\"id\":\"{id}\",{body}")

@@ -175,7 +175,7 @@ impl Snapshot<'_> {
             };
             let entered = state.actor(&phase.id).and_then(|actor| *actor.entered_with.get(&one.artifact)?);
             let Some(entered) = entered else { continue };
-            let places = self.places_of(task, &state.history);
+            let places = self.places_of(task, state.history.iter().map(AsRef::as_ref));
             let says_so = |commit| {
                 let state_at = |place| state_in(store, commit, place, workflow).ok().flatten();
                 let state = places.iter().find_map(state_at);
@@ -492,7 +492,7 @@ pub(super) fn facts_after<'f>(workflow: &Workflow, facts: &'f Facts, state: &Sta
 /// The changes with the present id of the task beside each former one that a commit names.
 fn renamed(mut since: Since, task: &TaskRef, state: Option<&State>) -> Since {
     let former: Vec<&str> =
-        state.into_iter().flat_map(|state| &state.history).filter_map(former_id).collect();
+        state.into_iter().flat_map(|state| &state.history).filter_map(|entry| former_id(entry)).collect();
     for commit in &mut since.commits {
         let names_former = commit.tasks.iter().any(|named| former.contains(&named.as_str()));
         if names_former && !commit.tasks.iter().any(|named| named == task.id.as_str()) {

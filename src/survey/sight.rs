@@ -457,7 +457,7 @@ impl Workspace {
                 Recorded::Known(state) => state.history.as_slice(),
                 Recorded::New | Recorded::Lost | Recorded::Broken(_) => &[],
             };
-            let places = self.snapshot(|snapshot| snapshot.places_of(task, steps));
+            let places = self.snapshot(|snapshot| snapshot.places_of(task, steps.iter().map(AsRef::as_ref)));
             let name = task.place.name(path)?;
             // A task that was renamed had it at the path under its former id.
             let paths = places.iter().filter_map(|place| place.place.path(name).ok());

@@ -1,11 +1,12 @@
 //! `orch audit`: the verdicts on the history, line by line.
 
 use super::layout::{Cell, counted, id_cell, paragraph, plain, styled, table};
+use super::step::origin;
 use super::{Paint, Repository, StepView, Style};
-use crate::base::{Code, Diagnostic, Place, TaskId, TaskPlace};
+use crate::base::{Code, Diagnostic, Digest, PhaseId, Place, TaskId, TaskPlace, Timestamp};
 use crate::decide::{Approval, Kind, Proof, ProvenStep, Standing};
 use crate::workflow::is_tree_name;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use std::collections::BTreeMap;
 
 /// The envelope of an audit.
@@ -28,7 +29,9 @@ pub struct AuditReport {
     )]
     pub counts: BTreeMap<&'static str, usize>,
     /// Every change of a task's record, oldest first.
-    pub changes: Vec<AuditChange>,
+    #[serde(serialize_with = "written")]
+    #[cfg_attr(test, schemars(with = "Vec<AuditChange>"))]
+    pub changes: Vec<AuditedChange>,
 }
 
 super::json::documents! { AuditReport = "audit" }
@@ -48,6 +51,42 @@ pub struct AuditIncremental {
     pub why: Option<String>,
     /// Why the next audit cannot go on from here; null if it can.
     pub not_kept: Option<String>,
+}
+
+/// One change of a task's record in one commit, with its verdict. Its JSON form, [`AuditChange`], is made when it is
+/// written: of a long history all forms together would take several times as much memory.
+#[derive(Debug, Clone, PartialEq)]
+pub struct AuditedChange {
+    /// The commit.
+    pub commit: AuditCommit,
+    /// The id of the task.
+    pub task: TaskId,
+    /// Where its files are.
+    pub place: TaskPlace,
+    /// The verdict.
+    pub proof: Proof,
+    /// Whether a step of it holds only by rules that stand at neither end of the range.
+    pub is_doubted: bool,
+    /// Why a forged change is acceptable, if `orch.toml` acknowledges it.
+    pub acknowledged: Option<String>,
+}
+
+/// The commit of a change.
+#[derive(Debug, Clone, PartialEq)]
+pub struct AuditCommit {
+    /// The id of the commit.
+    pub id: Digest,
+    /// Its first parent: the commit that contains the code on which its steps rest.
+    pub parent: Option<Digest>,
+    /// The author time.
+    pub at: Timestamp,
+    /// The author.
+    pub author: String,
+}
+
+/// Writes each change in its JSON form.
+fn written<S: Serializer>(changes: &[AuditedChange], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(changes.iter().map(AuditChange::of))
 }
 
 /// One change of a task's record in one commit.
@@ -71,21 +110,10 @@ pub struct AuditChange {
     pub why: Option<String>,
     /// The rule that was broken, if the change is forged.
     pub rule: Option<String>,
-    /// Whether a step of it holds only by rules that stand at neither end of the range.
-    #[serde(skip)]
-    pub is_doubted: bool,
     /// Why a forged change is acceptable, if `orch.toml` acknowledges it.
     pub acknowledged: Option<String>,
     /// The recorded steps, oldest first.
     pub steps: Vec<AuditStep>,
-}
-
-/// A commit and its first parent.
-pub struct AuditCommit<'a> {
-    /// The id of the commit.
-    pub id: &'a str,
-    /// The commit that contains the code on which its steps rest.
-    pub parent: Option<&'a str>,
 }
 
 /// A recorded step with its verdict.
@@ -123,10 +151,10 @@ pub struct AuditCode {
 impl AuditReport {
     /// The envelope of these changes.
     #[must_use]
-    pub fn new(repository: Repository, commits: usize, changes: Vec<AuditChange>) -> Self {
+    pub fn new(repository: Repository, commits: usize, changes: Vec<AuditedChange>) -> Self {
         let mut counts = BTreeMap::new();
         for change in &changes {
-            *counts.entry(change.standing.as_str()).or_insert(0) += 1;
+            *counts.entry(change.proof.standing.as_str()).or_insert(0) += 1;
         }
         Self { repository, commits, incremental: None, counts, changes }
     }
@@ -134,14 +162,14 @@ impl AuditReport {
     /// The same report with only the changes of tasks for whose id `is_meant` is true.
     #[must_use]
     pub fn of_tasks(self, is_meant: impl Fn(&str) -> bool) -> Self {
-        let changes = self.changes.into_iter().filter(|change| is_meant(&change.task)).collect();
+        let changes = self.changes.into_iter().filter(|change| is_meant(change.task.as_str())).collect();
         Self { incremental: self.incremental, ..Self::new(self.repository, self.commits, changes) }
     }
 
     /// Whether any change has this verdict, apart from those that are acknowledged.
     #[must_use]
     pub fn has(&self, standing: Standing) -> bool {
-        self.changes.iter().any(|change| change.standing == standing && change.acknowledged.is_none())
+        self.changes.iter().any(|change| change.proof.standing == standing && change.acknowledged.is_none())
     }
 
     /// Whether any change holds only by rules that stand at neither end of the range, apart from those that are
@@ -187,10 +215,10 @@ impl AuditReport {
     /// The audit as text: aligned lines, with the reason below every change that is not simply proven.
     #[must_use]
     pub fn text(&self, paint: Paint, width: usize) -> String {
-        let rows: Vec<Vec<Cell>> = self.changes.iter().map(AuditChange::row).collect();
+        let rows: Vec<Vec<Cell>> = self.changes.iter().map(AuditedChange::row).collect();
         let heads = table(&rows, &[0, 1, 2], 0, paint, width);
         let mut out = String::new();
-        for (change, head) in self.changes.iter().zip(&heads) {
+        for (change, head) in self.changes.iter().map(AuditChange::of).zip(&heads) {
             out.push_str(head);
             if let Some(why) = &change.why {
                 paragraph(&mut out, why, 4, 0, width);
@@ -232,69 +260,69 @@ impl AuditReport {
     /// The forged and unverifiable changes as findings.
     #[must_use]
     pub fn findings(&self) -> Vec<Diagnostic> {
-        self.changes.iter().filter_map(AuditChange::finding).collect()
+        self.changes.iter().filter_map(AuditedChange::finding).collect()
     }
 }
 
 impl AuditChange {
-    /// The JSON form of a change. `at` is the time of the commit.
-    #[must_use]
-    pub fn of(
-        commit: &AuditCommit<'_>,
-        at: String,
-        author: String,
-        (task, place): (&TaskId, &TaskPlace),
-        proof: &Proof,
-        acknowledged: Option<String>,
-    ) -> Self {
+    /// The JSON form of a change.
+    fn of(change: &AuditedChange) -> Self {
+        let AuditedChange { commit, task, place, proof, acknowledged, .. } = change;
+        let (id, parent) = (commit.id.to_string(), commit.parent.map(|parent| parent.to_string()));
+        let ends = (id.as_str(), parent.as_deref());
+        let steps = proof.steps.iter().map(|step| AuditStep::of(step, ends, (task, place))).collect();
         Self {
-            is_doubted: false,
-            acknowledged,
-            commit: commit.id.to_owned(),
-            at,
-            author,
+            at: commit.at.to_string(),
+            author: commit.author.clone(),
             task: task.to_string(),
             path: place.shown([]).to_string(),
             standing: proof.standing,
             why: proof.why.clone(),
             rule: proof.rule.clone(),
-            steps: proof.steps.iter().map(|step| AuditStep::of(step, commit, (task, place))).collect(),
+            acknowledged: acknowledged.clone(),
+            steps,
+            commit: id,
         }
     }
+}
 
+impl AuditedChange {
     fn row(&self) -> Vec<Cell> {
-        let style = match self.standing {
+        let Proof { standing, steps, .. } = &self.proof;
+        let style = match standing {
             Standing::Forged => Style::Bad,
             Standing::Unverifiable | Standing::Overridden | Standing::Claimed => Style::Warn,
             Standing::Proven | Standing::Restored | Standing::Merged | Standing::Folded => Style::Good,
         };
-        let commit: String = self.commit.chars().take(10).collect();
-        let moved = match (self.steps.first(), self.steps.last()) {
-            (Some(first), Some(last)) => format!("{} -> {}", first.step.origin(), last.step.to),
+        let moved = match (steps.first(), steps.last()) {
+            (Some(first), Some(last)) => {
+                format!("{} -> {}", origin(first.entry.from.as_ref().map(PhaseId::as_str)), last.entry.to)
+            }
             _ => String::new(),
         };
-        let rule = self.steps.last().and_then(|step| step.step.rule.clone()).unwrap_or_default();
+        let rule = steps.last().and_then(|step| step.entry.rule.clone()).unwrap_or_default();
         vec![
-            styled(commit, Style::Dim),
-            styled(self.standing.as_str(), style),
-            id_cell(&self.task),
+            styled(self.commit.id.short(), Style::Dim),
+            styled(standing.as_str(), style),
+            id_cell(self.task.as_str()),
             plain(moved),
             plain(rule),
         ]
     }
 
     fn finding(&self) -> Option<Diagnostic> {
-        let commit: String = self.commit.chars().take(10).collect();
-        let why = self.why.as_deref().unwrap_or_default();
+        let commit = self.commit.id.short();
+        let why = self.proof.why.as_deref().unwrap_or_default();
         let message = format!("commit {commit}, task `{}`: {why}", self.task);
-        let finding = match self.standing {
+        let finding = match self.proof.standing {
             _ if self.acknowledged.is_some() => return None,
             Standing::Forged => Diagnostic::error(Code::Forged, message)
                 .hint(format!("git show {commit}; to undo it: git revert {commit}")),
             Standing::Unverifiable => Diagnostic::warning(Code::Unverifiable, message),
             _ => return None,
         };
-        Some(finding.at(Place { path: format!("{}/state.json", self.path), ..Place::default() }))
+        let path = format!("{}/state.json", self.place.shown([]));
+        Some(finding.at(Place { path, ..Place::default() }))
     }
 }
 
@@ -311,19 +339,23 @@ fn code(step: &ProvenStep, parent: Option<&str>) -> Vec<AuditCode> {
 }
 
 impl AuditStep {
-    fn of(step: &ProvenStep, commit: &AuditCommit<'_>, (task, place): (&TaskId, &TaskPlace)) -> Self {
+    fn of(
+        step: &ProvenStep,
+        (commit, parent): (&str, Option<&str>),
+        (task, place): (&TaskId, &TaskPlace),
+    ) -> Self {
         let (approval, signer) = match &step.approval {
             None => (None, None),
             Some(Approval::Claimed) => (Some("claimed"), None),
             Some(Approval::Verified { signer }) => (Some("verified"), Some(signer.clone())),
         };
         Self {
-            step: StepView::recorded(task.as_str(), place, &step.entry, Some(commit.id)),
+            step: StepView::recorded(task.as_str(), place, &step.entry, Some(commit)),
             standing: step.standing,
             why: step.why.clone(),
             approval,
             signer,
-            code: code(step, commit.parent),
+            code: code(step, parent),
         }
     }
 

@@ -51,7 +51,7 @@ pub use answer::{
     DemoAnswer, FormattedAnswer, GenerationAnswer, HookLine, HooksAnswer, InitAnswer, NewWorkflow,
     NothingDue, PromptAnswer, RecoveryAnswer, TextAnswer, TrustAnswer, TrustLine, WorkflowLine, WorkflowList,
 };
-pub use audit::{AuditChange, AuditCommit, AuditIncremental, AuditReport};
+pub use audit::{AuditChange, AuditCommit, AuditIncremental, AuditReport, AuditedChange};
 pub use brief::{Brief, BriefFile, Briefs};
 pub use code::CodeView;
 pub use diff::{ArtifactDiff, FileDiff};

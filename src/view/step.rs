@@ -83,6 +83,11 @@ pub struct StepEvidence {
     pub valid: Option<bool>,
 }
 
+/// The phase that was left, for people.
+pub(super) fn origin(from: Option<&str>) -> &str {
+    from.unwrap_or("new")
+}
+
 impl StepView {
     /// The step of a transition, completed from its recorded entry if there is one.
     #[must_use]
@@ -144,7 +149,7 @@ impl StepView {
 
     /// The phase that was left, for people.
     pub(super) fn origin(&self) -> &str {
-        self.from.as_deref().unwrap_or("new")
+        origin(self.from.as_deref())
     }
 
     /// What was done, for people: the kind, and the action.

@@ -17,6 +17,7 @@ use orch::decide::HistoryEntry;
 use records::{LOG, put, relinked, retell, state, tell, tell_lines, without_last};
 use serde_json::{Value, json};
 use std::path::Path;
+use std::sync::Arc;
 
 /// The standings of all changes, oldest first.
 fn standings(world: &World) -> Vec<String> {
@@ -281,7 +282,7 @@ fn what_a_rule_leaves_to_people_only_a_person_moves() {
 /// A whole forged step: everything that `orch` writes, and no evidence that it was due.
 fn skip(world: &World, to: &str, rule: &str) {
     let mut state = state(world);
-    let mut entry = state.history.last().expect("an entry").clone();
+    let mut entry = HistoryEntry::clone(state.history.last().expect("an entry"));
     entry.seq = state.rev + 1;
     entry.from = Some(entry.to.clone());
     entry.to = orch::base::PhaseId::new(to).expect("valid");
@@ -289,7 +290,7 @@ fn skip(world: &World, to: &str, rule: &str) {
     entry.rule = Some(rule.to_owned());
     state.actors.get_mut("planning").expect("there").status = orch::decide::ActorStatus::Done;
     state.actors.insert(to.to_owned(), orch::decide::Actor { attempt: 1, ..Default::default() });
-    state.history.push(entry);
+    state.history.push(entry.into());
     state.phase = Some(to.to_owned());
     tell(world, &state);
 }
@@ -321,7 +322,7 @@ fn edit_last_event(world: &World, edit: impl Fn(&mut Value)) {
 /// Changes the last entry of the history, in the log and in the state.
 fn edit_last_entry(world: &World, edit: impl Fn(&mut HistoryEntry)) {
     let mut state = state(world);
-    edit(state.history.last_mut().expect("an entry"));
+    edit(Arc::make_mut(state.history.last_mut().expect("an entry")));
     retell(world, &state);
 }
 

@@ -6,11 +6,12 @@ use crate::base::{Code, Digest, Patterns};
 use crate::cli::progress::WorkProgress;
 use crate::decide::Standing;
 use crate::history;
-use crate::history::{AuditScope, Checked, Incremental, ProvenHistories};
+use crate::history::{AuditScope, Audited, Checked, Incremental, ProvenHistories};
+use crate::store::Visited;
 use crate::store::caches;
 use crate::store::durable::{self, PrivateFile};
 use crate::survey::Workspace;
-use crate::view::{AuditChange, AuditCommit, AuditIncremental, AuditReport};
+use crate::view::{AuditCommit, AuditIncremental, AuditReport, AuditedChange};
 
 /// Replay the history and print a verdict on every recorded step.
 ///
@@ -128,18 +129,12 @@ fn keep(workspace: &Workspace, known: &ProvenHistories, incremental: &Incrementa
 /// git cannot read the history.
 pub(super) fn report(workspace: &Workspace, scope: AuditScope<'_>) -> Result<AuditReport, Failure> {
     let audit = history::audit(workspace, scope)?;
-    // Of a long history there is no room for both forms of all changes.
     let changes = audit.changes.into_iter().map(|change| {
-        let parent = change.commit.parents.first().map(ToString::to_string);
-        let shown = AuditChange::of(
-            &AuditCommit { id: &change.commit.id.to_string(), parent: parent.as_deref() },
-            change.commit.at.to_string(),
-            change.commit.author.clone(),
-            (&change.task.id, &change.task.place),
-            &change.proof,
-            change.acknowledged,
-        );
-        AuditChange { is_doubted: change.is_doubted, ..shown }
+        let Audited { commit, task, proof, is_doubted, acknowledged, .. } = change;
+        let Visited { id, parents, at, author, .. } = commit;
+        let commit = AuditCommit { id, parent: parents.first().copied(), at, author };
+        let (task, place) = (task.id.clone(), task.place.clone());
+        AuditedChange { commit, task, place, proof, is_doubted, acknowledged }
     });
     let report = AuditReport::new(workspace.repository()?, audit.commits, changes.collect());
     let incremental = scope.proven.zip(audit.incremental.as_ref()).map(|(known, incremental)| {

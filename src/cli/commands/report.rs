@@ -328,7 +328,7 @@ pub(super) fn transition_lines(applied: &Applied) -> Vec<TransitionLine> {
             place: &applied.judged.task.place,
             workflow,
             transition: &step.transition,
-            entry: step.entry.as_ref(),
+            entry: step.entry.as_deref(),
             commit: commit.as_deref(),
             shares_commit: step.shares_commit,
         })

@@ -4,7 +4,7 @@ use super::records::{state, tell};
 use super::{last, standings};
 use crate::harness::World;
 use orch::base::{ActionName, PhaseId};
-use orch::decide::{Actor, ActorKind, By, Kind, Mode, State};
+use orch::decide::{Actor, ActorKind, By, HistoryEntry, Kind, Mode, State};
 use serde_json::json;
 
 /// A loop with a rule that looks at a file before those that look at the state alone.
@@ -192,13 +192,13 @@ impl Invented {
 
     fn commit(self, world: &World) {
         let mut state = state(world);
-        let mut entry = state.history.last().expect("an entry").clone();
+        let mut entry = HistoryEntry::clone(state.history.last().expect("an entry"));
         entry.seq = state.rev + 1;
         (entry.kind, entry.reason, entry.actor) = (self.kind, self.reason.to_owned(), self.by);
         entry.rule = self.rule.map(str::to_owned);
         entry.action = self.action.map(|action| ActionName::new(action).expect("valid"));
         entry.to = PhaseId::new(self.to).expect("valid");
-        state.history.push(entry);
+        state.history.push(entry.into());
         (state.rev, state.phase) = (state.rev + 1, Some(self.to.to_owned()));
         (self.change)(&mut state);
         tell(world, &state);

@@ -337,10 +337,11 @@ fn an_acknowledged_forgery_that_still_stands_stays_one() {
     // What a step within a phase records stays, whatever happens in the phase, until the task goes back further.
     let world = started("plan_review");
     let mut told = state(&world);
-    let entry = told.history.last().expect("an entry").clone();
+    let entry = HistoryEntry::clone(told.history.last().expect("an entry"));
     let here = entry.to.clone();
     told.rev += 1;
-    told.history.push(HistoryEntry { seq: told.rev, from: Some(here), kind: Kind::Confirm, ..entry });
+    let entry = HistoryEntry { seq: told.rev, from: Some(here), kind: Kind::Confirm, ..entry };
+    told.history.push(entry.into());
     tell(&world, &told);
     world.commit("forged");
     assert_eq!(last_change(&world)["standing"], "forged");

@@ -66,7 +66,7 @@ because = "a person agrees"
                 Kind::Advance | Kind::Regress => is_of_a_person,
                 _ => false,
             };
-            let entry = HistoryEntry { kind, rule: rule.map(str::to_owned), ..entry.clone() };
+            let entry = HistoryEntry { kind, rule: rule.map(str::to_owned), ..HistoryEntry::clone(&entry) };
             assert_eq!(is_person_order(&world.workflow, &entry), expected, "{kind:?} {rule:?}");
         }
     }

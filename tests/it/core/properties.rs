@@ -156,7 +156,7 @@ fn state() -> impl Strategy<Value = State> {
             phase: phase.or_else(|| (!foreign).then(|| "planning".to_owned())),
             actors,
             waived,
-            history,
+            history: history.into_iter().map(Into::into).collect(),
             errors: vec![json!({"message": "it failed"})],
             run: orch::decide::RunRecord::default(),
             updated_at: Some(Timestamp::from_seconds(1_700_000_000)),

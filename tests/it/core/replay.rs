@@ -58,15 +58,15 @@ fn a_step_forward_that_attempts_hold_back_is_in_doubt() {
     // Another rule, another phase, or another state is forged as ever.
     let told = |entry: &HistoryEntry| {
         let mut told = after.clone();
-        *told.history.last_mut().expect("an entry") = entry.clone();
+        *told.history.last_mut().expect("an entry") = entry.clone().into();
         told
     };
-    let by_other = HistoryEntry { rule: Some("accepted".to_owned()), ..entry.clone() };
-    let elsewhere = HistoryEntry { to: world.workflow.phases[2].id.clone(), ..entry.clone() };
+    let by_other = HistoryEntry { rule: Some("accepted".to_owned()), ..HistoryEntry::clone(&entry) };
+    let elsewhere = HistoryEntry { to: world.workflow.phases[2].id.clone(), ..HistoryEntry::clone(&entry) };
     for (entry, after) in [
         (by_other.clone(), told(&by_other)),
         (elsewhere.clone(), told(&elsewhere)),
-        (entry, State { title: Some("another".to_owned()), ..after.clone() }),
+        (HistoryEntry::clone(&entry), State { title: Some("another".to_owned()), ..after.clone() }),
     ] {
         assert!(replay(&world.workflow, &before, &facts, &entry, Some(&after)).is_err(), "{entry:?}");
     }

@@ -70,7 +70,7 @@ pub struct Simulation<'m> {
     /// Its state.
     pub state: State,
     /// Every record of it, the first one first.
-    pub told: Vec<HistoryEntry>,
+    pub told: Vec<std::sync::Arc<HistoryEntry>>,
     /// The actions in the order in which they were started.
     pub trace: Vec<String>,
     /// What is observed of its files.

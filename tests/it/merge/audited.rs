@@ -4,7 +4,8 @@ use super::{Way, bring_together, coded, finish, forked, reviewed, rolled_back, s
 use crate::audit::records::{STATE, put, state, tell};
 use crate::harness::World;
 use orch::base::PhaseId;
-use orch::decide::{ActorStatus, State};
+use orch::decide::{ActorStatus, HistoryEntry, State};
+use std::sync::Arc;
 
 #[test]
 fn branches_that_meet_again_and_again_stay_proven() {
@@ -74,13 +75,13 @@ fn without_the_other_branch_a_rebase_is_verified_by_its_evidence() {
 fn a_step_of_another_branch_is_not_believed_on_its_word() {
     fn skipped(world: &World) {
         let mut state = state(world);
-        let mut entry = state.history.last().expect("an entry").clone();
+        let mut entry = HistoryEntry::clone(state.history.last().expect("an entry"));
         entry.seq = state.rev + 1;
         (entry.from, entry.to) = (Some(entry.to), PhaseId::new("codegen").expect("valid"));
         entry.rule = Some("plan-accepted".to_owned());
         state.actors.get_mut("plan_review").expect("there").status = ActorStatus::Done;
         state.actors.insert("codegen".to_owned(), orch::decide::Actor { attempt: 1, ..Default::default() });
-        state.history.push(entry);
+        state.history.push(entry.into());
         state.phase = Some("codegen".to_owned());
         tell(world, &state);
         world.commit("who needs a review");
@@ -94,23 +95,27 @@ fn a_step_of_another_branch_is_not_believed_on_its_word() {
 /// An edit of the merged state, before the merge is concluded.
 type Edit = fn(&mut State);
 
+fn last_entry(state: &mut State) -> &mut HistoryEntry {
+    Arc::make_mut(state.history.last_mut().expect("an entry"))
+}
+
 #[test]
 fn whoever_edits_a_merged_state_is_found() {
     let edits: [(&str, Edit); 5] = [
         ("a phase further on", |state| {
             state.phase = Some("review".to_owned());
-            state.history.last_mut().expect("an entry").to = PhaseId::new("review").expect("valid");
+            last_entry(state).to = PhaseId::new("review").expect("valid");
         }),
         ("the end", |state| {
             state.phase = Some("done".to_owned());
-            state.history.last_mut().expect("an entry").to = PhaseId::new("done").expect("valid");
+            last_entry(state).to = PhaseId::new("done").expect("valid");
         }),
         ("used up no more", |state| state.actors.values_mut().for_each(|actor| actor.spent.clear())),
         ("another status", |state| {
             state.actors.get_mut("plan_review").expect("there").status = ActorStatus::Skipped;
         }),
         ("on the word of another", |state| {
-            state.history.last_mut().expect("an entry").actor.name = "Bob".to_owned();
+            last_entry(state).actor.name = "Bob".to_owned();
         }),
     ];
     for way in [Way::Merge, Way::Rebase] {
@@ -149,13 +154,13 @@ fn a_merge_that_never_was_is_forged() {
     world.orch(&["new", "t"]).succeeds();
     world.walk_to("t", "codegen");
     let mut state = state(&world);
-    let mut entry = state.history.last().expect("an entry").clone();
+    let mut entry = HistoryEntry::clone(state.history.last().expect("an entry"));
     entry.seq = state.rev + 1;
     entry.kind = orch::decide::Kind::Merge;
     entry.rule = None;
     entry.reason = "two branches moved this task".to_owned();
     (entry.from, entry.to) = (Some(entry.to.clone()), PhaseId::new("accept").expect("valid"));
-    state.history.push(entry);
+    state.history.push(entry.into());
     state.phase = Some("accept".to_owned());
     tell(&world, &state);
     world.commit("joined");

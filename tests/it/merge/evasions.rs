@@ -3,7 +3,7 @@
 use super::{Way, bring_together, finish, forked, reviewed, standings};
 use crate::audit::records::{LOG as TRANSCRIPT, STATE, parsed, state, tell};
 use crate::harness::{World, started};
-use orch::decide::{Actor, ActorStatus, Kind, State};
+use orch::decide::{Actor, ActorStatus, HistoryEntry, Kind, State};
 
 /// Failing tests send the task back.
 fn failed(world: &World) {
@@ -19,7 +19,7 @@ fn elsewhere(world: &World) {
 /// A state of the task as somebody makes it up, from the one that lies there.
 fn made_up(world: &World, kind: Kind, rule: Option<&str>, to: &str) -> State {
     let mut state = state(world);
-    let mut entry = state.history.last().expect("an entry").clone();
+    let mut entry = HistoryEntry::clone(state.history.last().expect("an entry"));
     entry.seq = state.rev + 1;
     entry.from = Some(entry.to);
     entry.to = orch::base::PhaseId::new(to).expect("valid");
@@ -31,7 +31,7 @@ fn made_up(world: &World, kind: Kind, rule: Option<&str>, to: &str) -> State {
     }
     state.actors.insert(to.to_owned(), Actor { attempt: 1, ..Actor::default() });
     state.actors.get_mut("planning").expect("there").status = ActorStatus::Done;
-    state.history.push(entry);
+    state.history.push(entry.into());
     (state.rev, state.phase) = (state.rev + 1, Some(to.to_owned()));
     state
 }

@@ -96,14 +96,14 @@ fn replays(world: &World, before: &Recorded, facts: &Facts, after: &State, seed:
     let replayed = replay(&world.workflow, before, facts, entry, Some(after));
     assert_eq!(replayed.map(|replayed| replayed.state).as_ref(), Ok(after), "seed {seed}: {entry:?}");
     for phase in &world.workflow.phases {
-        let elsewhere = HistoryEntry { to: phase.id.clone(), ..entry.clone() };
+        let elsewhere = HistoryEntry { to: phase.id.clone(), ..HistoryEntry::clone(entry) };
         let mut forged = after.clone();
         forged.phase = Some(phase.id.to_string());
         if phase.id != entry.to {
             let refused = replay(&world.workflow, before, facts, entry, Some(&forged));
             assert!(refused.is_err(), "seed {seed}: forged into {}", phase.id);
             forged.history.pop();
-            forged.history.push(elsewhere.clone());
+            forged.history.push(elsewhere.clone().into());
             let refused = replay(&world.workflow, before, facts, &elsewhere, Some(&forged));
             assert!(refused.is_err(), "seed {seed}: {elsewhere:?}");
         }

@@ -11,6 +11,7 @@ use crate::view::html::{BoardFilter, BoardPage, Chart, TaskLinks, TaskPage};
 use crate::view::{Explanation, RunLine, Status, StepView, TaskStatus};
 use std::collections::HashMap;
 use std::iter;
+use std::sync::Arc;
 
 /// The tasks of a board.
 pub(super) struct GatheredTasks {
@@ -108,7 +109,7 @@ pub(super) fn gather(
     for LookedTask { task, status, detail } in looked {
         if let Some(mut detail) = detail {
             let recorded = timelines.next().unwrap_or_default();
-            let step = |(entry, commit): &(_, Option<_>)| {
+            let step = |(entry, commit): &(Arc<_>, Option<_>)| {
                 let commit = commit.as_ref().map(ToString::to_string);
                 StepView::recorded(task.id.as_str(), &task.place, entry, commit.as_deref())
             };

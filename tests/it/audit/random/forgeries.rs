@@ -15,6 +15,7 @@ use orch::decide::{
 use orch::record::{FoldCache, LogExtent, write_state};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// What a forgery makes of the tree of HEAD; `None` where there is nothing to forge in that way.
 type Forge = fn(&mut Past, &str) -> Option<Tree>;
@@ -234,7 +235,7 @@ fn tamper(state: &mut State, chance: &mut Chance) -> Option<()> {
         15 => drop(state.history.remove(0)),
         _ => {
             let at = usize::try_from(chance.below(state.history.len() as u64)).expect("small");
-            change(&mut state.history[at], chance);
+            change(Arc::make_mut(&mut state.history[at]), chance);
         }
     }
     (*state != before && !state.history.is_empty()).then_some(())
@@ -641,7 +642,7 @@ fn remove_evidence(past: &mut Past, task: &str) -> Option<Tree> {
 
 fn change_entry(past: &mut Past, task: &str) -> Option<Tree> {
     let (mut state, transcript) = recorded(past, task)?;
-    let entry = state.history.last_mut()?;
+    let entry = Arc::make_mut(state.history.last_mut()?);
     let before = entry.clone();
     change(entry, &mut past.chance);
     // Who applied what the rules decided, nobody can know; unless they ask for a person.
