@@ -65,55 +65,55 @@ pub struct Global {
 #[derive(Debug, Subcommand)]
 #[expect(missing_docs, reason = "the manual of a command is the doc comment of its arguments")]
 pub enum Command {
-    Init(init::InitArgs),
-    New(new::NewArgs),
-    Suggest(suggest::SuggestArgs),
-    Prompt(prompt::PromptArgs),
-    Schema(schema::SchemaArgs),
-    Explain(explain::ExplainArgs),
     Status(status::StatusArgs),
+    Suggest(suggest::SuggestArgs),
+    Explain(explain::ExplainArgs),
     #[cfg(feature = "board")]
     Board(board::BoardArgs),
+    Log(log::LogArgs),
+    Diff(diff::DiffArgs),
+    New(new::NewArgs),
+    Prompt(prompt::PromptArgs),
+    Schema(schema::SchemaArgs),
+    Next(next::NextArgs),
+    Rename(rename::RenameArgs),
+    Archive(archive::ArchiveArgs),
+    Check(check::CheckArgs),
+    Watch(watch::WatchArgs),
+    #[cfg(feature = "repl")]
+    Repl(repl::ReplArgs),
     Run(run::RunArgs),
+    Runs(runs::RunsArgs),
     Pause(pause::PauseArgs),
     Resume(resume::ResumeArgs),
     Stop(stop::StopArgs),
     Answer(answer::AnswerArgs),
     Generate(generate::GenerateArgs),
-    Runs(runs::RunsArgs),
     #[cfg(feature = "mcp")]
     Mcp(mcp::McpArgs),
     #[cfg(feature = "api")]
     Serve(serve::ServeArgs),
-    Trust(trust::TrustArgs),
-    Doctor(doctor::DoctorArgs),
-    Check(check::CheckArgs),
     Approve(approve::ApproveArgs),
     Reject(reject::RejectArgs),
-    Audit(audit::AuditArgs),
-    Next(next::NextArgs),
     Confirm(confirm::ConfirmArgs),
     Rollback(rollback::RollbackArgs),
     #[command(visible_alias = "redo")]
     Reopen(reopen::ReopenArgs),
     Undo(undo::UndoArgs),
-    Rename(rename::RenameArgs),
-    Archive(archive::ArchiveArgs),
+    Audit(audit::AuditArgs),
     Recover(recover::RecoverArgs),
     Resolve(resolve::ResolveArgs),
     #[command(hide = true)]
     MergeDriver(merge_driver::MergeDriverArgs),
-    Log(log::LogArgs),
-    Diff(diff::DiffArgs),
-    Watch(watch::WatchArgs),
-    #[cfg(feature = "repl")]
-    Repl(repl::ReplArgs),
-    /// Create, check, format and draw workflows.
-    #[command(subcommand)]
-    Workflow(workflow::WorkflowCommand),
     /// Install, remove and show the git hooks that check commits and pushes.
     #[command(subcommand)]
     Hook(hook::HookCommand),
+    Init(init::InitArgs),
+    /// Create, check, format and draw workflows.
+    #[command(subcommand)]
+    Workflow(workflow::WorkflowCommand),
+    Trust(trust::TrustArgs),
+    Doctor(doctor::DoctorArgs),
     Demo(demo::DemoArgs),
     Completions(completions::CompletionsArgs),
     Man(man::ManArgs),

@@ -371,20 +371,23 @@ const TEMPLATE: &str =
 /// The command line with its groups and examples.
 #[must_use]
 pub fn command_line() -> Command {
-    let mut command = Cli::command();
+    let command = Cli::command();
     let groups = groups(&command);
-    for (name, examples) in GROUPS.iter().flat_map(|(_, commands)| *commands) {
-        let text = told(examples);
-        command = command.mut_subcommand(name, |sub| sub.after_long_help(text));
-    }
-    for (name, (sub, examples)) in
-        SUBCOMMANDS.iter().flat_map(|(name, subs)| subs.iter().map(move |sub| (name, sub)))
-    {
-        let text = told(examples);
-        command = command
-            .mut_subcommand(name, |command| command.mut_subcommand(sub, |sub| sub.after_long_help(text)));
-    }
+    let commands: Vec<Examples> = GROUPS.iter().flat_map(|(_, commands)| *commands).copied().collect();
+    let command = command.mut_subcommands(|sub| {
+        let below = SUBCOMMANDS.iter().find(|(name, _)| *name == sub.get_name());
+        let below = below.map_or(&[][..], |(_, examples)| examples);
+        with_examples(sub, &commands).mut_subcommands(|sub| with_examples(sub, below))
+    });
     command.help_template(TEMPLATE).before_help(groups.clone()).before_long_help(groups)
+}
+
+/// A command with those of these examples that are its own.
+fn with_examples(command: Command, all: &[Examples]) -> Command {
+    match all.iter().find(|(name, _)| *name == command.get_name()) {
+        Some((_, examples)) => command.after_long_help(told(examples)),
+        None => command,
+    }
 }
 
 /// The groups as text: each command with its first sentence.
@@ -414,16 +417,14 @@ fn told(examples: &[(&str, &str); 2]) -> String {
 mod tests {
     use super::*;
 
-    /// No command is left out, and every example is a valid command line.
+    /// The commands are in the same order, none is left out, and every example is a valid command line.
     #[test]
     fn every_command_is_in_a_group_and_has_examples_that_parse() {
         let command = Cli::command();
         let shown = command.get_subcommands().filter(|sub| !sub.is_hide_set()).map(Command::get_name);
-        let mut shown: Vec<&str> = shown.collect();
+        let shown: Vec<&str> = shown.collect();
         let listed = GROUPS.iter().flat_map(|(_, commands)| *commands);
-        let mut named: Vec<&str> = listed.clone().map(|(name, _)| *name).collect();
-        shown.sort_unstable();
-        named.sort_unstable();
+        let named: Vec<&str> = listed.clone().map(|(name, _)| *name).collect();
         assert_eq!(shown, named);
         for (name, examples) in listed {
             for (typed, _) in examples {

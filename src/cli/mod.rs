@@ -34,6 +34,7 @@ use crate::base::{Code, Period, RepoPath};
 use crate::store::Store;
 use crate::survey::{Caller, KnownSettings, Purpose, Variables, Workspace};
 use crate::view::{self, Style};
+use clap::error::ErrorKind;
 use clap::{FromArgMatches, Parser};
 use logging::Logging;
 use pager::Pager;
@@ -176,7 +177,10 @@ pub fn run(
     }
     let no_color = variable("NO_COLOR").is_some_and(|value| !value.is_empty());
     // Only help and usage errors show the groups and the examples; no other command has to build them.
-    let parsed = Cli::try_parse_from(&arguments).or_else(|_| {
+    let parsed = Cli::try_parse_from(&arguments).or_else(|error| {
+        if error.kind() == ErrorKind::DisplayVersion {
+            return Err(error);
+        }
         let matches = manual::command_line().try_get_matches_from(&arguments)?;
         Cli::from_arg_matches(&matches)
     });
