@@ -67,7 +67,7 @@ IN_MEMORY = $(shell test -w /dev/shm && echo TMPDIR=/dev/shm)
 
 faults: ## Every system call that reads or writes fails once, or ends the process; prints tables, takes an hour or two (needs strace)
 	$(CARGO) test --test it --no-run
-	$(ALONE) env $(IN_MEMORY) ORCH_FAULTS=1 $(CARGO) test --test it -- faults::reading faults::writing faults::power faults::short --nocapture
+	$(ALONE) env $(IN_MEMORY) ORCH_FAULTS=1 $(CARGO) test --test it -- faults::reading faults::writing faults::power faults::images faults::short --nocapture
 
 protocol: ## The model of a commit with larger bounds, and each kill of the command that heals; takes minutes
 	ORCH_PROTOCOL=1 ORCH_FAULTS=1 $(CARGO) test --test it -- protocol --nocapture

@@ -377,8 +377,16 @@ impl<'s> Transaction<'s> {
         if self.packs(planned, signs)? { self.build_pack(planned) } else { self.build_loose(planned, signs) }
     }
 
-    /// Builds the commits as one file for each object.
+    /// Builds the commits as one file for each object. Where files of objects are there that a power failure tore, they
+    /// are written anew.
     pub(super) fn build_loose(&self, planned: &[PlannedCommit], signs: bool) -> Result<Built, Error> {
+        self.write_loose(planned, signs).or_else(|error| match self.remove_torn(planned) {
+            Ok(true) => self.write_loose(planned, signs),
+            _ => Err(error),
+        })
+    }
+
+    fn write_loose(&self, planned: &[PlannedCommit], signs: bool) -> Result<Built, Error> {
         let repo = &self.store.repo;
         let mut parent = self
             .head
@@ -389,6 +397,7 @@ impl<'s> Transaction<'s> {
         let mut objects = Vec::new();
         for one in planned {
             for write in &one.writes {
+                self.store.remove_if_torn(self.blob_id(write)?)?;
                 objects.push(repo.blob(&write.blob)?);
             }
             let tree = match &parent {
@@ -404,11 +413,20 @@ impl<'s> Transaction<'s> {
                 }
             }
             let parents: Vec<&git2::Commit<'_>> = parent.iter().collect();
-            let commit = if signs {
-                self.store.signed_commit(&one.message, &tree, parent.as_ref().map(git2::Commit::id))?
-            } else {
-                repo.commit(None, &self.author, &self.committer, &one.message, &tree, &parents)?
+            let write = || -> Result<Oid, Error> {
+                Ok(match signs {
+                    true => {
+                        self.store.signed_commit(&one.message, &tree, parents.first().map(|one| one.id()))?
+                    }
+                    false => {
+                        repo.commit(None, &self.author, &self.committer, &one.message, &tree, &parents)?
+                    }
+                })
             };
+            let mut commit = write()?;
+            if self.store.remove_if_torn(commit)? {
+                commit = write()?;
+            }
             objects.push(commit);
             built.push(commit);
             // On a full disk libgit2 may report success for a commit that it did not write.
@@ -440,7 +458,7 @@ impl<'s> Transaction<'s> {
         let updated = update.create_updated(repo, base).map_err(|error| {
             if error.message().contains("D/F conflict") { directory_taken() } else { error.into() }
         })?;
-        Ok(repo.find_tree(updated)?)
+        self.store.whole_tree(updated, planned.writes.iter().map(|write| &write.path).chain(&planned.removes))
     }
 
     /// The tree with a file or a directory at another path. Returns [`Error::moved`] if nothing is at the old
@@ -455,7 +473,8 @@ impl<'s> Transaction<'s> {
         let mut update = TreeUpdateBuilder::new();
         update.remove(moved.from.as_str());
         update.upsert(moved.to.as_str(), entry.id(), mode);
-        Ok(self.store.repo.find_tree(update.create_updated(&self.store.repo, base)?)?)
+        let updated = update.create_updated(&self.store.repo, base)?;
+        self.store.whole_tree(updated, [&moved.from, &moved.to].into_iter())
     }
 
     /// The tree of a branch's first commit. Built from an index in memory, because editing needs an existing
@@ -466,7 +485,8 @@ impl<'s> Transaction<'s> {
         for write in &planned.writes {
             index.add(&entry(write, self.blob_id(write)?))?;
         }
-        Ok(repo.find_tree(index.write_tree_to(repo)?)?)
+        let written = index.write_tree_to(repo)?;
+        self.store.whole_tree(written, planned.writes.iter().map(|write| &write.path))
     }
 
     fn blob_id(&self, write: &Write) -> Result<Oid, Error> {
@@ -480,13 +500,7 @@ impl<'s> Transaction<'s> {
         objects.dedup();
         let root = self.store.repo.commondir().join("objects");
         // An object that is not loose is in a pack, which git has synced.
-        let mut places: Vec<PathBuf> = objects
-            .iter()
-            .map(|object| {
-                let hex = object.to_string();
-                root.join(&hex[..2]).join(&hex[2..])
-            })
-            .collect();
+        let mut places: Vec<PathBuf> = objects.iter().map(|object| self.store.loose_file(*object)).collect();
         places.extend(durable::directories_of(places.iter().map(PathBuf::as_path)));
         places.push(root);
         places

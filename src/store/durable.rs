@@ -180,7 +180,16 @@ pub fn move_path(base: &Path, from: &Path, to: &Path) -> Result<(), Error> {
     let below = Directory::open(base, parent(from)).map_err(fail)?;
     let name = |path: &Path| path.file_name().unwrap_or_default().to_owned();
     below.rename(name(from), &above, name(to)).map_err(fail)?;
-    sync(&directories_of([from, to].into_iter()))
+    let mut changed = directories_above(base, to);
+    changed.push(parent(from).to_owned());
+    sync(&changed)
+}
+
+/// The directories above a path, as far as `base`.
+#[must_use]
+pub fn directories_above(base: &Path, path: &Path) -> Vec<PathBuf> {
+    let above = path.ancestors().skip(1).take_while(|directory| directory.starts_with(base));
+    above.map(Path::to_owned).collect()
 }
 
 /// The parent directories of these files, without duplicates.

@@ -7,7 +7,7 @@
 use super::entries::{IndexEntry, IndexFile, Staged};
 use super::lock::IndexLock;
 use super::ls_files::Listed;
-use super::splice::{Edit, LARGE_INDEX, is_plain, splice};
+use super::splice::{Edit, is_plain, splice};
 use super::update_index::GitUpdate;
 use super::{Error, Store, durable};
 use crate::base::{Class, Code, Digest, ObjectFormat, RepoPath, command};
@@ -53,12 +53,8 @@ pub(super) struct PlainUpdate<'s> {
 }
 
 impl<'s> PlainUpdate<'s> {
-    /// Whether it takes long to write.
-    fn is_large(&self) -> bool {
-        self.metadata.as_ref().is_some_and(|metadata| metadata.len() >= LARGE_INDEX as u64)
-    }
-
-    /// Writes the file that is to replace the index, with these edits. Returns false if only git can write it.
+    /// Writes the file that is to replace the index, with these edits, and syncs it. Returns false if only git can write
+    /// it.
     fn prepare(&self, edits: &[Edit<'_>]) -> Result<bool, Error> {
         let Some(content) = splice(&self.index, edits) else { return Ok(false) };
         let time = self.metadata.as_ref().and_then(|metadata| time_to_keep(&self.index, metadata));
@@ -78,7 +74,7 @@ impl<'s> PlainUpdate<'s> {
 }
 
 impl IndexUpdate<'_> {
-    /// Does other work, and meanwhile writes what is to replace a large index with these changes. Nothing but a file
+    /// Does other work, and meanwhile writes and syncs what is to replace the index with these changes. Nothing but a file
     /// beside the index changes by that.
     pub(super) fn prepare_during<T>(
         &mut self,
@@ -86,7 +82,7 @@ impl IndexUpdate<'_> {
         work: impl FnOnce() -> Result<T, Error>,
     ) -> Result<T, Error> {
         let update = match self {
-            Self::Ours(update) if update.is_large() && !due.is_empty() => update,
+            Self::Ours(update) if !due.is_empty() => update,
             _ => return work(),
         };
         let edits = edits_of(due);

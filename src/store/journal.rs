@@ -8,6 +8,7 @@ use super::{Error, Store, durable};
 use crate::base::{Code, Diagnostic, Digest, RepoPath, command};
 use crate::scan::{Directory, FileStamp, io_error};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::fs;
 use std::io::{self, Write};
@@ -71,13 +72,13 @@ impl Store {
     ///
     /// It need not be written atomically: an incomplete journal belongs to a batch that has not changed
     /// anything yet.
-    pub(super) fn write_journal(&self, journal: &Journal) -> Result<[PathBuf; 2], Error> {
+    pub(super) fn write_journal(&self, journal: &Journal) -> Result<[PathBuf; 3], Error> {
         let path = self.own(FILE);
         let fail = |source| io_error(&path, source);
         let text = serde_json::to_vec(journal).map_err(|error| fail(error.into()))?;
         let created = self.own_directory()?.create_anew(FILE);
         created.and_then(|mut file| file.write_all(&text)).map_err(fail)?;
-        Ok([self.repo.path().join("orch"), path])
+        Ok([self.repo.path().to_owned(), self.repo.path().join("orch"), path])
     }
 
     /// Whether a batch is in progress, or was when its process died. Returns an error if that is unknown.
@@ -187,13 +188,18 @@ impl Store {
         self.clear_index_lock()
     }
 
-    /// Syncs the branch and the directories of the files of a batch.
+    /// Syncs the branch, and the directories of the index and of the files of a batch. Those above a new file may be new.
     pub(super) fn sync_places(&self, journal: &Journal) -> Result<(), Error> {
         let references = self.files_of(&journal.reference);
         let targets = journal.files.iter().map(|file| file.path.under(&self.root));
-        let changed: Vec<PathBuf> = targets.chain(references.iter().cloned()).collect();
-        let mut places = durable::directories_of(changed.iter().map(PathBuf::as_path));
+        let changed: Vec<PathBuf> = targets.chain(references.iter().cloned()).chain([self.index()]).collect();
+        let mut places: BTreeSet<PathBuf> =
+            durable::directories_of(changed.iter().map(PathBuf::as_path)).into_iter().collect();
         places.extend(references);
+        for file in journal.files.iter().filter(|file| file.before.is_none()) {
+            places.extend(durable::directories_above(&self.root, &file.path.under(&self.root)));
+        }
+        let places: Vec<PathBuf> = places.into_iter().collect();
         durable::sync(&places)
     }
 

@@ -140,9 +140,8 @@ impl IndexLock<'_> {
     }
 
     /// Writes the file that is to replace the index, with the permissions of the index; `time` is its modification
-    /// time, if not the current time. Nothing else changes yet.
-    ///
-    /// Does not sync, as git does not either.
+    /// time, if not the current time, and syncs it: an index without its bytes would block git, and lose what is staged.
+    /// Nothing else changes yet.
     pub(super) fn write_next(
         &self,
         content: &SplicedIndex<'_>,
@@ -177,7 +176,8 @@ impl IndexLock<'_> {
         if let Some(old) = old {
             file.set_permissions(old.permissions())?;
         }
-        time.map_or(Ok(()), |time| file.set_times(time))
+        time.map_or(Ok(()), |time| file.set_times(time))?;
+        file.sync_all()
     }
 }
 

@@ -48,6 +48,7 @@ mod sources;
 mod sparse;
 mod splice;
 mod staged;
+mod torn;
 mod tree;
 mod update_index;
 mod vet;

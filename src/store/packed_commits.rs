@@ -1,9 +1,10 @@
-//! The commits of a large batch, made in memory and written as one pack.
+//! The commits of a large batch, made in memory and written as one pack; and what of any batch was torn before.
 //!
 //! Loose objects would be a file each, and a sync each. Of a directory with many tasks, each commit after the first
 //! adds only what differs from the tree of the one before.
 
 use super::commit::{Built, NewObjects, PlannedCommit, Transaction, directory_taken};
+use super::journal::MovedPath;
 use super::listing::{Listing, TREE, ordered};
 use super::new_pack::NewPack;
 use super::pack::{Pack, PackedKind};
@@ -18,10 +19,17 @@ use std::sync::Arc;
 /// object in every pack.
 const FEWEST: usize = 10;
 
+/// What becomes of the new objects of a batch.
+enum Sink {
+    Packed(Pack),
+    /// Files of them that a power failure tore are removed; whether there was one.
+    Mended(bool),
+}
+
 /// The new objects of a batch.
 struct BatchObjects<'s> {
     store: &'s Store,
-    pack: Pack,
+    sink: Sink,
     /// The present content of each changed directory by its path, with its id.
     directories: HashMap<String, (Digest, Arc<Listing>)>,
 }
@@ -31,6 +39,8 @@ struct BatchObjects<'s> {
 struct Edits<'p> {
     /// Files: the mode and the blob, or `None` for one that is removed.
     files: BTreeMap<&'p str, Option<(u32, Digest)>>,
+    /// What is moved, a file or a directory: its new entry, or `None` where it was.
+    moved: BTreeMap<&'p str, Option<(u32, Digest)>>,
     below: BTreeMap<&'p str, Self>,
 }
 
@@ -39,6 +49,13 @@ impl<'p> Edits<'p> {
         match path.split_once('/') {
             Some((first, rest)) => self.below.entry(first).or_default().put(rest, file),
             None => drop(self.files.insert(path, file)),
+        }
+    }
+
+    fn place(&mut self, path: &'p str, entry: Option<(u32, Digest)>) {
+        match path.split_once('/') {
+            Some((first, rest)) => self.below.entry(first).or_default().place(rest, entry),
+            None => drop(self.moved.insert(path, entry)),
         }
     }
 }
@@ -57,26 +74,42 @@ impl Transaction<'_> {
         let store = self.store;
         let parent = self.head().commit.ok_or_else(Error::moved)?;
         let tree = digest(store.tree_of(parent)?);
-        let mut objects =
-            BatchObjects { store, pack: Pack::new(store.format()), directories: HashMap::new() };
+        let mut objects = BatchObjects::new(store, Sink::Packed(Pack::new(store.format())));
         let (mut parent, mut tree) = (parent, tree);
         let mut commits = Vec::new();
         for one in planned {
-            tree = objects.edited(tree, one)?;
+            tree = objects.edited(Some(tree), one)?;
             let text = self.text_of(tree, parent, &one.message);
             parent = store.format().commit(&text);
             objects.add(PackedKind::Commit, parent, &text, None)?;
             commits.push(store.oid(parent)?);
         }
         let directory = store.repo.commondir().join("objects/pack");
-        let written = objects
-            .pack
-            .finish()
-            .and_then(|files| NewPack::write(store.repo.commondir(), &directory, &files));
+        let Sink::Packed(pack) = objects.sink else { return Err(Error::moved()) };
+        let written =
+            pack.finish().and_then(|files| NewPack::write(store.repo.commondir(), &directory, &files));
         let pack = Some(written.map_err(|source| io_error(&directory, source))?);
         // The library finds the pack when it misses an object.
         commits.last().map(|last| store.repo.find_commit(*last)).transpose()?;
         Ok(Built { commits, objects: NewObjects { places: vec![directory], pack } })
+    }
+
+    /// Removes the files of objects that these commits write, if a power failure tore them. Returns whether there was one,
+    /// and an error if one cannot be read or removed.
+    pub(super) fn remove_torn(&self, planned: &[PlannedCommit]) -> Result<bool, Error> {
+        let store = self.store;
+        let mut objects = BatchObjects::new(store, Sink::Mended(false));
+        let mut tree = match self.head().commit {
+            Some(commit) => Some(digest(store.tree_of(commit)?)),
+            None => None,
+        };
+        for one in planned {
+            for moved in &one.moves {
+                tree = Some(objects.moved(tree.ok_or_else(Error::moved)?, moved)?);
+            }
+            tree = Some(objects.edited(tree, one)?);
+        }
+        Ok(matches!(objects.sink, Sink::Mended(true)))
     }
 
     /// The content of a commit object.
@@ -97,7 +130,11 @@ impl Transaction<'_> {
     }
 }
 
-impl BatchObjects<'_> {
+impl<'s> BatchObjects<'s> {
+    fn new(store: &'s Store, sink: Sink) -> Self {
+        Self { store, sink, directories: HashMap::new() }
+    }
+
     fn add(
         &mut self,
         kind: PackedKind,
@@ -105,12 +142,55 @@ impl BatchObjects<'_> {
         content: &[u8],
         base: Option<(Digest, &[u8])>,
     ) -> Result<(), Error> {
-        let added = self.pack.add(kind, id, content, base);
-        added.map_err(|source| io_error(&self.store.repo.commondir().join("objects/pack"), source))
+        match &mut self.sink {
+            Sink::Packed(pack) => {
+                let added = pack.add(kind, id, content, base);
+                added.map_err(|source| io_error(&self.store.repo.commondir().join("objects/pack"), source))
+            }
+            Sink::Mended(was_torn) => {
+                *was_torn |= self.store.remove_if_torn(self.store.oid(id)?)?;
+                Ok(())
+            }
+        }
+    }
+
+    /// The tree with a file or a directory at another path.
+    fn moved(&mut self, tree: Digest, moved: &MovedPath) -> Result<Digest, Error> {
+        let (mut held, mut inner) = (None, Some(tree));
+        let (mut at, mut rest) = (String::new(), moved.from.as_str());
+        while let Some(id) = inner.take() {
+            let (name, below) =
+                rest.split_once('/').map_or((rest, None), |(name, below)| (name, Some(below)));
+            let listing = self.listed(&at, Some(id))?;
+            let entry = listing.get(name.as_bytes()).map(|entry| (entry.mode, digest(entry.id)));
+            match below {
+                None => held = entry,
+                Some(below) => {
+                    inner = entry.filter(|(mode, _)| *mode == TREE).map(|(_, id)| id);
+                    at = if at.is_empty() { name.to_owned() } else { format!("{at}/{name}") };
+                    rest = below;
+                }
+            }
+        }
+        let mut edits = Edits::default();
+        edits.place(moved.from.as_str(), None);
+        edits.place(moved.to.as_str(), Some(held.ok_or_else(Error::moved)?));
+        self.directory("", Some(tree), &edits)?.ok_or_else(Error::moved)
+    }
+
+    /// What a directory contains that has this id, or is new.
+    fn listed(&self, path: &str, tree: Option<Digest>) -> Result<Arc<Listing>, Error> {
+        match (self.directories.get(path), tree) {
+            (Some((id, held)), tree) if Some(*id) == tree => Ok(Arc::clone(held)),
+            (_, Some(tree)) => self.store.listing(self.store.oid(tree)?),
+            (_, None) => {
+                Ok(Arc::new(Listing::parse(Vec::new(), self.store.format()).ok_or_else(Error::moved)?))
+            }
+        }
     }
 
     /// The tree after a commit.
-    fn edited(&mut self, tree: Digest, planned: &PlannedCommit) -> Result<Digest, Error> {
+    fn edited(&mut self, tree: Option<Digest>, planned: &PlannedCommit) -> Result<Digest, Error> {
         let mut edits = Edits::default();
         for path in &planned.removes {
             edits.put(path.as_str(), None);
@@ -120,7 +200,7 @@ impl BatchObjects<'_> {
             self.add(PackedKind::Blob, blob, write.bytes(), None)?;
             edits.put(write.path().as_str(), Some((write.mode().into(), blob)));
         }
-        match self.directory("", Some(tree), &edits)? {
+        match self.directory("", tree, &edits)? {
             Some(tree) => Ok(tree),
             None => {
                 let empty = self.store.format().tree(b"");
@@ -138,14 +218,9 @@ impl BatchObjects<'_> {
         edits: &Edits<'_>,
     ) -> Result<Option<Digest>, Error> {
         let format = self.store.format();
-        let before = match self.directories.remove(path) {
-            Some((id, held)) if Some(id) == tree => held,
-            _ => match tree {
-                Some(tree) => self.store.listing(self.store.oid(tree)?)?,
-                None => Arc::new(Listing::parse(Vec::new(), format).ok_or_else(Error::moved)?),
-            },
-        };
-        let mut changed: BTreeMap<&str, Option<(u32, Digest)>> = BTreeMap::new();
+        let before = self.listed(path, tree)?;
+        self.directories.remove(path);
+        let mut changed: BTreeMap<&str, Option<(u32, Digest)>> = edits.moved.clone();
         for (name, file) in &edits.files {
             let is_tree = before.get(name.as_bytes()).is_some_and(|entry| entry.is_tree());
             match (file, is_tree) {
@@ -186,7 +261,8 @@ impl BatchObjects<'_> {
 impl Edits<'_> {
     /// Whether a file is written here or below.
     fn adds(&self) -> bool {
-        self.files.values().any(Option::is_some) || self.below.values().any(Edits::adds)
+        let own = self.files.values().chain(self.moved.values()).any(Option::is_some);
+        own || self.below.values().any(Edits::adds)
     }
 }
 

@@ -340,7 +340,9 @@ impl Store {
         let lock = self.reference_lock(reference);
         let is_ours = || {
             let held = fs::read_to_string(&lock).ok()?;
-            (held.trim().is_empty() || held.trim() == new.to_string()).then_some(())
+            // A power failure may leave its size without its bytes.
+            let held = held.trim_matches('\0').trim();
+            (held.is_empty() || held == new.to_string()).then_some(())
         };
         if is_ours().is_some() {
             sleep(Duration::from_millis(100));

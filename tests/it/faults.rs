@@ -1,10 +1,13 @@
 //! Killed processes, several at once, a user at work beside: nothing is lost, nothing runs twice.
 
+mod disk;
+mod images;
 pub mod inject;
 mod orders;
 mod power;
 mod races;
 mod reading;
+mod recorded;
 mod short;
 mod writing;
 

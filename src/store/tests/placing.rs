@@ -6,6 +6,7 @@ use crate::store::gc::own_host;
 use crate::store::ref_tables::RefMove;
 use crate::store::sign::Person;
 use crate::store::{MovedPath, PlannedCommit, Store, StoreOptions, Write};
+use std::collections::BTreeSet;
 use std::fs::{self, File, FileTimes};
 use std::os::unix::fs::PermissionsExt;
 use std::time::Duration;
@@ -305,6 +306,61 @@ fn a_pack_has_the_commits_that_loose_objects_have() {
             .filter(|line| line.contains(" tree ") && line.split_whitespace().count() > 5)
             .count();
         assert!(deltas > 100, "{deltas} in\n{listed}");
+    }
+}
+
+/// Whatever of the objects a power failure tore, the same commits are written whole.
+#[test]
+fn what_a_power_failure_tore_is_written_anew() {
+    for format in [ObjectFormat::Sha1, ObjectFormat::Sha256] {
+        let repo = Repo::of(format);
+        repo.git(&["config", "user.name", "Ann"]);
+        repo.git(&["config", "user.email", "ann@example.com"]);
+        for name in ["tasks/t/state.json", "tasks/t/plan/plan.json", "tasks/u/state.json", "other/x"] {
+            repo.write(name, name);
+        }
+        repo.git(&["add", "."]);
+        repo.git(&["commit", "-q", "-m", "begin"]);
+        let write = |at: &str| Write::evidence(path(at), at.as_bytes().to_vec(), false);
+        let one = |writes: Vec<Write>, moves: Vec<MovedPath>| PlannedCommit {
+            message: "step".to_owned(),
+            writes,
+            removes: vec![path("other/x")],
+            moves,
+        };
+        let moved = |from: &str, to: &str| MovedPath { from: path(from), to: path(to) };
+        let planned = [
+            one(vec![write("tasks/t/review/a.json"), write("new/b")], Vec::new()),
+            one(vec![write("old/u/state.json")], vec![moved("tasks/u", "old/u")]),
+        ];
+        let objects = || -> BTreeSet<String> {
+            let listed = repo.git(&["cat-file", "--batch-all-objects", "--batch-check=%(objectname)"]);
+            listed.lines().map(str::to_owned).collect()
+        };
+        let before = objects();
+        let store = repo.store();
+        let transaction = store.begin().expect("begun");
+        let built = transaction.build_loose(&planned, false).expect("built").commits;
+        let new: Vec<String> = objects().difference(&before).cloned().collect();
+        assert!(new.len() > 10, "{new:?}");
+        let file = |object: &str| repo.path(&format!(".git/objects/{}/{}", &object[..2], &object[2..]));
+        for torn in new.iter().map(std::slice::from_ref).chain([new.as_slice()]) {
+            for left in ["nothing", "a part", "its size"] {
+                for object in torn {
+                    let bytes = fs::read(file(object)).expect("loose");
+                    let kept = match left {
+                        "nothing" => Vec::new(),
+                        "a part" => bytes[..bytes.len() - 5].to_vec(),
+                        _ => vec![0; bytes.len()],
+                    };
+                    fs::remove_file(file(object)).expect("removed");
+                    fs::write(file(object), kept).expect("written");
+                }
+                let again = transaction.build_loose(&planned, false).expect("built again").commits;
+                assert_eq!(again, built, "{left} of {torn:?}");
+                repo.git(&["fsck", "--strict", "--no-dangling", &built[1].to_string()]);
+            }
+        }
     }
 }
 

@@ -54,26 +54,52 @@ pub fn traced(
     (calls, fault): (&[&str], Option<Fault>),
     prepare: impl FnOnce(&mut Command),
 ) -> (Run, String) {
-    let trace = world.path("../trace");
     let calls = fault.map_or_else(|| calls.join(","), |fault| fault.call.to_owned());
-    let mut command = world.command("strace");
-    command.args(["-f", "-y", "-o"]).arg(&trace);
-    match fault.map(|fault| fault.effect) {
+    let mut options = match fault.map(|fault| fault.effect) {
         // With the filter in the kernel, strace injects no signal; without `-q`, it tells how processes end.
-        Some(Effect::Kill) => command.arg("-q"),
-        _ => command.args(["-qq", "--seccomp-bpf", "-e", "signal=none"]),
+        Some(Effect::Kill) => vec!["-q".to_owned()],
+        _ => QUIET.map(str::to_owned).to_vec(),
     };
-    command.args(["-e", &format!("trace={calls}")]);
+    options.extend(["-e".to_owned(), format!("trace={calls}")]);
     if let Some(Fault { call, effect, nth, only }) = fault {
         if let Some(path) = only {
-            command.arg("-P").arg(world.root().canonicalize().expect("a root").join(path));
+            let path = world.root().canonicalize().expect("a root").join(path);
+            options.extend(["-P".to_owned(), path.to_string_lossy().into_owned()]);
         }
         let effect = match effect {
             Effect::Error(error) => format!("error={error}"),
             Effect::Kill => "signal=KILL".to_owned(),
         };
-        command.args(["-e", &format!("inject={call}:{effect}:when={nth}")]);
+        options.extend(["-e".to_owned(), format!("inject={call}:{effect}:when={nth}")]);
     }
+    under_strace(world, &options, arguments, prepare)
+}
+
+/// Runs `orch` and records these calls with all of their bytes, each as `\x..`. Also returns the trace.
+pub fn recorded(
+    world: &World,
+    arguments: &[&str],
+    calls: &[&str],
+    prepare: impl FnOnce(&mut Command),
+) -> (Run, String) {
+    let mut options = QUIET.map(str::to_owned).to_vec();
+    options.extend(["-xx", "-s", "100000000", "-e"].map(str::to_owned));
+    options.push(format!("trace={}", calls.join(",")));
+    under_strace(world, &options, arguments, prepare)
+}
+
+/// No signals and no ends of processes.
+const QUIET: [&str; 4] = ["-qq", "--seccomp-bpf", "-e", "signal=none"];
+
+fn under_strace(
+    world: &World,
+    options: &[String],
+    arguments: &[&str],
+    prepare: impl FnOnce(&mut Command),
+) -> (Run, String) {
+    let trace = world.path("../trace");
+    let mut command = world.command("strace");
+    command.args(["-f", "-y", "-o"]).arg(&trace).args(options);
     command.arg(program()).args(arguments).stdin(Stdio::null());
     prepare(&mut command);
     let run = Run::of(command.output().expect("strace runs"));

@@ -148,8 +148,8 @@ impl Disk {
         losses
     }
 
-    /// The disk after a power failure. The index is as it was: git does not sync it either, and file systems that
-    /// write renames in order keep it with the branch. A lock of the user's git goes with its process.
+    /// The disk after a power failure. The index is as it was: its bytes are synced before it has its name, and file systems
+    /// that write renames in order keep that with the branch (`faults::images` assumes neither). A lock of the user's git goes with its process.
     pub fn after_power_failure(&self, lost: Lost) -> Self {
         let mut disk = self.clone();
         let open = std::mem::take(&mut disk.unsynced);
