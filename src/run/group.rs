@@ -1,5 +1,6 @@
 //! Process groups: ends the group of a program, and processes that have left it.
 
+use super::control_group::ControlGroup;
 use super::process_tree;
 use rustix::io::Errno;
 use rustix::process::{
@@ -84,6 +85,8 @@ pub(super) struct Group {
     /// An entry of the environment that the program passes on, and no other program has.
     mark: String,
     escapes: Escapes,
+    /// What the processes of the program cannot leave, where the system has it.
+    control: Option<Arc<ControlGroup>>,
 }
 
 /// How processes are found that have left the group.
@@ -102,7 +105,8 @@ pub(super) enum Escapes {
 impl Group {
     /// The group led by `child`.
     pub(super) fn of(child: &Child, mark: String, escapes: Escapes) -> Self {
-        Self { leader: Pid::from_child(child), mark, escapes }
+        let leader = Pid::from_child(child);
+        Self { leader, mark, escapes, control: ControlGroup::around(leader).map(Arc::new) }
     }
 
     /// The id of the group.
@@ -126,8 +130,8 @@ impl Group {
         self.remaining(&|| self.escaped(&live())).end(grace)
     }
 
-    fn remaining<'a>(&self, others: &'a dyn Fn() -> Vec<Pid>) -> Remaining<'a> {
-        Remaining { group: Some(self.leader), others }
+    fn remaining<'a>(&'a self, others: &'a dyn Fn() -> Vec<Pid>) -> Remaining<'a> {
+        Remaining { group: Some(self.leader), control: self.control.as_deref(), others }
     }
 
     /// Nothing of it is waited for any more.
@@ -138,6 +142,19 @@ impl Group {
     /// Descendants that have left the group. Of those that this process has adopted, each belongs to this group unless
     /// it belongs to another one.
     fn escaped(&self, live: &[Self]) -> Vec<Pid> {
+        let mut escaped = self.recognised(live);
+        let members = self.control.iter().flat_map(|control| control.members());
+        let is_outside = |pid: &Pid| {
+            process_tree::look(pid.as_raw_nonzero().get()).is_some_and(|it| it.group != self.number())
+        };
+        escaped.extend(members.filter(is_outside));
+        escaped.sort_unstable_by_key(|pid| pid.as_raw_nonzero());
+        escaped.dedup();
+        escaped
+    }
+
+    /// Those that are recognised by their parent or their environment.
+    fn recognised(&self, live: &[Self]) -> Vec<Pid> {
         match &self.escapes {
             Escapes::Marked => process_tree::marked(&self.mark).into_iter().map(|(pid, _)| pid).collect(),
             Escapes::Adopted { before } if child_subreaper().is_ok_and(|adopts| adopts.is_some()) => {
@@ -160,12 +177,16 @@ impl Group {
 /// Processes to end: a group, and others.
 struct Remaining<'a> {
     group: Option<Pid>,
+    control: Option<&'a ControlGroup>,
     others: &'a dyn Fn() -> Vec<Pid>,
 }
 
 impl Remaining<'_> {
     /// Whether no process of the group is alive. Reaps those that are our children first.
     fn is_gone(&self) -> bool {
+        if self.control.is_some_and(ControlGroup::is_populated) {
+            return false;
+        }
         let Some(group) = self.group else { return true };
         while let Ok(Some(_)) = waitpgid(group, WaitOptions::NOHANG) {}
         test_kill_process_group(group) == Err(Errno::SRCH)
@@ -196,6 +217,9 @@ impl Remaining<'_> {
 
     /// Sends SIGKILL. Stops waiting after [`DEATH`] for processes that cannot be killed.
     fn kill(&self) {
+        if let Some(control) = self.control {
+            control.kill();
+        }
         if let Some(group) = self.group {
             let _ = kill_process_group(group, Signal::KILL);
         }
@@ -243,7 +267,8 @@ pub fn end_leftovers(number: Option<i32>, started: Option<u64>, result: &Path, g
         None => started.is_none() || marked().iter().any(|(_, group)| group == number),
     };
     let group = number.filter(ours).and_then(Pid::from_raw).filter(|pid| !pid.is_init());
-    Remaining { group, others: &|| marked().into_iter().map(|(pid, _)| pid).collect() }.end(grace)
+    Remaining { group, control: None, others: &|| marked().into_iter().map(|(pid, _)| pid).collect() }
+        .end(grace)
 }
 
 /// The environment variable with the path of the result file.

@@ -4,6 +4,7 @@
 //! ended as a whole, together with every descendant that outlives it. The usage of a run is recorded before
 //! an executor starts and after it ends, so that a killed run continues after its last recorded step.
 
+mod control_group;
 mod document;
 mod executor;
 mod files;

@@ -2,8 +2,12 @@
 
 use super::control::executor_group;
 use super::{GOOD, Loop, processes_in};
-use crate::harness::eventually;
+use crate::harness::{eventually, skipped};
+use std::fs;
 use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::thread::sleep;
+use std::time::Duration;
 
 /// A script that leaves its group and its parent behind, and says when it is asked to end.
 const DAEMON: &str = r#"
@@ -83,14 +87,62 @@ fn what_the_recording_of_a_step_starts_is_left_alone() {
          printf '\\n[GNUPG:] SIG_CREATED \\n' >&2\nprintf -- '-----BEGIN PGP SIGNATURE-----\\n\\nx\\n-----END PGP SIGNATURE-----\\n'\n",
         agent = agent.display()
     );
-    std::fs::write(&signer, script).expect("written");
-    std::fs::set_permissions(&signer, std::fs::Permissions::from_mode(0o755)).expect("executable");
+    fs::write(&signer, script).expect("written");
+    fs::set_permissions(&signer, fs::Permissions::from_mode(0o755)).expect("executable");
     world.git(&["config", "gpg.program", &signer.to_string_lossy()]);
     world.git(&["config", "commit.gpgSign", "true"]);
     let ended = task.run().succeeds();
     assert!(!ended.stderr.contains("left processes behind"), "{}", ended.stderr);
-    let pid = std::fs::read_to_string(&agent).expect("it was started");
-    assert!(std::path::Path::new(&format!("/proc/{}", pid.trim())).exists(), "it was ended");
+    let pid = fs::read_to_string(&agent).expect("it was started");
+    assert!(Path::new(&format!("/proc/{}", pid.trim())).exists(), "it was ended");
     kill(pid.trim());
     assert_eq!(world.dirty(), "");
+}
+
+/// Whether the system lets this process make control groups of version 2.
+fn has_control_groups() -> bool {
+    let groups = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
+    let own = groups.lines().find_map(|line| line.strip_prefix("0::/")).unwrap_or("..").to_owned();
+    ["/sys/fs/cgroup", "/sys/fs/cgroup/unified"].iter().any(|mount| {
+        let own = Path::new(mount).join(&own);
+        let probe = own.join(format!("probe-{}", std::process::id()));
+        own.join("cgroup.procs").exists() && fs::create_dir(&probe).is_ok() && fs::remove_dir(&probe).is_ok()
+    })
+}
+
+/// Each link of the chain has a session and a parent that is gone, and lives for less time than it takes to find it.
+const CHAIN: &str = r#"
+use POSIX;
+$SIG{TERM} = 'IGNORE';
+open(my $links, '>>', '../links');
+for (my $link = 0; ! -e '../broken'; $link++) {
+  exit if fork;
+  POSIX::setsid();
+  syswrite($links, 'x') if $link % 100 == 0;
+}
+"#;
+
+#[test]
+fn a_chain_of_processes_that_nobody_could_find_in_time_is_ended_at_once() {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    if !std::env::split_paths(&path).any(|place| place.join("perl").exists()) {
+        return skipped("perl is missing, so no chain is fast enough");
+    }
+    if !has_control_groups() {
+        return skipped("this process may not make control groups");
+    }
+    let task = Loop::new(&GOOD.replace(
+        "  polish)\n",
+        "  polish)\n    perl chain.pl\n    while [ $(wc -c < ../links) -lt 5 ]; do sleep 0.02; done\n",
+    ));
+    task.world.write("chain.pl", CHAIN);
+    task.world.commit("a chain");
+    task.run().succeeds().reports("left processes behind");
+    let links = || fs::metadata(task.world.path("../links")).expect("the chain began").len();
+    let before = links();
+    sleep(Duration::from_millis(300));
+    let after = links();
+    fs::write(task.world.path("../broken"), "").expect("written");
+    assert_eq!(before, after, "the chain goes on");
+    task.is_clean();
 }
