@@ -11,7 +11,7 @@ use grown::{Lives, PERIOD, id};
 use orch::apply::{AdvancePlan, Writer};
 use orch::decide::Transition;
 use orch::drive::{self, WatchEvent, WatchMode, Watching};
-use orch::history::{self, Checker};
+use orch::history::{self, AuditScope, Checker};
 use orch::survey::{Counted, LookDepth, Workspace};
 use orch::view::{Suggestion, TaskStatus};
 
@@ -92,7 +92,7 @@ fn answers_about_all_tasks_are_linear_and_about_one_are_constant() {
         workspace
     };
     type Act<'a> = (&'a str, &'a dyn Fn(Workspace) -> Workspace);
-    let whole: [Act<'_>; 5] = [
+    let whole: [Act<'_>; 6] = [
         ("status and suggest", &|workspace| {
             told(workspace, LookDepth::End, &|workspace, sight| {
                 let subject = workspace.subject(sight, None);
@@ -107,6 +107,10 @@ fn answers_about_all_tasks_are_linear_and_about_one_are_constant() {
         ("log --all", &|workspace| {
             let tasks = workspace.tasks().expect("tasks");
             history::stories(&workspace, &tasks).expect("read");
+            workspace
+        }),
+        ("audit", &|workspace| {
+            history::audit(&workspace, AuditScope::default()).expect("audited");
             workspace
         }),
         ("runs", &|workspace| {
@@ -155,4 +159,28 @@ fn answers_about_all_tasks_are_linear_and_about_one_are_constant() {
             workspace
         });
     }
+}
+
+/// Four times as many tasks, of which each step is a commit.
+#[test]
+fn an_audit_is_linear_in_the_steps() {
+    let worlds = [6, 24].map(|tasks| {
+        let world = World::ready();
+        for number in 0..tasks {
+            let id = format!("t-{number}");
+            world.orch(&["new", &id]).succeeds();
+            world.plan(&id, number);
+            world.orch(&["next", &id]).succeeds();
+            world.plan_review(&id, false, number);
+            world.orch(&["next", &id]).succeeds();
+        }
+        world
+    });
+    // Each commit has a directory with an entry for each task, which git cannot read in part.
+    let most = |name: &str| if name == "tree entries" { LINEAR * LINEAR } else { LINEAR };
+    grows("audit", &worlds, most, &|workspace| {
+        let audit = history::audit(&workspace, AuditScope::default()).expect("audited");
+        assert_eq!(audit.changes.len() % 18, 0);
+        workspace
+    });
 }
