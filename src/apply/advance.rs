@@ -9,7 +9,7 @@ use crate::decide::{HistoryEntry, Recorded, Settled, Step, Transition, Verdict, 
 use crate::scan::io_error;
 use crate::store::{Head, LockWait, PATIENCE, Store};
 use crate::survey::{Error, LookDepth, Sight, TaskRef};
-use std::collections::VecDeque;
+use std::collections::{HashSet, VecDeque};
 use std::fs::File;
 use std::sync::Arc;
 
@@ -237,24 +237,39 @@ impl Writer<'_> {
         let mut transaction = attempts.begin(store)?;
         // Read after the transaction has read HEAD, because the decision is about that commit.
         let head = transaction.head().clone();
-        for one in wanted.iter_mut() {
+        let mut looked = 0;
+        for one in wanted.iter_mut().take_while(|_| !self.is_stopped()) {
             self.renew(one, Some(&head), steps_of)?;
+            looked += 1;
         }
+        let wanted = &mut wanted[..looked];
         let due = wanted.iter().filter_map(|one| one.seen.as_ref()).filter(|(_, to)| !to.steps.is_empty());
         let tasks = due.map(|(judged, to)| self.task_commit(store, judged, &to.steps));
         let mut tasks = tasks.collect::<Result<Vec<_>, _>>()?;
         let is_one = self.workspace.batches();
         let (planned, has_kept) = self.planned(store, &mut tasks, is_one)?;
-        let number_of_steps: usize = tasks.iter().map(|task| task.steps.len()).sum();
+        // Between two tasks the batch may end; one commit is made as a whole.
+        let mut number_of_steps = 0;
+        let mut ends = HashSet::new();
+        for task in &tasks {
+            number_of_steps += task.steps.len();
+            ends.insert(usize::from(has_kept) + number_of_steps);
+        }
+        let is_enough = |made: usize| !is_one && ends.contains(&made) && self.is_stopped();
         let mut records: VecDeque<RecordFiles> = tasks.into_iter().map(|task| task.record).collect();
-        let committed = transaction.commit(&planned)?;
+        let committed = transaction.commit_until(&planned, &is_enough)?;
         let head = transaction.head().clone();
         drop(transaction);
         let mut ids = committed.commits.iter().copied().skip(usize::from(has_kept));
-        let mut next = || if is_one { ids.clone().next() } else { ids.next() };
         let has_several = is_one && number_of_steps > 1;
+        let mut left = if is_one { number_of_steps } else { ids.len() };
+        let mut next = || if is_one { ids.clone().next() } else { ids.next() };
         let mut outcomes = Vec::new();
         for one in wanted.iter_mut() {
+            // The others were left.
+            let due = one.seen.as_ref().map_or(0, |(_, to)| to.steps.len());
+            let Some(others) = left.checked_sub(due) else { break };
+            left = others;
             let Some((judged, Settled { steps, decision })) = one.seen.take() else { continue };
             let Some(record) = (if steps.is_empty() { None } else { records.pop_front() }) else {
                 outcomes.push(TaskOutcome::Nothing(Box::new(judged)));

@@ -50,13 +50,26 @@ pub struct Writer<'w> {
     pub workspace: &'w Workspace,
     /// The caller, whose name and clock go into the records.
     pub caller: &'w Caller,
+    /// Whether what several tasks wait for is to end after the task that is in progress.
+    stops: Option<&'w (dyn Fn() -> bool + 'w)>,
 }
 
 impl<'w> Writer<'w> {
     /// A writer for a caller.
     #[must_use]
     pub fn new(workspace: &'w Workspace, caller: &'w Caller) -> Self {
-        Self { workspace, caller }
+        Self { workspace, caller, stops: None }
+    }
+
+    /// The same, but of several tasks it leaves those that it has not begun with as soon as `stops` says so.
+    #[must_use]
+    pub fn until(self, stops: &'w (dyn Fn() -> bool + 'w)) -> Self {
+        Self { stops: Some(stops), ..self }
+    }
+
+    /// Whether the tasks that were not begun are left.
+    fn is_stopped(&self) -> bool {
+        self.stops.is_some_and(|stops| stops())
     }
 
     /// The current time of the caller's clock.

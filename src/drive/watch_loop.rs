@@ -8,6 +8,8 @@ use crate::apply::{Applied, Order};
 use crate::store::Store;
 use crate::survey::{Caller, Error, TaskRef, Workspace};
 use crate::watch::{Stop, WatchOptions, WatchSignal, Watcher};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
 
@@ -36,11 +38,13 @@ pub struct WatchLoop {
 pub struct WatchHandle {
     orders: Sender<OrderRequest>,
     watcher: Stop,
+    is_stopped: Arc<AtomicBool>,
 }
 
 impl WatchHandle {
-    /// Ends the watch after the current batch.
+    /// Ends the watch after the task that is in progress. What was not begun is left to the next watch.
     pub fn stop(&self) {
+        self.is_stopped.store(true, Ordering::SeqCst);
         self.watcher.stop();
     }
 
@@ -61,9 +65,11 @@ impl WatchLoop {
     /// system events. Returns an error if the root of the workspace does not exist.
     pub fn new(workspace: Workspace, caller: Caller, mode: WatchMode, polls: bool) -> Result<Self, Error> {
         let watcher = listen(&workspace, polls)?;
-        let watching = Watching::new(workspace, caller, mode);
+        let is_stopped = Arc::new(AtomicBool::new(false));
+        let asked = Arc::clone(&is_stopped);
+        let watching = Watching::new(workspace, caller, mode).until(move || asked.load(Ordering::SeqCst));
         let (send, orders) = channel();
-        let handle = WatchHandle { orders: send, watcher: watcher.stop_handle() };
+        let handle = WatchHandle { orders: send, watcher: watcher.stop_handle(), is_stopped };
         Ok(Self { watching, batch: BatchTimer::default(), watcher, polls, orders, handle })
     }
 

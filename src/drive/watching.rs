@@ -154,6 +154,8 @@ pub struct Watching {
     left: VecDeque<TaskRef>,
     /// During a look at everything, the problems that it has met so far.
     met: Option<BTreeSet<String>>,
+    /// Whether the watch is to end after the task that is in progress.
+    stops: Arc<dyn Fn() -> bool + Send + Sync>,
 }
 
 impl Watching {
@@ -175,7 +177,14 @@ impl Watching {
             troubles: BTreeSet::new(),
             left: VecDeque::new(),
             met: None,
+            stops: Arc::new(|| false),
         }
+    }
+
+    /// The same watch, which leaves the tasks that it has not begun with as soon as `stops` says so.
+    #[must_use]
+    pub fn until(self, stops: impl Fn() -> bool + Send + Sync + 'static) -> Self {
+        Self { stops: Arc::new(stops), ..self }
     }
 
     /// Whether transitions are held back and should be retried soon.
@@ -209,7 +218,7 @@ impl Watching {
     }
 
     fn writer(&self) -> Writer<'_> {
-        Writer::new(&self.workspace, &self.caller)
+        Writer::new(&self.workspace, &self.caller).until(&*self.stops)
     }
 
     /// Handles one event and returns its effects. A problem is an effect; the watch continues.
@@ -238,8 +247,11 @@ impl Watching {
     }
 
     /// Looks at the next of the tasks that are left, and applies what is due for them. `None` if none is left and the
-    /// watch has said that it is ready.
+    /// watch has said that it is ready, and once it is stopped.
     pub fn go_on(&mut self) -> Option<Vec<WatchEffect>> {
+        if (self.stops)() {
+            return None;
+        }
         if self.left.is_empty() {
             let is_first = !std::mem::replace(&mut self.begun, true);
             return is_first.then(|| vec![WatchEffect::Ready]);
@@ -495,6 +507,9 @@ impl Watching {
         self.workspace.find_commits(&tasks);
         self.workspace.forget_attributes();
         for task in tasks {
+            if (self.stops)() {
+                break;
+            }
             match self.plan(|writer, plan| writer.foresee(&task, head.clone(), plan)) {
                 Ok(wanted) if wanted.is_due() && !self.only_reads() => due.push(wanted),
                 Ok(wanted) => {
@@ -512,7 +527,7 @@ impl Watching {
 
     /// Applies what is due for some tasks in one batch; if one of them prevents that, for each task alone.
     fn settle(&mut self, mut due: Vec<Wanted>, effects: &mut Vec<WatchEffect>) {
-        if due.is_empty() {
+        if due.is_empty() || (self.stops)() {
             return;
         }
         match self.plan(|writer, plan| writer.advance_due(&mut due, plan)) {

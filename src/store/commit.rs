@@ -107,6 +107,9 @@ pub(super) struct Published<'s> {
     index: Option<IndexLock<'s>>,
 }
 
+/// Whether so many commits of a batch are enough, and the others are left.
+pub(crate) type IsEnough<'a> = dyn Fn(usize) -> bool + 'a;
+
 /// The objects of a batch.
 pub(super) struct Built {
     /// The commits, oldest first.
@@ -225,6 +228,15 @@ impl<'s> Transaction<'s> {
     /// again. Failures after the branch has moved are not errors; [`Committed::unfinished`] reports them, and
     /// the next command completes the work.
     pub fn commit(&mut self, planned: &[PlannedCommit]) -> Result<Committed, Error> {
+        self.commit_until(planned, &|_| false)
+    }
+
+    /// Like [`Self::commit`], but leaves the rest of the commits as soon as `is_enough` says that so many are.
+    pub(crate) fn commit_until(
+        &mut self,
+        planned: &[PlannedCommit],
+        is_enough: &IsEnough<'_>,
+    ) -> Result<Committed, Error> {
         let store = self.store;
         if planned.is_empty() {
             return Ok(Committed {
@@ -236,7 +248,8 @@ impl<'s> Transaction<'s> {
         }
         let gc = store.lock_gc()?;
         // Signing may wait for a person, so the index is not locked yet.
-        let Built { commits: built, objects } = self.build(planned, store.signs()?)?;
+        let Built { commits: built, objects } = self.build(planned, store.signs()?, is_enough)?;
+        let planned = &planned[..built.len()];
         let mut journal = self.journal(planned, &built)?;
         let published = self.publish(planned, &mut journal, &objects, &gc).inspect_err(|_| {
             // Without a journal, nothing has been changed yet.
@@ -373,20 +386,38 @@ impl<'s> Transaction<'s> {
 
     /// Builds the chain of commits on the tree of HEAD. The cost depends on the depth of the paths, not on
     /// the repository.
-    pub(super) fn build(&self, planned: &[PlannedCommit], signs: bool) -> Result<Built, Error> {
-        if self.packs(planned, signs)? { self.build_pack(planned) } else { self.build_loose(planned, signs) }
+    pub(super) fn build(
+        &self,
+        planned: &[PlannedCommit],
+        signs: bool,
+        is_enough: &IsEnough<'_>,
+    ) -> Result<Built, Error> {
+        match self.packs(planned, signs)? {
+            true => self.build_pack(planned, is_enough),
+            false => self.build_loose(planned, signs, is_enough),
+        }
     }
 
     /// Builds the commits as one file for each object. Where files of objects are there that a power failure tore, they
     /// are written anew.
-    pub(super) fn build_loose(&self, planned: &[PlannedCommit], signs: bool) -> Result<Built, Error> {
-        self.write_loose(planned, signs).or_else(|error| match self.remove_torn(planned) {
-            Ok(true) => self.write_loose(planned, signs),
+    pub(super) fn build_loose(
+        &self,
+        planned: &[PlannedCommit],
+        signs: bool,
+        is_enough: &IsEnough<'_>,
+    ) -> Result<Built, Error> {
+        self.write_loose(planned, signs, is_enough).or_else(|error| match self.remove_torn(planned) {
+            Ok(true) => self.write_loose(planned, signs, is_enough),
             _ => Err(error),
         })
     }
 
-    fn write_loose(&self, planned: &[PlannedCommit], signs: bool) -> Result<Built, Error> {
+    fn write_loose(
+        &self,
+        planned: &[PlannedCommit],
+        signs: bool,
+        is_enough: &IsEnough<'_>,
+    ) -> Result<Built, Error> {
         let repo = &self.store.repo;
         let mut parent = self
             .head
@@ -396,6 +427,9 @@ impl<'s> Transaction<'s> {
         let mut built = Vec::new();
         let mut objects = Vec::new();
         for one in planned {
+            if !built.is_empty() && is_enough(built.len()) {
+                break;
+            }
             for write in &one.writes {
                 self.store.remove_if_torn(self.blob_id(write)?)?;
                 objects.push(repo.blob(&write.blob)?);

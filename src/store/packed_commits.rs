@@ -3,7 +3,7 @@
 //! Loose objects would be a file each, and a sync each. Of a directory with many tasks, each commit after the first
 //! adds only what differs from the tree of the one before.
 
-use super::commit::{Built, NewObjects, PlannedCommit, Transaction, directory_taken};
+use super::commit::{Built, IsEnough, NewObjects, PlannedCommit, Transaction, directory_taken};
 use super::journal::MovedPath;
 use super::listing::{Listing, TREE, ordered};
 use super::new_pack::NewPack;
@@ -70,7 +70,11 @@ impl Transaction<'_> {
 
     /// Builds the chain of commits like [`Self::build`], as one pack, whose files are synced before they get their
     /// names.
-    pub(super) fn build_pack(&self, planned: &[PlannedCommit]) -> Result<Built, Error> {
+    pub(super) fn build_pack(
+        &self,
+        planned: &[PlannedCommit],
+        is_enough: &IsEnough<'_>,
+    ) -> Result<Built, Error> {
         let store = self.store;
         let parent = self.head().commit.ok_or_else(Error::moved)?;
         let tree = digest(store.tree_of(parent)?);
@@ -78,6 +82,9 @@ impl Transaction<'_> {
         let (mut parent, mut tree) = (parent, tree);
         let mut commits = Vec::new();
         for one in planned {
+            if !commits.is_empty() && is_enough(commits.len()) {
+                break;
+            }
             tree = objects.edited(Some(tree), one)?;
             let text = self.text_of(tree, parent, &one.message);
             parent = store.format().commit(&text);

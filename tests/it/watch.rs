@@ -7,6 +7,8 @@ use orch::drive::{WatchEffect, WatchEvent, WatchHandle, WatchLoop, WatchMode, Wa
 use orch::survey::Error;
 use std::io::{BufRead, BufReader};
 use std::process::Child;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::Duration;
 
@@ -269,6 +271,64 @@ fn every_step_of_a_long_batch_is_printed_with_its_number_its_time_and_its_actor(
         assert_eq!(step["seq"], seq, "{step:#}");
         assert!(step["at"].is_string() && step["actor"]["kind"].is_string(), "{step:#}");
     }
+}
+
+/// A watch over the task `t1` and so many others, each of which the first batch adopts.
+fn many(tasks: usize) -> World {
+    let world = world();
+    world.write("orch.toml", world.read("orch.toml").replace("#adopt = false", "adopt = true"));
+    for number in 0..tasks {
+        world.write(&format!("tasks/n{number:03}/planning/plan.md"), "later\n");
+    }
+    world
+}
+
+#[test]
+fn a_stop_ends_a_batch_between_two_tasks() {
+    // Few commits are made one by one, and many as one pack.
+    for tasks in [8, 40] {
+        let world = many(tasks);
+        let commits =
+            || world.git(&["rev-list", "--count", "HEAD"]).trim().parse::<usize>().expect("a number");
+        let before = commits();
+        let begun = Arc::new(AtomicBool::new(false));
+        let (own, asked) = (Arc::clone(&begun), Arc::new(AtomicUsize::new(0)));
+        // It is asked before each task is looked at, looked at again, and after each commit of it; here it stops
+        // between two commits of the batch.
+        let last = 1 + (tasks + 1) + 1 + tasks + 4;
+        let counted = Arc::clone(&asked);
+        let mut watching = Watching::new(open(&world), caller(), WatchMode::Apply)
+            .until(move || own.load(Ordering::SeqCst) && counted.fetch_add(1, Ordering::SeqCst) >= last);
+        watching.begin(vec![WatchEvent::Start]);
+        begun.store(true, Ordering::SeqCst);
+        let effects = watching.go_on().expect("a part");
+        let moved = effects.iter().filter(|effect| matches!(effect, WatchEffect::Moved(_))).count();
+        assert!((1..tasks).contains(&moved), "{moved} of {tasks}");
+        assert_eq!(commits() - before, moved, "each that is told is committed, and no other");
+        assert!(watching.go_on().is_none(), "it has ended");
+        assert_eq!(world.git(&["status", "--porcelain", "--untracked-files=no", "tasks"]), "");
+        drop(watching);
+        // The next watch does the rest.
+        world.orch(&["watch", "--once"]).succeeds();
+        assert_eq!(commits() - before, tasks);
+        world.orch(&["audit", "--strict"]).succeeds();
+    }
+}
+
+#[test]
+fn a_stopped_watch_begins_no_further_part() {
+    let world = many(250);
+    let watch = WatchLoop::new(open(&world), caller(), WatchMode::Apply, false).expect("it listens");
+    let (handle, mut moved) = (watch.handle(), 0);
+    let done = watch.run::<Error>(&mut |_, effect| {
+        if matches!(effect, WatchEffect::Moved(_)) {
+            moved += 1;
+            handle.stop();
+        }
+        Ok(())
+    });
+    done.expect("no error");
+    assert_eq!(moved, 100, "the part in progress is told");
 }
 
 #[test]

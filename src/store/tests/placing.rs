@@ -21,7 +21,7 @@ fn made_and_moved(store: &Store, planned: PlannedCommit, made: impl FnOnce(), be
     let transaction = store.begin().expect("begun");
     let planned = [planned];
     let gc = store.lock_gc().expect("locked");
-    let built = transaction.build(&planned, false).expect("built");
+    let built = transaction.build(&planned, false, &|_| false).expect("built");
     made();
     let mut journal = transaction.journal(&planned, &built.commits).expect("a journal");
     let published = transaction.publish(&planned, &mut journal, &built.objects, &gc).expect("moved");
@@ -90,7 +90,7 @@ fn git_collects_no_object_of_a_commit_in_the_making() {
     let transaction = store.begin().expect("begun");
     let planned = [planned("forced")];
     let gc = store.lock_gc().expect("locked");
-    let built = transaction.build(&planned, false).expect("built");
+    let built = transaction.build(&planned, false, &|_| false).expect("built");
     let mut journal = transaction.journal(&planned, &built.commits).expect("a journal");
     repo.git(&["gc", "-q", "--prune=now", "--force"]);
     let error = transaction.publish(&planned, &mut journal, &built.objects, &gc).err().expect("refused");
@@ -289,7 +289,7 @@ fn a_pack_has_the_commits_that_loose_objects_have() {
         let store = repo.store();
         let transaction = store.begin().expect("begun");
         assert!(transaction.packs(&planned, false).expect("known"));
-        let packed = transaction.build_pack(&planned).expect("packed");
+        let packed = transaction.build_pack(&planned, &|_| false).expect("packed");
         assert!(repo.path(".git/objects/pack").read_dir().expect("listed").count() == 2);
         let count =
             |said: &str| repo.git(&["count-objects", "-v"]).lines().filter(|line| *line == said).count();
@@ -297,7 +297,7 @@ fn a_pack_has_the_commits_that_loose_objects_have() {
         let last = packed.commits.last().expect("a commit").to_string();
         repo.git(&["fsck", "--strict", "--no-dangling", &last]);
         repo.git(&["verify-pack", "--", &index_of(&repo)]);
-        let loose = transaction.build_loose(&planned, false).expect("built");
+        let loose = transaction.build_loose(&planned, false, &|_| false).expect("built");
         assert_eq!(packed.commits, loose.commits);
         // Most trees are written as what differs from the one before.
         let listed = repo.git(&["verify-pack", "-v", "--", &index_of(&repo)]);
@@ -340,7 +340,7 @@ fn what_a_power_failure_tore_is_written_anew() {
         let before = objects();
         let store = repo.store();
         let transaction = store.begin().expect("begun");
-        let built = transaction.build_loose(&planned, false).expect("built").commits;
+        let built = transaction.build_loose(&planned, false, &|_| false).expect("built").commits;
         let new: Vec<String> = objects().difference(&before).cloned().collect();
         assert!(new.len() > 10, "{new:?}");
         let file = |object: &str| repo.path(&format!(".git/objects/{}/{}", &object[..2], &object[2..]));
@@ -356,7 +356,8 @@ fn what_a_power_failure_tore_is_written_anew() {
                     fs::remove_file(file(object)).expect("removed");
                     fs::write(file(object), kept).expect("written");
                 }
-                let again = transaction.build_loose(&planned, false).expect("built again").commits;
+                let again =
+                    transaction.build_loose(&planned, false, &|_| false).expect("built again").commits;
                 assert_eq!(again, built, "{left} of {torn:?}");
                 repo.git(&["fsck", "--strict", "--no-dangling", &built[1].to_string()]);
             }
