@@ -1,7 +1,7 @@
 //! All output: answers go to stdout, status and hints to stderr. No other module prints.
 
 use crate::base::{Diagnostic, RepoPath, argv_at, commands_at};
-use crate::view::{JsonDocument, Paint, Style, line, pretty};
+use crate::view::{JsonDocument, Paint, Style, enveloped, line, pretty};
 use console::Term;
 use std::io::{self, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -150,7 +150,15 @@ impl Ui {
     /// Prints a JSON document as the answer: indented on a terminal, else on one line. Returns an error as
     /// [`Ui::answer`] does.
     pub fn document(&self, document: &impl JsonDocument) -> io::Result<()> {
-        self.answer(&if self.width > 0 { pretty(document) } else { line(document) })
+        if self.width > 0 || self.muted || self.kept.is_some() {
+            return self.answer(&if self.width > 0 { pretty(document) } else { line(document) });
+        }
+        // The text of a document about very many tasks is larger than the document.
+        self.passed();
+        let mut out = io::BufWriter::with_capacity(1 << 16, io::stdout().lock());
+        serde_json::to_writer(&mut out, &enveloped(document))?;
+        out.write_all(b"\n")?;
+        out.flush()
     }
 
     /// Takes the whole terminal on stdout, until the screen is dropped. Returns an error if stdout cannot be written.

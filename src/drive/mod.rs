@@ -6,6 +6,7 @@ mod commission;
 mod control;
 mod driver;
 mod foresee;
+mod known_task;
 mod leftovers;
 mod overreach;
 mod perform;

@@ -3,12 +3,13 @@
 //! The watcher, timers and signals only send events, so a test can drive it event by event.
 
 use super::TaskNotice;
+use super::known_task::{KnownTask, fingerprint};
 use crate::apply::{AdvancePlan, Applied, Order, TaskOutcome, Wanted, Writer};
 use crate::base::{Class, Code, Diagnostic, Digest, RepoPath, TaskId};
 use crate::config;
 use crate::decide::{self, Runner, Transition};
 use crate::store::Head;
-use crate::survey::{Caller, Error, Sight, SightKey, TaskRef, UsableWorkflow, Workspace};
+use crate::survey::{Caller, Error, Sight, TaskRef, Workspace};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
@@ -365,7 +366,7 @@ impl Watching {
     /// Whether nothing of a task has changed since the last look.
     fn is_known(&self, task: &TaskRef, head: &Option<Head>) -> bool {
         let known = self.known.get(task.directory());
-        known.is_some_and(|known| self.workspace.is_still(task, &known.key, head.as_ref()))
+        known.is_some_and(|known| self.workspace.is_as_kept(task, &known.key, head.as_ref()))
     }
 
     /// If HEAD has moved, looks at the tasks of which the commits change a file, and at those that depend on committed
@@ -590,6 +591,17 @@ impl Watching {
         self.told = Some(message);
     }
 
+    /// The commit whose code was last evaluated, after a commit of the watch, which changes none. If it follows another
+    /// commit, that one is still to be asked for code.
+    fn head_after(&self, applied: &Applied) -> Option<Digest> {
+        let mut commits = applied.steps.iter().filter_map(|step| step.commit);
+        let Some(first) = commits.next() else { return self.head };
+        let last = commits.last().unwrap_or(first);
+        let parent = |commit| self.workspace.store().and_then(|store| store.visit(commit).ok());
+        let follows = || parent(first).is_some_and(|commit| commit.parents.first().copied() == self.head);
+        if self.head == Some(first) || follows() { Some(last) } else { self.head }
+    }
+
     fn tell(&mut self, outcome: TaskOutcome, effects: &mut Vec<WatchEffect>) {
         let judged = match &outcome {
             TaskOutcome::Applied(applied) => &applied.judged,
@@ -600,9 +612,7 @@ impl Watching {
         if self.held.is_empty() {
             self.told = None;
         }
-        let print = fingerprint(judged);
-        let (task, key) = (judged.task.clone(), judged.key.clone());
-        let before = self.known.get(task.directory());
+        let before = self.known.get(judged.task.directory());
         let last = before.and_then(|known| known.notice);
         // Without `[[notify]]` nobody wants to know.
         let is_wanted = !self.only_reads() && !self.workspace.config().notify.is_empty();
@@ -612,15 +622,12 @@ impl Watching {
         let notice = is_wanted.then_some(now);
         let came_to = notice.filter(|_| notice != last && !is_running);
         let at_start = last.is_none() && (!self.begun || before.is_some());
-        let required = judged.workflow().required_files().cloned().collect();
-        let on_code = judged.rests_on_code().then(|| Arc::clone(&judged.compiled));
-        let on_more = judged.rests_on_more();
-        let known = KnownTask { task, key, print, on_code, on_more, required, notice };
+        let known = KnownTask::of(judged, notice);
+        let print = known.print;
         let before = self.known.insert(judged.task.directory().clone(), known);
         let is_new = before.as_ref().is_none_or(|known| known.print != print);
         if let TaskOutcome::Applied(applied) = &outcome {
-            // A commit of `orch` changes no code.
-            self.head = applied.steps.iter().rev().find_map(|step| step.commit).or(self.head);
+            self.head = self.head_after(applied);
         }
         if is_new && self.begun {
             let (task, phase) = (&judged.task.id, judged.decision.phase.as_ref());
@@ -654,22 +661,6 @@ impl Watching {
     }
 }
 
-/// The last reported result of a task.
-struct KnownTask {
-    task: TaskRef,
-    /// What that result depends on.
-    key: SightKey,
-    print: Digest,
-    /// Its workflow, if committed code can change the result.
-    on_code: Option<Arc<UsableWorkflow>>,
-    /// Whether more of the history than its own record and that code can change it, or what cannot be told.
-    on_more: bool,
-    /// The files outside of it that can change it.
-    required: Vec<RepoPath>,
-    /// The event that it has come to, if any; `None` until someone wants to know.
-    notice: Option<Option<TaskNotice>>,
-}
-
 /// Sorts tasks by their ids, and removes those that stand twice.
 fn sort_unique(tasks: &mut Vec<TaskRef>) {
     tasks.sort_by(|a, b| a.id.cmp(&b.id));
@@ -686,11 +677,6 @@ fn touches(path: &RepoPath, task: &TaskRef) -> bool {
     let directory = task.directory();
     let holds_file = || task.place.file().is_some_and(|file| file.directory == *path);
     path == directory || task.place.owns(path) || directory.below(path).is_some() || holds_file()
-}
-
-/// A digest of the decision.
-fn fingerprint(judged: &Sight) -> Digest {
-    Digest::of_blob(format!("{:?} {:?}", judged.decision, judged.untracked).as_bytes())
 }
 
 /// Whether an error is temporary, so that the tasks are tried again later. An error caused by one task must

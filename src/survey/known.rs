@@ -60,12 +60,13 @@ struct KeptLook {
 #[derive(Default)]
 struct KeptPart {
     kept: HashMap<RepoPath, Arc<KeptLook>>,
+    /// What is to be written.
+    new: HashMap<RepoPath, KeptLook>,
     /// The tasks that the search has just found unchanged, so that their stamps need not be asked for again.
     unchanged: Vec<RepoPath>,
     /// The tasks that commands of this process were about.
     used: HashSet<RepoPath>,
     is_read: bool,
-    has_changed: bool,
 }
 
 /// A cache of what one kind of command makes of each look.
@@ -124,10 +125,11 @@ impl KnownLooks {
         stands
     }
 
-    /// What was kept of a task, and whether the search has just found it unchanged.
+    /// What was kept of a task, and whether the search has just found it unchanged. It is handed over: of many tasks, what was
+    /// kept and what was made of it would be too much together.
     fn find(&self, directory: &RepoPath) -> Option<(Arc<KeptLook>, bool)> {
         let mut part = self.part(directory);
-        let kept = part.kept.get(directory).cloned()?;
+        let kept = part.kept.remove(directory)?;
         part.used.insert(directory.clone());
         let place = part.unchanged.iter().position(|unchanged| unchanged == directory);
         let was_unchanged = place.map(|place| part.unchanged.swap_remove(place)).is_some();
@@ -137,8 +139,7 @@ impl KnownLooks {
     fn note(&self, kept: KeptLook) {
         let mut part = self.part(&kept.directory);
         part.used.insert(kept.directory.clone());
-        part.kept.insert(kept.directory.clone(), Arc::new(kept));
-        part.has_changed = true;
+        part.new.insert(kept.directory.clone(), kept);
     }
 
     /// Reads a part; one that is missing, damaged, or of another world is empty.
@@ -158,20 +159,23 @@ impl KnownLooks {
         self.directory.join(format!("{number:02x}"))
     }
 
-    /// Writes the parts that have changed. If that fails, a later command looks again.
+    /// Writes what is new, and forgets everything that was read. If that fails, a later command looks again.
     pub(super) fn keep(&self) {
-        let parts = self.parts.iter().map(|part| part.lock().unwrap_or_else(PoisonError::into_inner));
-        let mut changed = parts.enumerate().filter(|(_, part)| part.has_changed).peekable();
-        if changed.peek().is_none() || Directory::make(&self.git, &self.directory).is_err() {
-            return;
-        }
-        for (number, mut part) in changed {
-            part.has_changed = false;
+        let mut is_ready = None;
+        for (number, part) in self.parts.iter().enumerate() {
+            let mut part = part.lock().unwrap_or_else(PoisonError::into_inner);
+            let KeptPart { new, used, .. } = std::mem::take(&mut *part);
+            let make = || Directory::make(&self.git, &self.directory).is_ok();
+            if new.is_empty() || !*is_ready.get_or_insert_with(make) {
+                continue;
+            }
+            let mut kept = self.read(number);
+            kept.extend(new.into_iter().map(|(directory, look)| (directory, Arc::new(look))));
             let line = |kept: &Arc<KeptLook>| Some(serde_json::to_string(kept.as_ref()).ok()? + "\n");
-            let mut rows: String = part.kept.values().filter_map(line).collect();
+            let mut rows: String = kept.values().filter_map(line).collect();
             if rows.len() > MAX_BYTES {
-                let is_used = |kept: &&Arc<KeptLook>| part.used.contains(&kept.directory);
-                rows = part.kept.values().filter(is_used).filter_map(line).collect();
+                let is_used = |kept: &&Arc<KeptLook>| used.contains(&kept.directory);
+                rows = kept.values().filter(is_used).filter_map(line).collect();
             }
             let text = format!("{}\n{}\n{rows}", self.world, Digest::of_blob(rows.as_bytes()));
             let _ = durable::write_derived(&self.git, &self.path(number), text.as_bytes());
@@ -209,6 +213,19 @@ impl Workspace {
         self.known = KnownLooks::of(self, name).map(Arc::new);
     }
 
+    /// What a look at HEAD would note about code in the place of this one, which still stands; `None` if that is not worth
+    /// writing it again.
+    fn code_now(
+        &self,
+        known: &KnownLooks,
+        kept: &KeptLook,
+        head: Option<Digest>,
+    ) -> Option<(String, Digest)> {
+        let (workflow, since) = kept.code.as_ref()?;
+        let head = head.filter(|head| head != since)?;
+        Self::is_far_back(&known.pasts, head, workflow).then(|| (workflow.clone(), head))
+    }
+
     fn knew(&self, task: &TaskRef) {
         tracing::debug!(task = %task.id, "unchanged since an earlier look");
         self.costs.knew();
@@ -244,6 +261,9 @@ impl Workspace {
             && (*was_unchanged || stamped.stands(&self.root, directory))
             && let Some(made) = made_earlier(self.held_digest(task, head.as_ref(), None)?)
         {
+            if let Some(code) = self.code_now(known, kept, commit) {
+                known.note(KeptLook { code: Some(code), ..KeptLook::clone(kept) });
+            }
             self.knew(task);
             return Ok(made);
         }
@@ -254,8 +274,10 @@ impl Workspace {
         if let Some((kept, _)) = earlier.as_ref().filter(|(kept, _)| Some(kept.listed) == listed)
             && let Some(made) = made_earlier(held)
         {
-            if kept.stamped != stamped {
-                known.note(KeptLook { stamped, ..KeptLook::clone(kept) });
+            let code = self.code_now(known, kept, commit);
+            if kept.stamped != stamped || code.is_some() {
+                let code = code.or_else(|| kept.code.clone());
+                known.note(KeptLook { stamped, code, ..KeptLook::clone(kept) });
             }
             self.knew(task);
             return Ok(made);

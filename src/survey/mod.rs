@@ -41,7 +41,7 @@ pub(crate) use looks::THREAD_STACK;
 pub use overview::{Overview, OverviewPlace, OverviewPlaceKind, OverviewTask};
 pub(crate) use overview::{unjudged, unread};
 pub use setup::Purpose;
-pub use sight::{LookDepth, Sight, SightKey};
+pub use sight::{KeptKey, LookDepth, Sight, SightKey};
 pub use tasks::{NamedBy, TaskRef};
 
 pub(crate) use sight::{Placed, has_own_remedy};

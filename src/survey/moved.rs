@@ -13,6 +13,8 @@ use std::sync::{Mutex, PoisonError};
 
 /// How many commits before HEAD are asked whether they make a difference.
 const MAX_QUIET: usize = 256;
+/// After so many of them, a look that rests on none of them counts as one at HEAD, before they are too many to ask.
+const FAR: usize = MAX_QUIET / 4;
 
 /// A move of HEAD over a few commits that follow each other.
 pub(crate) struct HeadMove<'w> {
@@ -103,6 +105,15 @@ impl Workspace {
             let asked = LazyCell::new(|| (snapshot.code_parts(&usable.workflow), self.bases()));
             past.reaches(commit, |oldest| store.quiet_parent(oldest, &asked.0, &asked.1).ok().flatten())
         })
+    }
+}
+
+impl Workspace {
+    /// Whether commits were asked for that are so long ago that what was made before them should count as made at HEAD,
+    /// if none made a difference to it.
+    pub(super) fn is_far_back(pasts: &QuietPasts, head: Digest, workflow: &str) -> bool {
+        let pasts = pasts.lock().unwrap_or_else(PoisonError::into_inner);
+        pasts.get(&(workflow.to_owned(), head)).is_some_and(|past| past.commits.len() > FAR)
     }
 }
 

@@ -423,12 +423,24 @@ impl Workspace {
     }
 
     /// Like [`Self::still_stands`], for the key of a look alone.
-    pub(crate) fn is_still(&self, task: &TaskRef, key: &SightKey, head: Option<&Head>) -> bool {
-        if key.is_recent || key.head.as_ref() != head || !self.reads_work_dir() {
-            return false;
+    fn is_still(&self, task: &TaskRef, key: &SightKey, head: Option<&Head>) -> bool {
+        let is_comparable = !key.is_recent && key.head.as_ref() == head;
+        is_comparable && self.stamps_now(task).is_some_and(|stamps| stamps == key.entries)
+    }
+
+    /// Like [`Self::is_still`], for what is kept of the key.
+    pub(crate) fn is_as_kept(&self, task: &TaskRef, key: &KeptKey, head: Option<&Head>) -> bool {
+        let is_comparable = !key.is_recent && key.head.as_ref() == head;
+        is_comparable && self.stamps_now(task).is_some_and(|stamps| stamps_digest(&stamps) == key.entries)
+    }
+
+    /// The stamps of the files of a task in the work tree; `None` if they cannot be compared.
+    fn stamps_now(&self, task: &TaskRef) -> Option<BTreeMap<String, Option<FileStamp>>> {
+        if !self.reads_work_dir() {
+            return None;
         }
         let entries = self.snapshot(|snapshot| snapshot.source.list_task(&task.place));
-        entries.is_ok_and(|entries| stamps(&entries) == key.entries)
+        entries.ok().map(|entries| stamps(&entries))
     }
 
     /// How often expensive work was done since the workspace was opened.
@@ -503,7 +515,20 @@ impl Workspace {
     }
 }
 
+/// What is kept of a [`SightKey`] of each of many tasks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KeptKey {
+    head: Option<Head>,
+    entries: Digest,
+    is_recent: bool,
+}
+
 impl SightKey {
+    /// What tells whether a later look can differ.
+    pub(crate) fn kept(&self) -> KeptKey {
+        KeptKey { head: self.head.clone(), entries: stamps_digest(&self.entries), is_recent: self.is_recent }
+    }
+
     fn of(head: Option<Head>, entries: &[Entry], now: SystemTime) -> Self {
         let entries = stamps(entries);
         let is_recent = entries.values().flatten().any(|stamp| stamp.is_recent(now));
@@ -574,6 +599,18 @@ fn still_whole(
     let recover = command(&["orch", "recover", task.id.as_str()]);
     let found = Diagnostic::error(Code::TranscriptCut, message).at(Place::file(&path));
     Ok(Recorded::Broken(vec![found.hint(format!("{restore}, or: {recover}"))]))
+}
+
+/// A digest of stamps: equal only for equal ones.
+fn stamps_digest(stamps: &BTreeMap<String, Option<FileStamp>>) -> Digest {
+    let mut text = Vec::new();
+    for (path, stamp) in stamps {
+        text.extend(path.as_bytes());
+        text.push(0);
+        text.extend(stamp.iter().flat_map(FileStamp::bytes));
+        text.push(u8::from(stamp.is_some()));
+    }
+    Digest::of_blob(&text)
 }
 
 fn stamps(entries: &[Entry]) -> BTreeMap<String, Option<FileStamp>> {

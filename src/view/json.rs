@@ -51,6 +51,11 @@ pub fn line(document: &impl JsonDocument) -> String {
     text
 }
 
+/// The document as [`line`] writes it, without the newline.
+pub fn enveloped<D: JsonDocument>(document: &D) -> impl Serialize {
+    Envelope::of(document)
+}
+
 /// A value as indented JSON with a final newline, without an envelope.
 #[must_use]
 pub fn indented(value: &impl Serialize) -> String {

@@ -61,7 +61,7 @@ pub use event::{EventView, Happening};
 pub use everywhere::{Everywhere, PlaceView, TaskEverywhere, Whereabouts};
 pub use explain::{Explanation, Explanations};
 pub use generation_prompt::generation_prompt;
-pub use json::{JsonDocument, SCHEMA_VERSION, indented, line, pretty};
+pub use json::{JsonDocument, SCHEMA_VERSION, enveloped, indented, line, pretty};
 pub use log::Log;
 pub use message::{Message, StepTrailers, kept_message, quoted};
 pub use notice::{EndedRun, Notice};

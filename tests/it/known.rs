@@ -362,3 +362,18 @@ fn what_no_commit_makes_a_difference_to_stays_known() {
         assert_eq!(costs(&world).1.looks, 0, "{what}");
     }
 }
+
+#[test]
+fn what_no_commit_makes_a_difference_to_stays_known_after_many_commits() {
+    let world = world();
+    assert_eq!(costs(&world).0, 5);
+    // More than are asked at once, but a status in between has asked the first of them.
+    let many = "alias.many=!for n in $(seq 150); do git commit -q --allow-empty -m none || exit 1; done";
+    for round in 1..=3 {
+        world.git(&["-c", many, "many"]);
+        assert_eq!(costs(&world).1.looks, 2, "round {round}: only the tasks without a record");
+    }
+    // Code counts as ever.
+    world.commit_code("1", None);
+    assert_eq!(costs(&world).1.looks, 5);
+}

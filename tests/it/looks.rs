@@ -81,6 +81,26 @@ fn one_artifact_and_one_commit_are_one_look() {
 }
 
 #[test]
+fn a_commit_of_the_watch_hides_none_of_others() {
+    let world = world();
+    world.orch(&["new", "t2"]).succeeds();
+    settle();
+    let (mut watching, _) = watching(&world);
+    world.plan("t1", 1);
+    world.commit_code("1", None);
+    settle();
+    // The files are noticed before HEAD is, so the watch commits on top of the code.
+    let effects = watching.take(vec![changed(&["tasks/t1/planning/plan.json"])]);
+    assert!(matches!(effects.as_slice(), [WatchEffect::Moved(_)]), "one task has moved");
+    let before = watching.workspace().counted();
+    watching.take(vec![WatchEvent::Head]);
+    assert_eq!(watching.workspace().counted().since(&before).looks, 2, "the code may concern each task");
+    let before = watching.workspace().counted();
+    watching.take(vec![WatchEvent::Head]);
+    assert_eq!(watching.workspace().counted().since(&before).looks, 0, "once");
+}
+
+#[test]
 fn a_commit_is_looked_at_for_the_tasks_whose_files_or_code_it_changes() {
     let world = world();
     for id in ["t2", "t3"] {
