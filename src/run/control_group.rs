@@ -23,7 +23,8 @@ pub(super) struct ControlGroup {
 }
 
 impl ControlGroup {
-    /// A new group with this process in it; `None` where the system permits none.
+    /// A new group with this process in it; `None` where the system permits none. Nobody can start a process while the
+    /// kernel moves one, so what this one starts is in the group, too, unless it was quicker than this call.
     pub(super) fn around(process: Pid) -> Option<Self> {
         let own = own_directory()?;
         remove_left(&own);
@@ -74,7 +75,11 @@ impl Drop for ControlGroup {
 fn remove_left(own: &Path) {
     for entry in fs::read_dir(own).into_iter().flatten().flatten() {
         let name = entry.file_name();
-        let made_by = || name.to_str()?.strip_prefix(PREFIX)?.split_once('-')?.0.parse().ok();
+        let made_by = || {
+            let (process, number) = name.to_str()?.strip_prefix(PREFIX)?.split_once('-')?;
+            number.parse::<u32>().ok()?;
+            process.parse().ok()
+        };
         if made_by().is_some_and(|process| process_tree::started(process).is_none()) {
             drop(ControlGroup { directory: entry.path() });
         }
