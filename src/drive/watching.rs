@@ -596,7 +596,7 @@ impl Watching {
     fn head_after(&self, applied: &Applied) -> Option<Digest> {
         let mut commits = applied.steps.iter().filter_map(|step| step.commit);
         let Some(first) = commits.next() else { return self.head };
-        let last = commits.last().unwrap_or(first);
+        let last = commits.next_back().unwrap_or(first);
         let parent = |commit| self.workspace.store().and_then(|store| store.visit(commit).ok());
         let follows = || parent(first).is_some_and(|commit| commit.parents.first().copied() == self.head);
         if self.head == Some(first) || follows() { Some(last) } else { self.head }

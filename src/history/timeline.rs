@@ -9,11 +9,14 @@ use crate::survey::{Error, TaskRef, Workspace};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
+/// A recorded transition, and the commit that recorded it.
+type TimedStep = (Arc<HistoryEntry>, Option<Digest>);
+
 /// The timeline of a task.
 #[derive(Debug, Clone, Default)]
 pub struct Story {
     /// Recorded transitions, oldest first, each with the commit that recorded it.
-    pub steps: Vec<(Arc<HistoryEntry>, Option<Digest>)>,
+    pub steps: Vec<TimedStep>,
     /// Whether a line of the log is not an event, so that steps may be missing.
     pub is_damaged: bool,
 }
@@ -64,7 +67,7 @@ fn steps(
     log: &EventLog,
     paths: &[RepoPath],
     history: &BTreeMap<RepoPath, Vec<PathChange>>,
-) -> Result<Vec<(Arc<HistoryEntry>, Option<Digest>)>, Error> {
+) -> Result<Vec<TimedStep>, Error> {
     let mut recorded: HashMap<Digest, Digest> = HashMap::new();
     for path in paths {
         for PathChange { commit, blob } in history.get(path).into_iter().flatten() {

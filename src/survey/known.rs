@@ -15,6 +15,7 @@ use super::{Error, LookDepth, Sight, TaskRef, Workspace};
 use crate::base::{Digest, RepoPath};
 use crate::scan::{Directory, FileStamp};
 use crate::store::{Head, Store, caches, durable};
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::collections::{HashMap, HashSet};
 use std::fs;
@@ -56,17 +57,28 @@ struct KeptLook {
     text: String,
 }
 
+/// What the search needs of a kept look.
+#[derive(Deserialize)]
+struct KeptStamps {
+    directory: RepoPath,
+    stamped: Option<Stamped>,
+}
+
 /// The part of a cache in one file.
 #[derive(Default)]
 struct KeptPart {
-    kept: HashMap<RepoPath, Arc<KeptLook>>,
+    /// The stamps of the tasks, once the search has asked for them.
+    stamps: Option<HashMap<RepoPath, Stamped>>,
+    /// The looks that were kept and not asked for yet, once one was.
+    kept: Option<HashMap<RepoPath, KeptLook>>,
     /// What is to be written.
-    new: HashMap<RepoPath, KeptLook>,
+    new: Vec<KeptLook>,
     /// The tasks that the search has just found unchanged, so that their stamps need not be asked for again.
     unchanged: Vec<RepoPath>,
-    /// The tasks that commands of this process were about.
+    /// The tasks that the command is about.
     used: HashSet<RepoPath>,
-    is_read: bool,
+    /// How many tasks of the command are still to be asked for.
+    left: usize,
 }
 
 /// A cache of what one kind of command makes of each look.
@@ -104,46 +116,69 @@ impl KnownLooks {
         })
     }
 
-    /// The part for the task with this directory.
-    fn part(&self, directory: &RepoPath) -> MutexGuard<'_, KeptPart> {
-        let number = usize::from(Digest::of_blob(directory.as_str().as_bytes()).as_bytes()[0]);
-        let mut part = self.parts[number % PARTS].lock().unwrap_or_else(PoisonError::into_inner);
-        if !part.is_read {
-            part.kept = self.read(number);
-            part.is_read = true;
-        }
-        part
+    /// The number of the part for the task with this directory.
+    fn number(directory: &RepoPath) -> usize {
+        usize::from(Digest::of_blob(directory.as_str().as_bytes()).as_bytes()[0]) % PARTS
+    }
+
+    fn part(&self, number: usize) -> MutexGuard<'_, KeptPart> {
+        self.parts[number].lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Whether this is the directory of a task that was looked at, and nothing in it has changed since.
     pub(super) fn is_unchanged(&self, directory: &RepoPath) -> bool {
-        let Some(kept) = self.part(directory).kept.get(directory).cloned() else { return false };
-        let stands = kept.stamped.as_ref().is_some_and(|stamped| stamped.stands(&self.root, directory));
+        let number = Self::number(directory);
+        let of_rows = || {
+            let rows = self.rows(number, |row: KeptStamps| Some((row.directory, row.stamped?)));
+            rows.into_iter().flatten().collect()
+        };
+        let stamped = self.part(number).stamps.get_or_insert_with(of_rows).remove(directory);
+        let stands = stamped.is_some_and(|stamped| stamped.stands(&self.root, directory));
         if stands {
-            self.part(directory).unchanged.push(directory.clone());
+            self.part(number).unchanged.push(directory.clone());
         }
         stands
     }
 
-    /// What was kept of a task, and whether the search has just found it unchanged. It is handed over: of many tasks, what was
-    /// kept and what was made of it would be too much together.
-    fn find(&self, directory: &RepoPath) -> Option<(Arc<KeptLook>, bool)> {
-        let mut part = self.part(directory);
-        let kept = part.kept.remove(directory)?;
+    /// The order in which a command asks for these tasks: part after part, so that no more than a few parts are in memory.
+    pub(super) fn begin(&self, tasks: &[TaskRef]) -> Vec<usize> {
+        let numbers: Vec<usize> = tasks.iter().map(|task| Self::number(task.directory())).collect();
+        for number in 0..PARTS {
+            self.part(number).stamps = None;
+        }
+        numbers.iter().for_each(|number| self.part(*number).left += 1);
+        let mut order: Vec<usize> = (0..tasks.len()).collect();
+        order.sort_by_key(|at| numbers[*at]);
+        order
+    }
+
+    /// What was kept of a task, and whether the search has just found it unchanged.
+    fn find(&self, directory: &RepoPath) -> Option<(KeptLook, bool)> {
+        let number = Self::number(directory);
+        let mut part = self.part(number);
         part.used.insert(directory.clone());
+        let kept = part.kept.get_or_insert_with(|| self.read(number)).remove(directory)?;
         let place = part.unchanged.iter().position(|unchanged| unchanged == directory);
         let was_unchanged = place.map(|place| part.unchanged.swap_remove(place)).is_some();
         Some((kept, was_unchanged))
     }
 
     fn note(&self, kept: KeptLook) {
-        let mut part = self.part(&kept.directory);
-        part.used.insert(kept.directory.clone());
-        part.new.insert(kept.directory.clone(), kept);
+        self.part(Self::number(&kept.directory)).new.push(kept);
     }
 
-    /// Reads a part; one that is missing, damaged, or of another world is empty.
-    fn read(&self, number: usize) -> HashMap<RepoPath, Arc<KeptLook>> {
+    /// Notes that the command has what it asked for of a task. After the last one of a part, that is written.
+    pub(super) fn done(&self, directory: &RepoPath) {
+        let number = Self::number(directory);
+        let mut part = self.part(number);
+        part.left = part.left.saturating_sub(1);
+        if part.left == 0 {
+            self.keep_part(number, &mut part);
+        }
+    }
+
+    /// Reads what `of_row` makes of each look in a part; of one that is missing, damaged, or of another world nothing.
+    fn rows<T: DeserializeOwned, R>(&self, number: usize, of_row: impl Fn(T) -> R) -> Vec<R> {
         let text = durable::text_of(&self.path(number)).unwrap_or_default();
         let rows = || {
             let (world, rest) = text.split_once('\n')?;
@@ -152,7 +187,11 @@ impl KnownLooks {
             (world == self.world && is_whole()).then_some(rows)
         };
         let rows = rows().unwrap_or_default().lines().filter_map(|line| serde_json::from_str(line).ok());
-        rows.map(|kept: KeptLook| (kept.directory.clone(), Arc::new(kept))).collect()
+        rows.map(of_row).collect()
+    }
+
+    fn read(&self, number: usize) -> HashMap<RepoPath, KeptLook> {
+        self.rows(number, |kept: KeptLook| (kept.directory.clone(), kept)).into_iter().collect()
     }
 
     fn path(&self, number: usize) -> PathBuf {
@@ -161,25 +200,23 @@ impl KnownLooks {
 
     /// Writes what is new, and forgets everything that was read. If that fails, a later command looks again.
     pub(super) fn keep(&self) {
-        let mut is_ready = None;
-        for (number, part) in self.parts.iter().enumerate() {
-            let mut part = part.lock().unwrap_or_else(PoisonError::into_inner);
-            let KeptPart { new, used, .. } = std::mem::take(&mut *part);
-            let make = || Directory::make(&self.git, &self.directory).is_ok();
-            if new.is_empty() || !*is_ready.get_or_insert_with(make) {
-                continue;
-            }
-            let mut kept = self.read(number);
-            kept.extend(new.into_iter().map(|(directory, look)| (directory, Arc::new(look))));
-            let line = |kept: &Arc<KeptLook>| Some(serde_json::to_string(kept.as_ref()).ok()? + "\n");
-            let mut rows: String = kept.values().filter_map(line).collect();
-            if rows.len() > MAX_BYTES {
-                let is_used = |kept: &&Arc<KeptLook>| used.contains(&kept.directory);
-                rows = kept.values().filter(is_used).filter_map(line).collect();
-            }
-            let text = format!("{}\n{}\n{rows}", self.world, Digest::of_blob(rows.as_bytes()));
-            let _ = durable::write_derived(&self.git, &self.path(number), text.as_bytes());
+        (0..PARTS).for_each(|number| self.keep_part(number, &mut self.part(number)));
+    }
+
+    fn keep_part(&self, number: usize, part: &mut KeptPart) {
+        let KeptPart { new, used, .. } = std::mem::take(part);
+        if new.is_empty() || Directory::make(&self.git, &self.directory).is_err() {
+            return;
         }
+        let mut kept = self.read(number);
+        kept.extend(new.into_iter().map(|look| (look.directory.clone(), look)));
+        let line = |kept: &KeptLook| Some(serde_json::to_string(kept).ok()? + "\n");
+        let mut rows: String = kept.values().filter_map(line).collect();
+        if rows.len() > MAX_BYTES {
+            rows = kept.values().filter(|kept| used.contains(&kept.directory)).filter_map(line).collect();
+        }
+        let text = format!("{}\n{}\n{rows}", self.world, Digest::of_blob(rows.as_bytes()));
+        let _ = durable::write_derived(&self.git, &self.path(number), text.as_bytes());
     }
 }
 

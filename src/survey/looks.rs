@@ -81,15 +81,33 @@ impl Workspace {
         keeper: &Keeper<R>,
         told: impl Fn(&Self, &Sight) -> R + Sync,
     ) -> Vec<Result<R, Error>> {
-        let made = self.in_parts(tasks, |workspace, part| {
+        let known = self.known.as_deref();
+        let mut order: Vec<usize> =
+            known.map_or_else(|| (0..tasks.len()).collect(), |known| known.begin(tasks));
+        let in_order: Vec<&TaskRef> = order.iter().map(|at| &tasks[*at]).collect();
+        let mut made = self.in_parts(&in_order, |workspace, part| {
             let under = workspace.begin_looks();
-            let tell = |task: &TaskRef| match (&under, &workspace.known) {
-                (Ok(head), Some(known)) => workspace.tell_known(task, head.clone(), (known, keeper), &told),
-                _ => workspace.look(task).map(|sight| told(workspace, &sight)),
+            let tell = |task: &&TaskRef| {
+                let made = match (&under, known) {
+                    (Ok(head), Some(known)) => {
+                        workspace.tell_known(task, head.clone(), (known, keeper), &told)
+                    }
+                    _ => workspace.look(task).map(|sight| told(workspace, &sight)),
+                };
+                known.inspect(|known| known.done(task.directory()));
+                made
             };
             part.iter().map(tell).collect()
         });
-        self.known.iter().for_each(|known| known.keep());
+        known.inspect(|known| known.keep());
+        // In place, because there may be very many.
+        for at in 0..order.len() {
+            while order[at] != at {
+                let own = order[at];
+                made.swap(at, own);
+                order.swap(at, own);
+            }
+        }
         made
     }
 
