@@ -213,6 +213,8 @@ impl RunFiles {
         let before = old.as_ref().map(|old| old.id.clone());
         let run = make(old);
         self.write(&run)?;
+        // The directory of the runs may be new.
+        durable::sync(std::slice::from_ref(&self.task))?;
         self.drop_request()?;
         if before.is_some_and(|before| before != run.id) {
             self.prune(&run.id);
@@ -347,8 +349,8 @@ impl RunFiles {
         self.directory.join(RECORD).is_file()
     }
 
-    /// Replaces a file atomically. The directory is not synced: after a power cut it holds the old file or
-    /// the new one. Creates the directory again if someone has deleted it.
+    /// Replaces a file atomically. With `sync`, the new one is there after a power cut, too; else it may be the old one, or
+    /// have no bytes. Creates the directory again if someone has deleted it.
     fn replace(&self, within: Within, name: &str, value: &impl Serialize, sync: bool) -> Result<(), Error> {
         let path = match within {
             Within::Own => self.directory.join(name),
@@ -372,7 +374,8 @@ impl RunFiles {
             }
             written => written,
         };
-        written.map_err(|source| self.refused(&path, source))
+        written.map_err(|source| self.refused(&path, source))?;
+        if sync { durable::sync(&[durable::parent(&path).to_owned()]) } else { Ok(()) }
     }
 
     fn drop_request(&self) -> Result<(), Error> {

@@ -59,8 +59,9 @@ pub(super) fn children() -> Vec<i32> {
 /// The living children that this process has adopted, except those that `is_other` knows. Reaps dead ones. What this
 /// process starts without a group of its own, such as git, is in the group of this process.
 pub(super) fn adopted(is_other: &dyn Fn(i32) -> bool) -> Vec<Pid> {
-    let own = rustix::process::getpgrp().as_raw_nonzero().get();
-    let is_started = |pid: &i32| look(*pid).is_none_or(|seen| seen.group == own);
+    // In a namespace of processes that the leader of the group is outside of, the number of the group is 0.
+    let own = look(rustix::process::getpid().as_raw_nonzero().get()).map(|seen| seen.group);
+    let is_started = |pid: &i32| look(*pid).is_none_or(|seen| Some(seen.group) == own);
     let fresh = children().into_iter().filter(|pid| !is_started(pid) && !is_other(*pid));
     let lives = |pid: &Pid| !matches!(waitpid(Some(*pid), WaitOptions::NOHANG), Ok(Some(_)));
     fresh.filter_map(Pid::from_raw).filter(lives).collect()

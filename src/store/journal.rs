@@ -162,7 +162,12 @@ impl Store {
             durable::remove(&self.root, path);
         }
         let written = files.iter().filter_map(|(path, blob)| Some((path.clone(), blob.as_ref()?.content())));
-        durable::write_all(&self.root, &written.collect::<Vec<_>>())?;
+        let written: Vec<_> = written.collect();
+        for directory in durable::directories_of(written.iter().map(|(path, _)| path.as_path())) {
+            // A power failure may take a new directory with all that is in it.
+            Directory::make(&self.root, &directory).map_err(|source| io_error(&directory, source))?;
+        }
+        durable::write_all(&self.root, &written)?;
         self.sync_places(journal)?;
         for moved in &journal.moves {
             let is_committed = match &head {

@@ -32,8 +32,8 @@ pub enum Change {
     Bytes(usize, Vec<u8>),
     /// The changes of a node before this one are on the disk.
     Synced { node: usize, before: usize },
-    /// Something was written to one of the files that are watched.
-    Mark(usize),
+    /// A text was written to one of the files that are watched.
+    Mark(usize, String),
 }
 
 /// A tree of files, and what has happened to it.

@@ -89,12 +89,12 @@ fn everything_that_a_step_needs_is_synced_before_the_branch_moves_and_the_branch
 }
 
 /// How many tasks move at once: enough for a pack.
-const MANY: usize = 12;
-const WATCH: &[&str] = &["watch", "--once"];
+pub const MANY: usize = 12;
+pub const WATCH: &[&str] = &["watch", "--once"];
 const CHANGES: [&str; 7] = ["fsync", "rename", "renameat", "linkat", "unlink", "unlinkat", "write"];
 
 /// A repository in which many tasks have a step due.
-fn many_due() -> World {
+pub fn many_due() -> World {
     let world = started("planning");
     for number in 0..MANY {
         world.orch(&["new", &format!("m-{number}")]).succeeds();

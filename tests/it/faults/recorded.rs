@@ -250,6 +250,8 @@ impl<'d> Recorder<'d> {
         else {
             return;
         };
+        // Not what had this name before.
+        self.unnamed.remove(&path);
         match self.node(&path) {
             None => {
                 let node = self.disk.add(Node::file(mode(permissions) & !0o022));
@@ -267,7 +269,7 @@ impl<'d> Recorder<'d> {
             call.arguments[1..].iter().flat_map(|argument| bytes(argument)).collect::<Vec<u8>>();
         written.truncate(number(call.returned));
         if let Some(mark) = self.marks.iter().position(|mark| *mark == path) {
-            self.disk.changes.push(Change::Mark(mark));
+            self.disk.changes.push(Change::Mark(mark, String::from_utf8_lossy(&written).into_owned()));
         }
         let Some(node) = self.node(&path) else { return };
         let open = self.open.entry(path).or_insert(Open { at: 0, appends: true });
