@@ -65,7 +65,7 @@ soak: ## The fault and race tests at length, the mixture of everybody for ten mi
 ALONE = $(shell unshare -pf --mount-proc true 2>/dev/null && echo unshare -pf --mount-proc sh -c \''"$$@"; exit $$?'\' sh)
 IN_MEMORY = $(shell test -w /dev/shm && echo TMPDIR=/dev/shm)
 
-faults: ## Every system call that reads or writes fails once, or ends the process; prints tables, takes an hour or two (needs strace)
+faults: ## Every system call that reads or writes fails once, or ends the process; prints tables, takes two or three hours (needs strace)
 	$(CARGO) test --test it --no-run
 	$(ALONE) env $(IN_MEMORY) ORCH_FAULTS=1 $(CARGO) test --test it -- faults::reading faults::writing faults::power faults::images faults::short --nocapture
 

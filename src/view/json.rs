@@ -46,12 +46,12 @@ pub fn pretty(document: &impl JsonDocument) -> String {
 /// The document as one line of JSON with a final newline, for newline-delimited JSON.
 #[must_use]
 pub fn line(document: &impl JsonDocument) -> String {
-    let mut text = serde_json::to_string(&Envelope::of(document)).unwrap_or_default();
+    let mut text = serde_json::to_string(&enveloped(document)).unwrap_or_default();
     text.push('\n');
     text
 }
 
-/// The document as [`line`] writes it, without the newline.
+/// The document with its envelope, as [`line()`] writes it before the newline.
 pub fn enveloped<D: JsonDocument>(document: &D) -> impl Serialize {
     Envelope::of(document)
 }
