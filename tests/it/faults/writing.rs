@@ -92,8 +92,13 @@ impl Situation {
         let is_mine = |line: &&str| MINE.iter().any(|path| line.ends_with(path));
         let held: Vec<&str> = status.lines().filter(is_mine).collect();
         let mine = held.join("\n") + &MINE.map(|path| world.read(path)).concat();
-        let trees = world.git(&["log", "--first-parent", "--format=%T"]);
-        let trees = trees.lines().map(str::to_owned).collect();
+        let commits = world.git(&["log", "--first-parent", "-z", "--format=%T %B"]);
+        // The ids of generated tasks are random, so a tree with them is another one each time.
+        let tree = |commit: &str| match commit.split_once(' ') {
+            Some((_, message)) if message.contains("generated 1 tasks: task-") => "generated".to_owned(),
+            tree => tree.map_or("", |(tree, _)| tree).to_owned(),
+        };
+        let trees = commits.split('\0').map(tree).collect();
         Self { trees, status, mine, beside: beside(world) }
     }
 }
