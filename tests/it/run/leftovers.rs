@@ -110,15 +110,17 @@ fn has_control_groups() -> bool {
     })
 }
 
-/// Each link of the chain has a session and a parent that is gone, and lives for less time than it takes to find it.
+/// Each link of the chain has a session and a parent that is gone, and lives for less time than it takes to find it. The
+/// chain ends by itself if nobody ends it.
 const CHAIN: &str = r#"
 use POSIX;
 $SIG{TERM} = 'IGNORE';
 open(my $links, '>>', '../links');
-for (my $link = 0; ! -e '../broken'; $link++) {
+for (my $link = 0; $link < 20000 && ! -e '../broken'; $link++) {
   exit if fork;
   POSIX::setsid();
-  syswrite($links, 'x') if $link % 100 == 0;
+  select(undef, undef, undef, 0.001);
+  syswrite($links, 'x') if $link % 10 == 0;
 }
 "#;
 
