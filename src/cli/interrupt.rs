@@ -86,13 +86,14 @@ impl Interrupts {
         self.listen();
     }
 
-    /// Calls `wait`, which waits for a program that has the terminal. Meanwhile Ctrl-C is for that program alone.
-    pub(super) fn left_to_child<R>(&self, wait: impl FnOnce() -> R) -> R {
+    /// Calls `work`, which starts a program that has the terminal and waits for it. Meanwhile Ctrl-C is for that program
+    /// alone.
+    pub(super) fn left_to_child<R>(&self, work: impl FnOnce() -> R) -> R {
         self.is_childs.store(true, Ordering::Relaxed);
         self.listen();
-        let waited = wait();
+        let done = work();
         self.is_childs.store(false, Ordering::Relaxed);
-        waited
+        done
     }
 
     /// From now on the process ends when the terminal on stdin is gone. Not every process is told so by a SIGHUP, and

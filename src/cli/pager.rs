@@ -45,12 +45,16 @@ impl Pager {
         if !self.is_wanted || !exceeds(text, ui) {
             return ui.answer(text);
         }
-        let started = self.command().and_then(|command| RunningPager::start(&command, &self.options).ok());
-        let Some(pager) = started else { return ui.answer(text) };
-        ui.passed();
-        match interrupts.left_to_child(|| pager.show(text))?.code() {
-            Some(code) if NOT_STARTED.contains(&code) => ui.answer(text),
-            _ => Ok(()),
+        let Some(command) = self.command() else { return ui.answer(text) };
+        let shown = interrupts.left_to_child(|| {
+            let pager = RunningPager::start(&command, &self.options).ok()?;
+            ui.passed();
+            Some(pager.show(text))
+        });
+        match shown.transpose()?.map(|status| status.code()) {
+            None => ui.answer(text),
+            Some(Some(code)) if NOT_STARTED.contains(&code) => ui.answer(text),
+            Some(_) => Ok(()),
         }
     }
 

@@ -22,16 +22,21 @@ impl Store {
 
     /// Removes the file of an object if it is torn. Returns whether it was, and an error if it cannot be read or removed.
     pub(super) fn remove_if_torn(&self, id: Oid) -> Result<bool, Error> {
-        let path = self.loose_file(id);
-        let fail = |source| io_error(&path, source);
-        let Some(bytes) = durable::read_if_there(&path).map_err(fail)? else { return Ok(false) };
-        if is_whole(&bytes) {
+        if !self.is_torn(id)? {
             return Ok(false);
         }
+        let path = self.loose_file(id);
         tracing::warn!(object = %id, "removing an object that a power failure tore");
         let removed = Directory::open(self.repo.commondir(), durable::parent(&path))
             .and_then(|directory| directory.remove_if_there(path.file_name().unwrap_or_default()));
-        removed.map(|()| true).map_err(fail)
+        removed.map(|()| true).map_err(|source| io_error(&path, source))
+    }
+
+    /// Whether an object has a file that is torn. Returns an error if the file cannot be read.
+    fn is_torn(&self, id: Oid) -> Result<bool, Error> {
+        let path = self.loose_file(id);
+        let held = durable::read_if_there(&path).map_err(|source| io_error(&path, source))?;
+        Ok(held.is_some_and(|bytes| !is_whole(&bytes)))
     }
 
     /// A tree that was written now. Returns an error if its file is torn, or that of a directory in it above one of these
@@ -54,9 +59,7 @@ impl Store {
     }
 
     fn require_whole(&self, id: Oid) -> Result<(), Error> {
-        let path = self.loose_file(id);
-        let held = durable::read_if_there(&path).map_err(|source| io_error(&path, source))?;
-        if held.is_none_or(|bytes| is_whole(&bytes)) {
+        if !self.is_torn(id)? {
             return Ok(());
         }
         let hint = "git fsck".to_owned();

@@ -10,7 +10,7 @@
 
 use super::basis::are_as_before;
 use super::listed::{ListedTask, Stamped, listed_digest};
-use super::moved::QuietPasts;
+use super::moved::{QuietPasts, is_far_back};
 use super::{Error, LookDepth, Sight, TaskRef, Workspace};
 use crate::base::{Digest, RepoPath};
 use crate::scan::{Directory, FileStamp};
@@ -167,6 +167,14 @@ impl KnownLooks {
         self.part(Self::number(&kept.directory)).new.push(kept);
     }
 
+    /// What a look at HEAD would note about code in the place of this one, which still stands; `None` if that is not
+    /// worth writing it again.
+    fn code_now(&self, kept: &KeptLook, head: Option<Digest>) -> Option<(String, Digest)> {
+        let (workflow, since) = kept.code.as_ref()?;
+        let head = head.filter(|head| head != since)?;
+        is_far_back(&self.pasts, head, workflow).then(|| (workflow.clone(), head))
+    }
+
     /// Notes that the command has what it asked for of a task. After the last one of a part, that is written.
     pub(super) fn done(&self, directory: &RepoPath) {
         let number = Self::number(directory);
@@ -250,19 +258,6 @@ impl Workspace {
         self.known = KnownLooks::of(self, name).map(Arc::new);
     }
 
-    /// What a look at HEAD would note about code in the place of this one, which still stands; `None` if that is not worth
-    /// writing it again.
-    fn code_now(
-        &self,
-        known: &KnownLooks,
-        kept: &KeptLook,
-        head: Option<Digest>,
-    ) -> Option<(String, Digest)> {
-        let (workflow, since) = kept.code.as_ref()?;
-        let head = head.filter(|head| head != since)?;
-        Self::is_far_back(&known.pasts, head, workflow).then(|| (workflow.clone(), head))
-    }
-
     fn knew(&self, task: &TaskRef) {
         tracing::debug!(task = %task.id, "unchanged since an earlier look");
         self.costs.knew();
@@ -298,7 +293,7 @@ impl Workspace {
             && (*was_unchanged || stamped.stands(&self.root, directory))
             && let Some(made) = made_earlier(self.held_digest(task, head.as_ref(), None)?)
         {
-            if let Some(code) = self.code_now(known, kept, commit) {
+            if let Some(code) = known.code_now(kept, commit) {
                 known.note(KeptLook { code: Some(code), ..KeptLook::clone(kept) });
             }
             self.knew(task);
@@ -311,7 +306,7 @@ impl Workspace {
         if let Some((kept, _)) = earlier.as_ref().filter(|(kept, _)| Some(kept.listed) == listed)
             && let Some(made) = made_earlier(held)
         {
-            let code = self.code_now(known, kept, commit);
+            let code = known.code_now(kept, commit);
             if kept.stamped != stamped || code.is_some() {
                 let code = code.or_else(|| kept.code.clone());
                 known.note(KeptLook { stamped, code, ..KeptLook::clone(kept) });

@@ -108,13 +108,11 @@ impl Workspace {
     }
 }
 
-impl Workspace {
-    /// Whether commits were asked for that are so long ago that what was made before them should count as made at HEAD,
-    /// if none made a difference to it.
-    pub(super) fn is_far_back(pasts: &QuietPasts, head: Digest, workflow: &str) -> bool {
-        let pasts = pasts.lock().unwrap_or_else(PoisonError::into_inner);
-        pasts.get(&(workflow.to_owned(), head)).is_some_and(|past| past.commits.len() > FAR)
-    }
+/// Whether commits were asked for that are so long ago that what was made before them should count as made at HEAD, if
+/// none made a difference to it.
+pub(super) fn is_far_back(pasts: &QuietPasts, head: Digest, workflow: &str) -> bool {
+    let pasts = pasts.lock().unwrap_or_else(PoisonError::into_inner);
+    pasts.get(&(workflow.to_owned(), head)).is_some_and(|past| past.commits.len() > FAR)
 }
 
 impl QuietPast {
