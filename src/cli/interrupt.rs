@@ -6,7 +6,8 @@ use crate::run::kill_all;
 use crate::store::IndexGate;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
-use std::fs;
+use std::fs::File;
+use std::io::Read;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread;
@@ -116,7 +117,10 @@ impl Interrupts {
 
 /// Whether the process was started with SIGHUP ignored. Always `false` on systems without `/proc`.
 fn ignores_hangup() -> bool {
-    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    // The system makes the text anew for each read; this buffer takes it in one.
+    let mut bytes = [0; 4096];
+    let read = File::open("/proc/self/status").and_then(|mut status| status.read(&mut bytes));
+    let status = String::from_utf8_lossy(&bytes[..read.unwrap_or_default()]);
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
     let ignored = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or_default();
     ignored >> (SIGHUP - 1) & 1 == 1

@@ -72,7 +72,7 @@ pub fn audit(workspace: &Workspace, scope: AuditScope<'_>) -> Result<Audit, Erro
     let range = Range { from: since.or(range.from), ..range };
     let read = ReadOnce::default();
     let archive = Archive::new(store, &read, false);
-    let work = ReplayWork { threads: workspace.threads, progress: scope.progress };
+    let work = ReplayWork { threads: workspace.threads(), progress: scope.progress };
     let replaying = Replaying { store, archive: &archive, work, also: scope.also };
     let Some(proven) = scope.proven else {
         let (audit, _) = replaying.all(&range)?;

@@ -6,11 +6,11 @@ use super::output::{Output, RESULT_CAP};
 use super::trial::{Ended, Live};
 use crate::base::Reason;
 use crate::decide::Printed;
-use crate::scan::open_regular;
+use crate::scan::{open_regular, read_up_to};
 use crate::store::durable;
 use serde_json::Value;
 use std::fs::File;
-use std::io::{self, Read};
+use std::io;
 use std::path::PathBuf;
 use std::process::Child;
 
@@ -87,15 +87,15 @@ pub(super) fn read_result(path: &std::path::Path) -> Option<Result<Value, Reason
         Err(error) if error.kind() == io::ErrorKind::NotFound => return None,
         Err(error) => return Some(Err(format!("cannot read the result: {error}").into())),
     };
-    let mut bytes = Vec::new();
-    if let Err(error) = file.take(RESULT_CAP as u64 + 1).read_to_end(&mut bytes) {
-        return Some(Err(format!("cannot read the result: {error}").into()));
-    }
-    if bytes.len() > RESULT_CAP {
-        // It is rejected, and would only fill the disk.
-        durable::remove(durable::parent(path), path);
-        return Some(Err(format!("the result is larger than {RESULT_CAP} bytes").into()));
-    }
+    let bytes = match read_up_to(&file, RESULT_CAP as u64) {
+        Ok(Some(bytes)) => bytes,
+        Ok(None) => {
+            // It is rejected, and would only fill the disk.
+            durable::remove(durable::parent(path), path);
+            return Some(Err(format!("the result is larger than {RESULT_CAP} bytes").into()));
+        }
+        Err(error) => return Some(Err(format!("cannot read the result: {error}").into())),
+    };
     if bytes.iter().all(u8::is_ascii_whitespace) {
         return None;
     }

@@ -1,7 +1,7 @@
 //! Opens files only if they are regular, without blocking, and unless asked to without following links.
 
 use std::fs::{self, File};
-use std::io;
+use std::io::{self, Read as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 
@@ -25,6 +25,15 @@ pub fn open_linked(path: &Path) -> io::Result<Option<File>> {
         Err(_) if fs::metadata(path).is_ok_and(|metadata| !metadata.is_file()) => Ok(None),
         Err(error) => Err(error),
     }
+}
+
+/// The bytes of an opened file; `None` if there are more than `limit`, even if it has grown since it was opened.
+pub fn read_up_to(file: &File, limit: u64) -> io::Result<Option<Vec<u8>>> {
+    let size = file.metadata()?.len().min(limit);
+    // Without room for all of it, a reader that is limited begins with 32 bytes and doubles them.
+    let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or(0) + 1);
+    file.take(limit.saturating_add(1)).read_to_end(&mut bytes)?;
+    Ok((bytes.len() as u64 <= limit).then_some(bytes))
 }
 
 fn open(path: &Path) -> io::Result<File> {

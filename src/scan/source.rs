@@ -1,7 +1,7 @@
 //! Sources of a task's bytes.
 
 use super::error::io_error;
-use super::{FileStamp, LogEnd, ObservedLog, open_regular};
+use super::{FileStamp, LogEnd, ObservedLog, open_regular, read_up_to};
 use crate::base::{Code, Digest, Error, ObjectFormat, Reason, RepoPath, TaskPlace};
 use std::cell::RefCell;
 use std::fs;
@@ -385,22 +385,16 @@ impl Source for WorkDir<'_> {
     fn read(&self, path: &RepoPath, limit: u64) -> Result<Content, Error> {
         let target = path.under(&self.root);
         let fail = |source| io_error(&target, source);
-        let mut file = match open_regular(&target) {
+        let file = match open_regular(&target) {
             Ok(Some(file)) => file,
             Ok(None) => return Ok(Content::Unreadable("it is not a regular file".to_owned())),
             Err(error) if is_missing(&error) => return Ok(Content::Missing),
             Err(error) => return Err(fail(error)),
         };
-        let size = file.metadata().map_err(fail)?.len();
-        if size > limit {
-            return Ok(Content::TooLarge(size));
-        }
-        let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or(0) + 1);
-        // The file may grow while it is read, so the limit applies here too.
-        match file.by_ref().take(limit + 1).read_to_end(&mut bytes).map_err(fail)? {
-            read if read as u64 > limit => Ok(Content::TooLarge(read as u64)),
-            _ => Ok(Content::Bytes(bytes)),
-        }
+        Ok(match read_up_to(&file, limit).map_err(fail)? {
+            Some(bytes) => Content::Bytes(bytes),
+            None => Content::TooLarge(file.metadata().map_err(fail)?.len()),
+        })
     }
 
     fn read_log(&self, path: &RepoPath, most: u64) -> Result<ObservedLog, Error> {

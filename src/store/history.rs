@@ -16,6 +16,9 @@ pub struct PathChange {
 
 /// The maximum number of commits that a search looks at.
 pub(super) const MAX_WALK: usize = 20_000;
+/// How many walks compare only the directory that contains what they look for. A command that walks more often is about
+/// many tasks: one comparison of all that a commit changed then serves them all.
+const NARROW_WALKS: usize = 8;
 /// The maximum number of commits that one move of HEAD is followed over.
 const MAX_MOVE: usize = 1000;
 
@@ -81,11 +84,12 @@ impl Store {
         if open.is_empty() {
             return Ok(found);
         }
-        let tops = tops(paths);
+        let walks = self.walks.replace(self.walks.get() + 1);
+        let below = if walks < NARROW_WALKS { vec![common(paths)] } else { tops(paths) };
         self.walk_between(from, until, |commit| {
-            // The difference is listed once per commit, so a commit costs what it changed, not the size of
-            // its tree.
-            for path in self.changed_by(&commit, &tops)? {
+            // The difference is listed once per commit, so a commit costs what it changed there, not the size
+            // of its tree.
+            for path in self.changed_by(&commit, &below)? {
                 if open.remove(&path) {
                     found.insert(path, digest(commit.id()));
                 }
@@ -235,6 +239,16 @@ impl Store {
         }
         Ok(())
     }
+}
+
+/// The deepest directory that contains all these paths.
+fn common(paths: &[RepoPath]) -> RepoPath {
+    let mut found = paths.first().and_then(RepoPath::parent).unwrap_or_else(RepoPath::root);
+    while !paths.iter().all(|path| path.below(&found).is_some()) {
+        let Some(above) = found.parent() else { break };
+        found = above;
+    }
+    found
 }
 
 /// The top-level directories that contain these paths.

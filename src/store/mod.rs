@@ -115,6 +115,8 @@ pub struct Store {
     blobs: RefCell<Recent<Oid, Arc<[u8]>>>,
     trees: RefCell<Recent<Oid, Arc<Listing>>>,
     differences: RefCell<Recent<DifferenceKey, Arc<CommitDifference>>>,
+    /// How many walks have looked for the last changes of paths.
+    walks: Cell<usize>,
     /// The last changes of paths, as far as they were looked up.
     changes: RefCell<KnownChanges>,
     removed: RefCell<Option<removals::KnownRemovals>>,
@@ -253,6 +255,7 @@ impl Store {
             blobs: Recent::at_most(RECENT_BLOBS).into(),
             trees: Recent::at_most(RECENT_TREES).into(),
             differences: Recent::at_most(RECENT_DIFFERENCES).into(),
+            walks: Cell::default(),
             changes: RefCell::default(),
             removed: RefCell::default(),
             set_aside: RefCell::default(),

@@ -128,7 +128,10 @@ impl Workspace {
                 done.push((number, work_on(workspace, part)));
             }
         };
-        let helpers = (self.threads - 1).min(parts.len() / 2);
+        let helpers = match parts.len() / 2 {
+            0 => 0,
+            most => most.min(self.threads() - 1),
+        };
         let opener = (helpers > 0).then(|| self.opener());
         let mut done = thread::scope(|scope| {
             let help =

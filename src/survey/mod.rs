@@ -70,8 +70,8 @@ pub struct Workspace {
     pub(crate) costs: Arc<Costs>,
     /// How long to wait for the locks of other processes, if the caller says.
     pub(crate) wait: Option<Duration>,
-    /// In how many threads a command about many tasks may work.
-    pub(crate) threads: usize,
+    /// In at most how many threads a command about many tasks works.
+    threads: usize,
     /// Whether a task is named by its whole id alone.
     whole_ids: bool,
     /// What is known of earlier looks.

@@ -4,13 +4,13 @@ use super::loaded::{WorkflowCache, names};
 use crate::base::{Class, Code, Diagnostic, Digest, Error, ObjectFormat, Reason, RepoPath, with_line_feeds};
 use crate::config::{self, Config, UnknownWorkflow};
 use crate::decide::State;
-use crate::scan::{Content, ReadLimits, Schemas, Source, open_linked};
+use crate::scan::{Content, ReadLimits, Schemas, Source, open_linked, read_up_to};
 use crate::store::WorkTree;
 use crate::workflow::{System, Workflow};
 use rustix::io::Errno;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::{self, Read as _};
+use std::io;
 use std::path::Path;
 use std::sync::OnceLock;
 
@@ -243,12 +243,7 @@ impl Texts for OnDisk<'_> {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(error.into()),
         };
-        let mut bytes = Vec::new();
-        file.take(MAX_BYTES + 1).read_to_end(&mut bytes)?;
-        if bytes.len() as u64 > MAX_BYTES {
-            return Err(too_large());
-        }
-        utf8(bytes)
+        utf8(read_up_to(&file, MAX_BYTES)?.ok_or_else(too_large)?)
     }
 
     fn names(&self, directory: &RepoPath) -> Result<Vec<String>, UnreadText> {

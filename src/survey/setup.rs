@@ -9,11 +9,17 @@ use crate::store::{self, Environment, Store, caches};
 use std::io;
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::thread;
 
 /// The maximum number of threads that work for one command. Each of them opens the repository.
 const MOST_THREADS: usize = 8;
+
+/// How many cores there are. Counted when a command first needs it, because the limits of control groups are in files.
+fn cores() -> usize {
+    static CORES: OnceLock<usize> = OnceLock::new();
+    *CORES.get_or_init(|| thread::available_parallelism().map_or(1, NonZero::get))
+}
 
 /// What a workspace is opened for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -89,9 +95,14 @@ impl Workspace {
             wait: None,
             whole_ids: false,
             known: None,
-            threads: thread::available_parallelism().map_or(1, NonZero::get).min(MOST_THREADS),
+            threads: MOST_THREADS,
             at: At::WorkDir,
         })
+    }
+
+    /// In how many threads a command about many tasks may work.
+    pub(crate) fn threads(&self) -> usize {
+        self.threads.min(cores())
     }
 
     /// The files of the settings that have changed since they were read, sorted.

@@ -5,10 +5,9 @@
 use super::super::loop_tasks::members;
 use super::request::wrong;
 use crate::base::{Code, Error, RepoPath};
-use crate::scan::{io_error, open_regular, read};
+use crate::scan::{io_error, open_regular, read, read_up_to};
 use crate::workflow::Format;
 use serde_json::{Map, Value};
-use std::io::Read;
 use std::path::Path;
 
 /// Where the issues are.
@@ -59,11 +58,9 @@ fn rows(root: &Path, name: &str) -> Result<Vec<Value>, Error> {
         opened => opened.map_err(|error| io_error(&place, error))?,
     };
     let Some(file) = opened else { return Ok(Vec::new()) };
-    let mut bytes = Vec::new();
-    file.take(MOST + 1).read_to_end(&mut bytes).map_err(|error| io_error(&place, error))?;
-    if bytes.len() as u64 > MOST {
+    let Some(bytes) = read_up_to(&file, MOST).map_err(|error| io_error(&place, error))? else {
         return Err(Error::new(Code::TooLarge, format!("{path} is larger than {} MiB", MOST >> 20)));
-    }
+    };
     let found = read(Format::Jsonl, &path, &bytes);
     match (found.data, found.problems.into_iter().find(crate::base::Diagnostic::is_error)) {
         (Some(Value::Array(rows)), _) => Ok(rows),

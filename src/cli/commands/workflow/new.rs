@@ -4,13 +4,12 @@ use super::super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use super::interview::{Words, interview};
 use crate::base::{Code, Diagnostic, Place, RepoPath, WorkflowName, command, shell_word};
 use crate::scaffold::{self, GeneratedFiles, Skill, SkillFault, Strategy};
-use crate::scan::{inside, open_regular, parse_json, span};
+use crate::scan::{inside, open_regular, parse_json, read_up_to, span};
 use crate::store::durable::{parent, write_atomic};
 use crate::survey::Workspace;
 use crate::view::{NewWorkflow, findings};
 use serde_json::Value;
 use std::collections::BTreeMap;
-use std::io::Read;
 use std::path::{Path, PathBuf};
 
 /// Create a workflow from a skill's configuration, or by answering questions.
@@ -165,11 +164,8 @@ fn from_file(
     let target = target.canonicalize().map_err(|error| cannot(&error.to_string()))?;
     let opened = open_regular(&target).map_err(|error| cannot(&error.to_string()))?;
     let file = opened.ok_or_else(|| cannot("it is not a regular file"))?;
-    let mut bytes = Vec::new();
-    file.take(limit + 1).read_to_end(&mut bytes).map_err(|error| cannot(&error.to_string()))?;
-    if u64::try_from(bytes.len()).unwrap_or(u64::MAX) > limit {
-        return Err(cannot(&format!("it is larger than {limit} bytes")));
-    }
+    let bytes = read_up_to(&file, limit).map_err(|error| cannot(&error.to_string()))?;
+    let bytes = bytes.ok_or_else(|| cannot(&format!("it is larger than {limit} bytes")))?;
     // The parser expects a path inside the repository, but this file may be anywhere.
     let label = RepoPath::new("skill-config.json").map_err(|error| cannot(&error.to_string()))?;
     let (value, problems) = parse_json(&label, &bytes);
