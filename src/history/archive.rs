@@ -140,10 +140,14 @@ impl<'s> Archive<'s> {
 
     /// The key of the phase in a state, as a workflow of this name says, or else as the state suggests.
     pub(super) fn phase_key(&self, near: &Setting, name: &str, state: &Value) -> String {
+        let stated = || phase_key_in(state).unwrap_or("phase").to_owned();
+        self.declared_phase_key(near, name).unwrap_or_else(stated)
+    }
+
+    /// The key of the phase, as a workflow of this name says.
+    pub(super) fn declared_phase_key(&self, near: &Setting, name: &str) -> Option<String> {
         let key = |setting: &Setting| Some(setting.workflow(name).ok()?.workflow()?.phase_key.clone());
-        key(near)
-            .or_else(|| key(self.read.shipped(self.store.format())))
-            .unwrap_or_else(|| phase_key_in(state).unwrap_or("phase").to_owned())
+        key(near).or_else(|| key(self.read.shipped(self.store.format())))
     }
 
     /// The state of another tool, as the workflow of this name reads it; `None` if it is not one, or cannot be

@@ -14,7 +14,7 @@ use std::sync::Arc;
 /// How many states are kept: about as many as there are tasks on which work goes on in turn.
 const MOST_STATES: usize = 1024;
 
-/// How many events are kept between two pieces of history, of 8 kB each. Of more, all are forgotten, and a log that
+/// How many events are kept between two pieces of history, of about 2 kB each. Of more, all are forgotten, and a log that
 /// changes again is parsed again. Builds with assertions forget early, so that tests do.
 const MOST_EVENTS: usize = if cfg!(debug_assertions) { 64 } else { 1 << 14 };
 

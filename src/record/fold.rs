@@ -132,7 +132,7 @@ impl EventLog {
             };
         }
         for event in chain.into_iter().rev() {
-            apply_patch(&mut document, &event.changes)
+            apply_patch(&mut document, &event.changes.ops())
                 .map_err(|place| self.fault_of(&event.id, LogFaultKind::Inapplicable(place.to_string())))?;
         }
         Ok(document)
@@ -260,7 +260,8 @@ pub fn record_steps<'s>(
         let base = (!heads.is_empty()).then_some(base);
         let Some(event) = LogEvent::new(heads.clone(), base, step) else { break };
         let mut document = base.map_or_else(|| Value::Object(Map::new()), standing_document);
-        let Ok(standing) = apply_patch(&mut document, &event.changes).map(|()| read_standing(&document))
+        let Ok(standing) =
+            apply_patch(&mut document, &event.changes.ops()).map(|()| read_standing(&document))
         else {
             break;
         };

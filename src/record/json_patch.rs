@@ -32,6 +32,35 @@ pub enum JsonPatchOp {
     },
 }
 
+/// The operations of a patch as compact JSON. A long history has many patches, and as values they take several times
+/// as much memory.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct PatchText(Box<str>);
+
+impl PatchText {
+    /// The text of these operations.
+    #[must_use]
+    pub fn of(ops: &[JsonPatchOp]) -> Self {
+        match ops {
+            [] => Self::default(),
+            ops => Self(ops.iter().map(JsonPatchOp::to_value).collect::<Value>().to_string().into()),
+        }
+    }
+
+    /// The operations.
+    #[must_use]
+    pub fn ops(&self) -> Vec<JsonPatchOp> {
+        // It is the text of operations, or empty.
+        serde_json::from_str(&self.0).unwrap_or_default()
+    }
+
+    /// The operations as a JSON array; empty if there are none.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
 /// Why a patch does not apply to a document.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("there is no value at {pointer}")]
@@ -326,9 +355,7 @@ mod tests {
             let mut patched = old.clone();
             prop_assert_eq!(apply_patch(&mut patched, &ops), Ok(()));
             prop_assert_eq!(&patched, &new);
-            let text = Value::from_iter(ops.iter().map(JsonPatchOp::to_value)).to_string();
-            let read: Vec<JsonPatchOp> = serde_json::from_str(&text).expect("operations");
-            prop_assert_eq!(read, ops);
+            prop_assert_eq!(PatchText::of(&ops).ops(), ops);
         }
     }
 }

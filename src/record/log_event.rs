@@ -1,6 +1,6 @@
 //! One line of `transcript.jsonl`: an event, what it changed, and the events that it follows.
 
-use super::json_patch::{JsonPatchOp, diff};
+use super::json_patch::{JsonPatchOp, PatchText, diff};
 use super::state::history_entry;
 use crate::base::{Digest, ObjectFormat, WorkflowName};
 use crate::decide::{HistoryEntry, State, WorkflowRef, history_value, standing_document};
@@ -31,7 +31,7 @@ pub struct LogEvent {
     ///
     /// If the event joins several, the patch includes the result of the join. So folding a log needs no
     /// workflow document, and a workflow that is edited later does not change the past.
-    pub changes: Vec<JsonPatchOp>,
+    pub changes: PatchText,
 }
 
 /// Why a line is not an event.
@@ -80,7 +80,7 @@ impl LogEvent {
     pub fn new(after: Vec<Digest>, base: Option<&State>, state: &State) -> Option<Self> {
         let (entry, workflow) = (state.history.last()?.clone(), state.workflow.clone()?);
         let old = base.map_or_else(|| json!({}), standing_document);
-        let changes = diff(&old, &standing_document(state));
+        let changes = PatchText::of(&diff(&old, &standing_document(state)));
         let format = state.format();
         let mut event = Self { id: format.null(), after, entry, workflow, changes };
         event.renew_id(format);
@@ -123,11 +123,12 @@ impl LogEvent {
         put("action", "action");
         put("performance", "performance");
         members.insert("workflow".to_owned(), Value::from(self.workflow.to_string()));
-        if !self.changes.is_empty() {
-            let changes = self.changes.iter().map(JsonPatchOp::to_value).collect();
-            members.insert("changes".to_owned(), changes);
+        let mut body = Value::Object(members).to_string();
+        if !self.changes.as_str().is_empty() {
+            body.pop();
+            body.extend([",\"changes\":", self.changes.as_str(), "}"]);
         }
-        Value::Object(members).to_string()
+        body
     }
 
     /// The id that a line states, without checking it against the text.
@@ -170,7 +171,7 @@ impl LogEvent {
             after: after.ok_or(NotAnEvent::Member("after"))?,
             entry: entry_of(Value::Object(raw.entry))?.into(),
             workflow: workflow_ref(&raw.workflow).ok_or(NotAnEvent::Member("workflow"))?,
-            changes: raw.changes,
+            changes: PatchText::of(&raw.changes),
         })
     }
 }

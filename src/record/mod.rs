@@ -21,7 +21,7 @@ mod tests;
 pub use conflict::{ConflictSides, sides, united_lines};
 pub use extent::LogExtent;
 pub use fold::{FoldCache, FoldError, RecordedStep, record_steps};
-pub use json_patch::{JsonPatchOp, MissingPlace, apply_patch, diff};
+pub use json_patch::{JsonPatchOp, MissingPlace, PatchText, apply_patch, diff};
 pub use log::{EventLog, LogFault, LogFaultKind, LogPeek, has_lost_events, whole_lines};
 pub use log_event::{LogEvent, NotAnEvent};
 pub use other_format::{format_of_log, log_in_format};

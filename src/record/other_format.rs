@@ -1,7 +1,7 @@
 //! A log with the ids of another object format, as a task has it that is older than its repository: without a
 //! repository, ids are SHA-1.
 
-use super::json_patch::JsonPatchOp;
+use super::json_patch::{JsonPatchOp, PatchText};
 use super::log_event::LogEvent;
 use crate::base::{Digest, ObjectFormat, pointer};
 use serde_json::Value;
@@ -49,13 +49,15 @@ pub fn log_in_format(
         for (_, digest) in entry.evidence.iter_mut().chain(files) {
             convert_text(digest, &convert);
         }
-        for change in &mut event.changes {
+        let mut changes = event.changes.ops();
+        for change in &mut changes {
             if let JsonPatchOp::Add { path, value } | JsonPatchOp::Replace { path, value } = change
                 && WITH_DIGESTS.iter().any(|member| pointer::is_at_or_below(path, member))
             {
                 convert_value(value, &convert);
             }
         }
+        event.changes = PatchText::of(&changes);
         event.renew_id(format);
         ids.insert(old, event.id);
         lines.push_str(&event.line());

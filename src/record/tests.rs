@@ -171,7 +171,7 @@ fn a_patch_that_does_not_apply_is_a_fault_of_its_line() {
         (vec![JsonPatchOp::Remove { path: "/nothing".to_owned() }], "there is no value at /nothing"),
         (vec![JsonPatchOp::Replace { path: "/actors".to_owned(), value: json!(3) }], "/actors"),
     ] {
-        event.changes = ops;
+        event.changes = PatchText::of(&ops);
         let body = event.line()[49..].trim_end().to_owned();
         let id = Digest::of_blob(format!("{{{body}").as_bytes());
         let log = log(&format!("{text}{{\"id\":\"{id}\",{body}\n"));

@@ -42,11 +42,10 @@ impl<'t> ListingEntry<'t> {
     /// Decodes the entry at the start of these bytes; also returns what follows it.
     pub(super) fn decode(bytes: &'t [u8], format: ObjectFormat) -> Option<(Self, &'t [u8])> {
         let EntryEnds { mode, name, after } = EntryEnds::of(bytes, format)?;
-        let digit = |mode, digit: &u8| mode << 3 | u32::from(digit - b'0');
         let entry = Self {
             name: &bytes[mode + 1..name],
             id: Oid::from_bytes(&bytes[name + 1..after]).ok()?,
-            mode: usual(bytes[..mode].iter().fold(0, digit)),
+            mode: mode_of(&bytes[..mode]),
         };
         Some((entry, &bytes[after..]))
     }
@@ -100,10 +99,14 @@ fn alike_at_start(one: &[u8], other: &[u8]) -> usize {
 /// Compares two entries by their names, and whether they are directories.
 pub(super) fn ordered(one: &[u8], is_tree: bool, other: &[u8], is_other_tree: bool) -> Ordering {
     let end = |is_tree: bool| if is_tree { &b"/"[..] } else { b"" };
-    one.iter().chain(end(is_tree)).cmp(other.iter().chain(end(is_other_tree)))
+    let both = one.len().min(other.len());
+    let rest = || one[both..].iter().chain(end(is_tree)).cmp(other[both..].iter().chain(end(is_other_tree)));
+    one[..both].cmp(&other[..both]).then_with(rest)
 }
 
-fn usual(mode: u32) -> u32 {
+/// The file mode that these octal digits mean, as git writes it today.
+fn mode_of(digits: &[u8]) -> u32 {
+    let mode = digits.iter().fold(0, |mode, digit| mode << 3 | u32::from(digit - b'0'));
     match mode & 0o170_000 {
         TREE => TREE,
         LINK => LINK,
@@ -192,10 +195,25 @@ impl Listing {
 
     /// The number of the file, or directory, with this name, or else the one that it would have.
     fn search(&self, name: &[u8], is_tree: bool) -> Result<usize, usize> {
-        self.starts.binary_search_by(|start| {
-            let found = self.at(*start);
-            found.map_or(Ordering::Less, |entry| ordered(entry.name, entry.is_tree(), name, is_tree))
-        })
+        let (mut from, mut to) = (0, self.starts.len());
+        while from < to {
+            let middle = from.midpoint(to);
+            let (found, is_found_tree) = self.name(middle);
+            match ordered(found, is_found_tree, name, is_tree) {
+                Ordering::Less => from = middle + 1,
+                Ordering::Greater => to = middle,
+                Ordering::Equal => return Ok(middle),
+            }
+        }
+        Err(from)
+    }
+
+    /// The name of an entry, and whether it is a directory, without decoding the rest: the length of the id is known.
+    fn name(&self, number: usize) -> (&[u8], bool) {
+        let entry = self.entry_bytes(number);
+        let mode = entry.iter().position(|byte| *byte == b' ').unwrap_or_default();
+        let name = &entry[mode + 1..entry.len() - 1 - self.format.length()];
+        (name, mode_of(&entry[..mode]) == TREE)
     }
 
     /// The content as it was read.
