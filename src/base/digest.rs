@@ -194,9 +194,13 @@ pub fn hexadecimal(bytes: &[u8]) -> String {
 
 fn write_hexadecimal(bytes: &[u8], to: &mut impl fmt::Write) -> fmt::Result {
     const HEX: &[u8; 16] = b"0123456789abcdef";
-    bytes.iter().try_for_each(|byte| {
-        to.write_char(HEX[usize::from(byte >> 4)].into())?;
-        to.write_char(HEX[usize::from(byte & 15)].into())
+    // An id of any format is written at once.
+    bytes.chunks(32).try_for_each(|part| {
+        let mut text = [0; 64];
+        for (digits, byte) in text.chunks_exact_mut(2).zip(part) {
+            digits.copy_from_slice(&[HEX[usize::from(byte >> 4)], HEX[usize::from(byte & 15)]]);
+        }
+        to.write_str(std::str::from_utf8(&text[..2 * part.len()]).map_err(|_| fmt::Error)?)
     })
 }
 

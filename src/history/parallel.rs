@@ -99,11 +99,11 @@ pub(super) fn replay_all(
         Some(ReplayedPiece { replayed, held: archive.into_held()? })
     };
     let location = store.location();
-    store.keep_more_blobs();
+    store.prepare_for_history();
     let help = |thread: usize| {
         let mut done = BTreeMap::new();
         let Some(store) = location.open() else { return done };
-        store.keep_more_blobs();
+        store.prepare_for_history();
         let read = ReadOnce::default();
         while let Some(number) = sections.next(thread) {
             done.extend(ahead(&store, &read, pieces[number]).map(|replayed| (number, replayed)));

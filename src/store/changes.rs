@@ -139,7 +139,7 @@ impl Store {
     }
 
     fn visited(&self, id: Oid, boundary: &[Digest]) -> Result<Visited, Error> {
-        let commit = self.repo.find_commit(id)?;
+        let commit = self.held_commit(id)?;
         let is_boundary = boundary.contains(&digest(id));
         Ok(Visited {
             id: digest(id),

@@ -245,6 +245,7 @@ impl Store {
         if object.kind() != ObjectType::Tree {
             return Err(malformed());
         }
+        self.refuse_other(id, ObjectType::Tree, object.data())?;
         let listing = Listing::parse(object.data().to_vec(), self.format).ok_or_else(malformed)?;
         self.costs.trees.fetch_add(1, Relaxed);
         self.costs.tree_entries.fetch_add(listing.starts.len() as u64, Relaxed);

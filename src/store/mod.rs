@@ -114,6 +114,7 @@ pub struct Store {
     parts: code::Parts,
     blobs: RefCell<Recent<Oid, Arc<[u8]>>>,
     trees: RefCell<Recent<Oid, Arc<Listing>>>,
+    trees_of_commits: RefCell<Recent<Oid, Oid>>,
     differences: RefCell<Recent<DifferenceKey, Arc<CommitDifference>>>,
     /// How many walks have looked for the last changes of paths.
     walks: Cell<usize>,
@@ -168,6 +169,8 @@ pub fn libgit2_version() -> String {
 const RECENT_BLOBS: usize = 8 << 20;
 const RECENT_TREES: usize = 16 << 20;
 const RECENT_DIFFERENCES: usize = 8 << 20;
+/// Of how many commits a generation of the cache holds the ids of their trees.
+const RECENT_COMMITS: usize = 1024;
 
 /// What the configuration permits.
 #[derive(Debug, Clone, Default)]
@@ -223,10 +226,15 @@ impl Location {
 }
 
 impl Store {
-    /// Keeps more of the blobs that were read recently, for a command that goes through a whole history: of each task
-    /// it asks for the record before and after a step, and many tasks take steps in turn.
-    pub fn keep_more_blobs(&self) {
+    /// Prepares for going through a whole history. More of the blobs that were read recently are kept: a command asks
+    /// for the record of each task before and after a step, and many tasks take steps in turn. Less of anything else
+    /// is, because it is asked for at the next commit or not again, and nothing in libgit2, which would keep 256 MB.
+    pub fn prepare_for_history(&self) {
         self.blobs.replace(Recent::at_most(2 * RECENT_BLOBS));
+        self.trees.replace(Recent::at_most(RECENT_TREES / 4));
+        self.differences.replace(Recent::at_most(RECENT_DIFFERENCES / 8));
+        git2::opts::enable_caching(false);
+        objects::check_here();
     }
 
     /// Opens the repository around `start`, or the one that the environment names; `None` outside git.
@@ -254,6 +262,7 @@ impl Store {
             parts: code::Parts::default(),
             blobs: Recent::at_most(RECENT_BLOBS).into(),
             trees: Recent::at_most(RECENT_TREES).into(),
+            trees_of_commits: Recent::at_most(RECENT_COMMITS).into(),
             differences: Recent::at_most(RECENT_DIFFERENCES).into(),
             walks: Cell::default(),
             changes: RefCell::default(),

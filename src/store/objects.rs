@@ -3,18 +3,49 @@
 //! libgit2 takes an object file that it cannot look up for a missing one. In a shallow or partial clone a missing
 //! object is normal, so that an unreadable one would pass for it and hide what it contains.
 
-use super::{Error, Store};
+use super::{Error, Store, digest};
 use crate::base::{Code, Digest};
 use crate::scan::io_error;
 use git2::{Commit, ErrorCode, ObjectType, Oid, Repository, RepositoryOpenFlags, Tree};
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 /// How many levels of alternates libgit2 follows.
 const MOST_LEVELS: usize = 5;
 
+/// Whether the store compares objects with their ids, and not libgit2, for which this is a setting of the process.
+static CHECKED_HERE: AtomicBool = AtomicBool::new(false);
+
+/// Lets the store compare blobs, trees and commits with their ids. libgit2 does so with a hash function that also finds
+/// texts made to collide, and takes several times as long as the processor does; git has looked for these when it
+/// received the object. From now on, other commands of this process read what only libgit2 reads as git does: without
+/// a comparison.
+pub(super) fn check_here() {
+    CHECKED_HERE.store(true, Relaxed);
+    git2::opts::strict_hash_verification(false);
+}
+
 impl Store {
+    /// Returns an error if an object that was read is not the one that its id names, unless libgit2 sees to it.
+    pub(super) fn refuse_other(&self, id: Oid, kind: ObjectType, content: &[u8]) -> Result<(), Error> {
+        if !CHECKED_HERE.load(Relaxed) {
+            return Ok(());
+        }
+        let held = match kind {
+            ObjectType::Blob => self.format.blob(content),
+            ObjectType::Tree => self.format.tree(content),
+            ObjectType::Commit => self.format.commit(content),
+            _ => return Ok(()),
+        };
+        if held == digest(id) {
+            return Ok(());
+        }
+        let why = format!("the object {id} is damaged: what is stored under this id has the id {held}");
+        Err(Error::new(Code::Git, why).with_hint("git fsck".to_owned()))
+    }
+
     /// Whether this clone has an object. Returns an error if that cannot be determined.
     pub fn has(&self, object: Digest) -> Result<bool, Error> {
         let Ok(id) = self.oid(object) else { return Ok(false) };
@@ -44,7 +75,11 @@ impl Store {
 
     /// The commit with this id; `None` if this clone does not have it. Returns an error if git cannot read it.
     pub(super) fn commit_if_held(&self, id: Oid) -> Result<Option<Commit<'_>>, Error> {
-        self.unless_missing((id, ObjectType::Commit), self.repo.find_commit(id))
+        let found = self.unless_missing((id, ObjectType::Commit), self.repo.find_commit(id))?;
+        if found.is_some() && CHECKED_HERE.load(Relaxed) {
+            self.refuse_other(id, ObjectType::Commit, self.repo.odb()?.read(id)?.data())?;
+        }
+        Ok(found)
     }
 
     /// The tree with this id. Returns an error if git cannot read it, with a code of its own if this clone does not

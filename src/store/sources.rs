@@ -92,6 +92,7 @@ impl Store {
             return Ok(None);
         };
         let content = found.content();
+        self.refuse_other(id, ObjectType::Blob, content)?;
         self.costs.blob_bytes.fetch_add(content.len() as u64, Relaxed);
         // A large blob would evict many others.
         if content.len() <= LARGE {

@@ -17,7 +17,13 @@ impl Store {
     /// The id of the tree of a commit. Returns an error if git cannot read the commit, with a code of its own if this
     /// clone does not have it.
     pub(super) fn tree_of(&self, commit: Digest) -> Result<Oid, Error> {
-        Ok(self.held_commit(self.oid(commit)?)?.tree_id())
+        let id = self.oid(commit)?;
+        if let Some(known) = self.trees_of_commits.borrow_mut().get(&id) {
+            return Ok(known);
+        }
+        let tree = self.held_commit(id)?.tree_id();
+        self.trees_of_commits.borrow_mut().put(id, tree, 1);
+        Ok(tree)
     }
 
     pub(super) fn knows_modes(&self) -> Result<bool, Error> {

@@ -373,3 +373,21 @@ fn a_state_of_another_tool_may_stay_behind_its_adoption() {
         last(&world, "forged");
     }
 }
+
+#[test]
+fn what_is_stored_under_the_id_of_another_object_is_not_audited() {
+    for (damaged, held) in [
+        ("HEAD:tasks/t/transcript.jsonl", "HEAD:tasks/t/state.json"),
+        ("HEAD:tasks/t", "HEAD:tasks"),
+        ("HEAD~1", "HEAD~2"),
+    ] {
+        let world = started("codegen");
+        world.orch(&["audit"]).succeeds();
+        let [damaged, held] =
+            [damaged, held].map(|object| world.git(&["rev-parse", object]).trim().to_owned());
+        let file = |id: &str| world.path(&format!(".git/objects/{}/{}", &id[..2], &id[2..]));
+        std::fs::remove_file(file(&damaged)).expect("a loose object");
+        std::fs::copy(file(&held), file(&damaged)).expect("another loose object");
+        world.orch(&["audit"]).ends(70).reports(&damaged);
+    }
+}
