@@ -6,7 +6,7 @@ use super::{
     state_of,
 };
 use crate::apply::Writer;
-use crate::base::{Class, Code, Period, RepoPath, Timestamp};
+use crate::base::{Class, Code, Diagnostic, Period, Reason, RepoPath, Timestamp, command};
 use crate::decide::{
     Blocker, Ending, ExecutorExit, ExecutorTrace, JudgedTask, Mode, News, Recorded, RetryPolicy, Returned,
     RunEffect, RunEvent, RunMachine, Tick, Usage,
@@ -57,6 +57,8 @@ pub(super) struct Drive<'a> {
     pub(super) written: Option<Vec<u8>>,
     /// Whether something else was in their place meanwhile.
     pub(super) was_overwritten: bool,
+    /// What was wrong with the control request that was reported.
+    bad_control: Option<Reason>,
 }
 
 /// The maximum age of the record while an executor works.
@@ -164,6 +166,7 @@ pub(super) fn take_up(
         saved: Instant::now(),
         written: None,
         was_overwritten: false,
+        bad_control: None,
     };
     let ended = drive.go(tell);
     ended.map(Some)
@@ -203,6 +206,7 @@ impl Drive<'_> {
 
     /// Feeds an event to the run machine, and reports what follows.
     pub(super) fn step(&mut self, event: RunEvent<'_>, tell: &mut Tell<'_>) -> RunEffect {
+        self.tell_bad_control(tell);
         let now = self.now();
         let effect = self.machine.step(&now, event);
         if effect == RunEffect::Perform {
@@ -220,6 +224,19 @@ impl Drive<'_> {
             }
         }
         effect
+    }
+
+    /// Reports, once, a control request that is none, or is for another run.
+    fn tell_bad_control(&mut self, tell: &mut Tell<'_>) {
+        let Err(why) = self.files.request(&self.id) else { return };
+        if self.bad_control.as_ref() == Some(&why) {
+            return;
+        }
+        let message =
+            format!("{} is no request to this run: {why}; it has no effect", self.files.control_shown());
+        let hint = command(&["orch", "stop", self.task.id.as_str()]);
+        tell(&Happened::Note(&Diagnostic::warning(Code::ControlUnreadable, message).hint(hint)));
+        self.bad_control = Some(why);
     }
 
     fn judge(&mut self, tell: &mut Tell<'_>) -> RunEffect {
@@ -264,7 +281,8 @@ impl Drive<'_> {
 
     /// The strongest pending request, with its reason.
     pub(super) fn requested(&self) -> Option<(ControlRequest, String)> {
-        let said = self.files.request().map(|control| requested_by(control.request, &control.by));
+        let said = self.files.request(&self.id).ok().flatten();
+        let said = said.map(|control| requested_by(control.request, &control.by));
         let key = || (ControlRequest::Interrupt, "the run was interrupted".to_owned());
         let typed = self.stop.is_set().then(key);
         [said, typed, self.preset.clone()].into_iter().flatten().max_by_key(|(request, _)| *request)

@@ -88,7 +88,7 @@ impl Drive<'_> {
         trace: &mut ExecutorTrace,
         tell: &mut Tell<'_>,
     ) -> Result<Performed, Error> {
-        let (stop, files) = (self.stop.clone(), self.files.clone());
+        let (stop, files, run) = (self.stop.clone(), self.files.clone(), self.id.clone());
         let looked: Cell<Option<Instant>> = Cell::new(None);
         let wants_stop = || {
             if stop.is_set() {
@@ -98,7 +98,7 @@ impl Drive<'_> {
                 return false;
             }
             looked.set(Some(Instant::now()));
-            files.request().is_some_and(|control| control.request == ControlRequest::Stop)
+            files.pending(&run) == Some(ControlRequest::Stop)
         };
         let log = files.begin_try(name)?;
         let performed = executor.perform(log, &stop.running, &wants_stop, &mut |live| match live {

@@ -73,6 +73,8 @@ struct PreconditionDocument {
 /// The contents of `control.json`.
 #[derive(Serialize, Deserialize)]
 pub(super) struct ControlDocument {
+    /// The id of the run that it is for.
+    run: String,
     request: String,
     pub by: String,
 }
@@ -193,14 +195,20 @@ impl WorkDocument {
 }
 
 impl ControlDocument {
-    /// The document of a request and its sender.
-    pub(super) fn of(request: ControlRequest, by: &str) -> Self {
-        Self { request: request.as_str().to_owned(), by: by.to_owned() }
+    /// The document of a request to a run and its sender.
+    pub(super) fn of(run: &str, request: ControlRequest, by: &str) -> Self {
+        Self { run: run.to_owned(), request: request.as_str().to_owned(), by: by.to_owned() }
     }
 
-    /// The request, or `None` if it is unknown or an interrupt, which only the keyboard can send.
-    pub(super) fn request(&self) -> Option<ControlRequest> {
-        ControlRequest::named(&self.request).filter(|request| *request != ControlRequest::Interrupt)
+    /// The request to this run. Returns an error that says what is wrong if it is for another run, or is unknown, or
+    /// an interrupt, which only the keyboard can send.
+    pub(super) fn request(&self, run: &str) -> Result<ControlRequest, String> {
+        if self.run != run {
+            return Err(format!("it is for another run, {:?}", self.run));
+        }
+        ControlRequest::named(&self.request)
+            .filter(|request| *request != ControlRequest::Interrupt)
+            .ok_or_else(|| unknown("request", &self.request))
     }
 }
 

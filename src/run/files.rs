@@ -10,7 +10,7 @@ use super::document::{ControlDocument, RunDocument};
 use super::record::{Process, RunStanding, RunState};
 use crate::base::{Code, Error, Reason, RepoPath, shell_word};
 use crate::decide::ControlRequest;
-use crate::scan::{Directory, OWN_DIRECTORY, io_error};
+use crate::scan::{Directory, OWN_DIRECTORY, io_error, open_regular, read_up_to};
 use crate::store::durable;
 use serde::Serialize;
 use serde_json::Value;
@@ -63,6 +63,8 @@ const LOOKS: u32 = 50;
 const RECORD: &str = "run.json";
 /// The control request for it.
 const CONTROL: &str = "control.json";
+/// The maximum size of it.
+const MOST_CONTROL: u64 = 64 << 10;
 /// The directory of the logs.
 const LOGS: &str = "logs";
 
@@ -212,10 +214,11 @@ impl RunFiles {
         let old = self.read()?;
         let before = old.as_ref().map(|old| old.id.clone());
         let run = make(old);
+        // The run may have the id of one that a killed process drove, to which the request was sent.
+        self.drop_request()?;
         self.write(&run)?;
         // The directory of the runs may be new.
         durable::sync(std::slice::from_ref(&self.task))?;
-        self.drop_request()?;
         if before.is_some_and(|before| before != run.id) {
             self.prune(&run.id);
         }
@@ -236,10 +239,15 @@ impl RunFiles {
             return Ok(None);
         }
         let _control = self.control_lock()?;
-        if let Some(control) = self.request().filter(|control| Some(control.request) > applied) {
+        let pending = self.request(&run.id).ok().flatten();
+        if let Some(control) = pending.filter(|control| Some(control.request) > applied) {
             return Ok(Some(control));
         }
-        let written = self.write(run).and_then(|()| self.drop_request());
+        let written = self.write(run);
+        // What cannot be removed is not for the next run.
+        if let Err(error) = self.drop_request() {
+            tracing::warn!(error = error.logged(), "cannot remove the control request");
+        }
         *lock = None;
         written.map(|()| None)
     }
@@ -271,9 +279,9 @@ impl RunFiles {
         };
         match request {
             None => self.drop_request()?,
-            Some(request) if self.request().is_some_and(|old| old.request > request) => {}
+            Some(request) if self.pending(&run.id) > Some(request) => {}
             Some(request) => {
-                let document = ControlDocument::of(request, by);
+                let document = ControlDocument::of(&run.id, request, by);
                 self.replace(Within::Own, CONTROL, &document, true)?;
                 tracing::info!(request = request.as_str(), "control request sent");
             }
@@ -281,12 +289,42 @@ impl RunFiles {
         Ok(ControlOutcome::Sent(run))
     }
 
-    /// The pending request for the process that drives the task.
+    /// The pending request to this run; `None` if there is none. Returns an error that says what is wrong if
+    /// there is a file that is no request to it: such a file has no effect.
+    pub fn request(&self, run: &str) -> Result<Option<Control>, Reason> {
+        let text = match self.control_text() {
+            Ok(Some(text)) => text,
+            Ok(None) => return Ok(None),
+            Err(error) => return Err(error.to_string().into()),
+        };
+        let document: ControlDocument =
+            serde_json::from_slice(&text).map_err(|error| Reason::from(error.to_string()))?;
+        let request = document.request(run)?;
+        Ok(Some(Control { request, by: document.by }))
+    }
+
+    /// The pending request to this run; `None` if the file is no request to it.
     #[must_use]
-    pub fn request(&self) -> Option<Control> {
-        let bytes = durable::read_regular(&self.directory.join(CONTROL))?;
-        let document: ControlDocument = serde_json::from_slice(&bytes).ok()?;
-        Some(Control { request: document.request()?, by: document.by })
+    pub fn pending(&self, run: &str) -> Option<ControlRequest> {
+        Some(self.request(run).ok()??.request)
+    }
+
+    /// The bytes of the control request; `None` if there is no file. Returns an error if it cannot be read.
+    fn control_text(&self) -> io::Result<Option<Vec<u8>>> {
+        let path = self.directory.join(CONTROL);
+        let file = match open_regular(&path) {
+            Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
+                return Ok(None);
+            }
+            file => file?.ok_or_else(|| io::Error::other("it is not a regular file"))?,
+        };
+        read_up_to(&file, MOST_CONTROL)?.map(Some).ok_or_else(|| io::Error::other("it is too large"))
+    }
+
+    /// The path of the control request, as messages show it.
+    #[must_use]
+    pub fn control_shown(&self) -> String {
+        format!("{}/{CONTROL}", self.shown)
     }
 
     /// Whether a process drives the task now.
@@ -490,6 +528,37 @@ mod tests {
     }
 
     #[test]
+    fn what_is_no_request_to_a_run_is_told_and_has_no_effect() {
+        let root = tempfile::tempdir().expect("a directory");
+        let files = RunFiles::of(root.path(), &RepoPath::new("t").expect("valid"));
+        fs::create_dir(&files.task).expect("made");
+        files.create().expect("made");
+        let control = files.directory.join(CONTROL);
+        let large = format!("{{\"by\": \"{}\"}}", "x".repeat(1 << 20));
+        for (text, why) in [
+            ("", "EOF"),
+            ("{", "EOF"),
+            ("[]", "expected struct"),
+            ("{\"request\": \"stop\", \"by\": \"Ann\"}", "missing field `run`"),
+            ("{\"run\": \"1-1\", \"request\": \"stop\"}", "missing field `by`"),
+            ("{\"run\": \"1-2\", \"request\": \"stop\", \"by\": \"Ann\"}", "for another run, \"1-2\""),
+            ("{\"run\": \"1-1\", \"request\": \"halt\", \"by\": \"Ann\"}", "unknown request \"halt\""),
+            ("{\"run\": \"1-1\", \"request\": \"interrupt\", \"by\": \"Ann\"}", "unknown request"),
+            (&large, "too large"),
+        ] {
+            fs::write(&control, text).expect("written");
+            let told = files.request("1-1").expect_err(text);
+            assert!(told.to_string().contains(why), "{told}");
+        }
+        fs::remove_file(&control).expect("removed");
+        fs::create_dir(&control).expect("made");
+        let told = files.request("1-1").expect_err("a directory");
+        assert!(told.to_string().contains("not a regular file"), "{told}");
+        fs::remove_dir(&control).expect("removed");
+        assert_eq!(files.request("1-1"), Ok(None));
+    }
+
+    #[test]
     fn a_request_reaches_the_run_it_was_sent_to_or_is_dropped() {
         let root = tempfile::tempdir().expect("a directory");
         let files = RunFiles::of(root.path(), &RepoPath::new("t").expect("valid"));
@@ -501,11 +570,11 @@ mod tests {
 
         // A request that was sent to a dead run does not reach the next run.
         files.create().expect("made");
-        fs::write(files.directory.join(CONTROL), "{\"request\": \"stop\", \"by\": \"Ann\"}")
-            .expect("written");
+        let stop = |run: &str| format!("{{\"run\": \"{run}\", \"request\": \"stop\", \"by\": \"Ann\"}}");
+        fs::write(files.directory.join(CONTROL), stop("1-1")).expect("written");
         let begun = files.begin(|old| old.unwrap_or_else(|| run("1-1", RunStanding::Idle)));
         let (lock, state) = begun.expect("no fault").expect("not driven");
-        assert_eq!((files.request(), state.id.as_str()), (None, "1-1"));
+        assert_eq!((files.request("1-1"), state.id.as_str()), (Ok(None), "1-1"));
         assert!(files.begin(|_| unreachable!("already driven")).expect("no fault").is_none());
 
         // A new request replaces an older one, but a pause does not replace a stop.
@@ -516,7 +585,8 @@ mod tests {
             (Some(ControlRequest::Pause), Some(ControlRequest::Stop)),
         ] {
             assert!(matches!(files.send(request, "Ann"), Ok(ControlOutcome::Sent(run)) if run.id == "1-1"));
-            assert_eq!(files.request().map(|control| control.request), expected);
+            assert_eq!(files.request("1-1").expect("valid").map(|control| control.request), expected);
+            assert_eq!(files.pending("1-2"), None, "it is for another run");
         }
 
         // A run cannot end while a stronger request is pending.
@@ -527,7 +597,7 @@ mod tests {
         assert!(lock.is_some() && files.read().expect("readable") == Some(run("1-1", RunStanding::Idle)));
         let ended = run("1-1", over(Ending::Stopped));
         assert_eq!(files.finish(&mut lock, &ended, Some(ControlRequest::Stop)).expect("no fault"), None);
-        assert!(lock.is_none() && files.request().is_none() && !files.is_driven());
+        assert!(lock.is_none() && files.request("1-1") == Ok(None) && !files.is_driven());
         assert!(
             matches!(files.send(Some(ControlRequest::Stop), "Ann"), Ok(ControlOutcome::NoRunner(Some(last))) if *last == ended)
         );

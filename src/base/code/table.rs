@@ -127,6 +127,11 @@ codes! {
         "A file contains the conflict markers of a merge.",
         "A merge, rebase or stash left `<<<<<<<` lines, and they have not been resolved.",
         "For the state of a task run `orch resolve`; else edit the file and remove the markers.";
+    ControlUnreadable = "control-unreadable", Finding,
+        "A control request of a run cannot be read, or is for another run.",
+        "Something other than `orch pause` or `orch stop` has written `control.json`, or a file that an earlier run left could \
+         not be removed. The request has no effect.",
+        "Send the request again: `orch pause TASK`, or `orch stop TASK`.";
     CsvSyntax = "csv-syntax", Finding,
         "A file is not a valid CSV table.",
         "A record has another number of fields than the first, or two columns have one name.",

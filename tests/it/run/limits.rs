@@ -84,11 +84,47 @@ fn a_control_request_does_not_outlive_its_run() {
     for wish in ["pause", "stop"] {
         let task = Loop::new(GOOD);
         task.world.orch(&["run", "t", "--auto", "--max-turns", "2"]).ends(1);
-        let control = format!("{{\"request\": \"{wish}\", \"by\": \"Ann\"}}");
+        let run = task.world.json("tasks/t/.orch/run.json")["run"].clone();
+        let control = format!("{{\"run\": {run}, \"request\": \"{wish}\", \"by\": \"Ann\"}}");
         task.world.write("tasks/t/.orch/control.json", control);
         assert_eq!(task.run_json()["ending"], "completed");
         assert!(!task.world.path("tasks/t/.orch/control.json").exists());
     }
+}
+
+/// A script that leaves a control request by this shell line, and works.
+fn controlling(line: &str) -> String {
+    let path = "control=tasks/t/.orch/control.json";
+    let run = r#"run=$(sed -n 's/^  "run": "\(.*\)",$/\1/p' tasks/t/.orch/run.json)"#;
+    format!("{path}\n{run}\n{line}\n{GOOD}")
+}
+
+#[test]
+fn a_control_request_that_is_none_is_told_once_and_has_no_effect() {
+    for (line, why) in [
+        ("printf '{' > $control", "EOF"),
+        (r#"echo '{"request": "stop", "by": "Ann"}' > $control"#, "missing field `run`"),
+        (r#"echo '{"run": "1-1", "request": "stop", "by": "Ann"}' > $control"#, "for another run"),
+        (
+            r#"echo "{\"run\": \"$run\", \"request\": \"halt\", \"by\": \"Ann\"}" > $control"#,
+            "unknown request",
+        ),
+        ("mkdir -p $control/in", "not a regular file"),
+        ("[ -p $control ] || mkfifo $control", "not a regular file"),
+    ] {
+        let task = Loop::new(&controlling(line));
+        let ended = task.run().succeeds().reports(why);
+        let told = ended.stderr.matches("control-unreadable").count();
+        assert_eq!(told, 1, "{line}: {ended:?}");
+    }
+}
+
+#[test]
+fn a_control_request_that_names_the_run_is_obeyed_whoever_writes_it() {
+    let line = r#"echo "{\"run\": \"$run\", \"request\": \"stop\", \"by\": \"Ann\"}" > $control; sleep 60"#;
+    let task = Loop::new(&controlling(line));
+    let report = task.run_json();
+    assert_eq!(report["ending"], "stopped", "{report:#}");
 }
 
 #[test]
