@@ -46,7 +46,7 @@ impl ExitCode {
         match self {
             Self::Fine => "fine",
             Self::No => {
-                "the answer is no: findings, a refused move, nothing for --for, a wait that timed out, a run that failed, stalled or reached a limit"
+                "the answer is no: findings, a task in error, a refused move, nothing for --for, a wait that timed out, a run that failed, stalled or reached a limit"
             }
             Self::Usage => "the command line, orch.toml or a workflow document is wrong",
             Self::Nothing => "there is nothing to apply, or a run waits for someone, was paused or stopped",

@@ -123,6 +123,8 @@ pub enum WatchEffect {
         hint: Option<String>,
         /// Whether it is a fault of the machine or of `orch`.
         is_fault: bool,
+        /// Whether something is in error, so that not all tasks were evaluated.
+        is_error: bool,
     },
 }
 
@@ -279,7 +281,7 @@ impl Watching {
         }
         match event {
             WatchEvent::Trouble(message) => {
-                effects.push(WatchEffect::Trouble { message, hint: None, is_fault: true })
+                effects.push(WatchEffect::Trouble { message, hint: None, is_fault: true, is_error: true })
             }
             WatchEvent::Start => {
                 let tasks = self.survey(&mut effects);
@@ -691,12 +693,14 @@ fn passes(error: &Error, is_alone: bool) -> bool {
 
 /// A finding as an effect. It is a fault if the machine failed to read something.
 fn told(finding: &Diagnostic) -> WatchEffect {
-    let is_fault = finding.is_error() && finding.code.class() == Class::Fault;
-    WatchEffect::Trouble { message: finding.to_string(), hint: finding.hint.clone(), is_fault }
+    let is_error = finding.is_error();
+    let is_fault = is_error && finding.code.class() == Class::Fault;
+    let (message, hint) = (finding.to_string(), finding.hint.clone());
+    WatchEffect::Trouble { message, hint, is_fault, is_error }
 }
 
 fn trouble(error: &Error) -> WatchEffect {
     tracing::warn!(error = error.logged(), "the watch continues after an error");
     let is_fault = error.class() == Class::Fault;
-    WatchEffect::Trouble { message: error.to_string(), hint: error.hint(), is_fault }
+    WatchEffect::Trouble { message: error.to_string(), hint: error.hint(), is_fault, is_error: true }
 }

@@ -100,7 +100,7 @@ fn transitions_errors_and_events_fit_their_schemas() {
     );
     fits(&transitions, "confirm", &world.orch_json(&["confirm", "t", "plan", "--reason", "why"]));
     world.write("tasks/broken/state.json", "{");
-    let ended = world.orch(&["watch", "--once", "--json"]).succeeds();
+    let ended = world.orch(&["watch", "--once", "--json"]).ends(1);
     assert!(ended.stdout.lines().count() >= 2, "{ended:?}");
     for line in ended.stdout.lines() {
         fits(&event, "event", &serde_json::from_str(line).expect("a document"));

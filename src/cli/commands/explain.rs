@@ -7,7 +7,7 @@ use crate::view::{Explanation, Explanations};
 /// Show every rule that was tried, which part of its guard was false, and the values it saw.
 ///
 /// The nearest rule comes first: the one that decided, or else the one that lacks least. Also shows where each
-/// value came from. Writes nothing.
+/// value came from. Writes nothing. Exits with 1 if one of the tasks is in error.
 #[derive(Debug, Args)]
 pub struct ExplainArgs {
     /// The tasks or patterns; optional if the current directory, the branch name or a single open task
@@ -36,5 +36,5 @@ pub fn run(args: &ExplainArgs, context: &Context, ui: &Ui) -> Result<ExitCode, F
         }
         context.page(ui, &explanations.text(ui.paint, ui.width))?;
     }
-    Ok(ExitCode::Fine)
+    Ok(report::exit_of(&[], explanations.explanations.iter().map(|one| &one.suggestion.duty)))
 }

@@ -9,7 +9,8 @@ use crate::view::{self, SchemaForm};
 ///
 /// Contains why the task is in this phase and what reviewers objected to, the instructions, the files to
 /// read, and for each file to write its path, its fields and an example that moves the task on. If an action
-/// is due, it contains the relevant state and the form of the result. Writes nothing.
+/// is due, it contains the relevant state and the form of the result. Writes nothing. Exits with 1 if the task is
+/// in error.
 #[derive(Debug, Args)]
 pub struct PromptArgs {
     /// The task; optional if the current directory, the branch name or a single open task identifies it.
@@ -35,11 +36,12 @@ pub fn run(args: &PromptArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fa
         SchemaShown::Compact => SchemaForm::Compact,
         SchemaShown::Full => SchemaForm::Full,
     };
-    let text = drive::prompt(&workspace, &workspace.look(&task)?, None, form);
+    let judged = workspace.look(&task)?;
+    let text = drive::prompt(&workspace, &judged, None, form);
     if context.global.json {
         ui.document(&view::PromptAnswer { task: task.id.to_string(), prompt: text })?;
     } else {
         context.page(ui, &text)?;
     }
-    Ok(ExitCode::Fine)
+    Ok(report::exit_for(&judged))
 }

@@ -3,7 +3,7 @@
 use super::prelude::{Context, ExitCode, Failure, Ui};
 use crate::apply::{Applied, Order};
 use crate::base::{Class, Code, Diagnostic, Digest, Error, RepoPath};
-use crate::decide::{ActorKind, Choice, Decision, DutyKind, is_order};
+use crate::decide::{ActorKind, Choice, Decision, DutyKind, duty, is_order};
 use crate::drive::Controlled;
 use crate::store::Store;
 use crate::survey::{LookDepth, NamedBy, Sight, TaskRef, Workspace, unjudged, unread};
@@ -192,6 +192,12 @@ pub(super) fn exit_of<'d>(
 ) -> ExitCode {
     let is_in_error = duties.any(|duty| duty.kind == DutyKind::Error);
     exit_after(problems, if is_in_error { ExitCode::No } else { ExitCode::Fine })
+}
+
+/// The exit code of an answer about one task: `No` if it is in error.
+pub(super) fn exit_for(judged: &Sight) -> ExitCode {
+    let is_in_error = duty(judged.workflow(), &judged.decision, None).kind == DutyKind::Error;
+    if is_in_error { ExitCode::No } else { ExitCode::Fine }
 }
 
 /// A finding for each task id that two directories share.

@@ -19,7 +19,8 @@ use std::sync::Arc;
 ///
 /// Keeps a diagnostic log in `.git/orch/orch.log`.
 ///
-/// With `--once`, exits with 5 if a transition is held back, and with 70 after an internal fault.
+/// With `--once`, exits with 1 if a task is in error or cannot be evaluated, with 5 if a transition is held back, and
+/// with 70 after an internal fault.
 #[derive(Debug, Args)]
 pub struct WatchArgs {
     /// Evaluate all tasks once, apply what is due, and exit.
@@ -73,7 +74,10 @@ fn once(workspace: Workspace, args: &WatchArgs, context: &Context, ui: &Ui) -> R
         for effect in effects {
             code = match (&effect, code) {
                 (WatchEffect::Trouble { is_fault: true, .. }, _) | (_, ExitCode::Fault) => ExitCode::Fault,
-                (WatchEffect::Held { .. }, _) => ExitCode::NotNow,
+                (WatchEffect::Held { .. }, _) | (_, ExitCode::NotNow) => ExitCode::NotNow,
+                (WatchEffect::Trouble { is_error: true, .. }, _) => ExitCode::No,
+                (WatchEffect::Stands(judged), ExitCode::Fine) => report::exit_for(judged),
+                (WatchEffect::Moved(applied), ExitCode::Fine) => report::exit_for(&applied.judged),
                 (_, code) => code,
             };
             give_word(&mut notifier, watching.workspace(), &effect, context, ui);

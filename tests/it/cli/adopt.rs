@@ -70,7 +70,7 @@ fn the_watch_adopts_the_others_where_one_foreign_state_names_an_unknown_phase() 
     world.commit("Adopt");
     foreign(&world, "a", "{\"phase\": \"bogus\"}");
     world.plan("b", 1);
-    world.orch(&["watch", "--once"]).succeeds();
+    world.orch(&["watch", "--once"]).ends(1);
     assert_eq!(world.phase("b"), "plan_review");
     assert_eq!(world.read("tasks/a/state.json"), "{\"phase\": \"bogus\"}");
 }

@@ -99,7 +99,7 @@ fn every_broken_log_is_an_error_that_moves_nothing_and_is_recovered_from_git() {
         world.orch(&["check", "t"]).ends(1);
         world.orch(&["next", "t"]).ends(5);
         assert_ne!(world.orch(&["next", "t", "--override", "force", "--to", "test"]).code, 0, "{code}");
-        world.orch(&["watch", "--once"]).succeeds();
+        world.orch(&["watch", "--once"]).ends(1);
         assert_eq!(world.git(&["rev-parse", "HEAD"]), head, "{code}");
         world.orch(&["recover", "t"]).succeeds().says("commit");
         assert_eq!((world.read(STATE), world.read(LOG)), whole, "{code}");
@@ -274,7 +274,7 @@ fn a_hint_works_where_it_is_typed() {
     world.shell("git restore --source=HEAD --staged --worktree -- tasks/t");
     world.git(&["rm", "-q", "tasks/t/state.json", "tasks/t/transcript.jsonl"]);
     world.git(&["commit", "--no-verify", "-m", "remove the record"]);
-    typed(&["explain", "t"]).succeeds().says("-- t/state.json t/transcript.jsonl && git commit");
+    typed(&["explain", "t"]).ends(1).says("-- t/state.json t/transcript.jsonl && git commit");
 }
 
 #[test]

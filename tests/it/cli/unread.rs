@@ -1,6 +1,7 @@
 //! Tasks that cannot be evaluated: each face lists them first, and says so by its exit code.
 
 use crate::harness::World;
+use serde_json::Value;
 use std::fs;
 
 /// What makes it impossible to evaluate a task: its name, how it comes about, the exit code of the commands that
@@ -113,5 +114,38 @@ fn a_directory_that_is_missing_in_the_history_keeps_no_other_task_from_the_list(
     }
     if cfg!(feature = "board") {
         world.orch(&["board", "--html", "-"]).ends(1).says("data-task=\"a\"");
+    }
+}
+
+#[test]
+fn an_answer_about_a_task_in_error_exits_with_1_and_is_printed_all_the_same() {
+    let world = World::ready();
+    for task in ["t", "u"] {
+        world.orch(&["new", task]).succeeds();
+    }
+    let log = world.read("tasks/t/transcript.jsonl");
+    world.write("tasks/t/transcript.jsonl", log.clone() + "{\n");
+    world.remove("tasks/t/state.json");
+    for command in [
+        &["status", "--all"][..],
+        &["suggest", "t"],
+        &["check", "t"],
+        &["explain", "t"],
+        &["explain", "u", "t"],
+        &["prompt", "t"],
+        &["watch", "--once", "--dry-run"],
+        &["watch", "--once"],
+    ] {
+        let named = if command[0] == "watch" { "t: (no phase): error: repair" } else { "transcript.jsonl" };
+        world.orch(command).ends(1).says(named);
+    }
+    let explained = world.orch(&["explain", "t", "--json"]).ends(1);
+    assert_eq!(serde_json::from_str::<Value>(&explained.stdout).expect("JSON")["kind"], "explanations");
+    for command in [["explain", "u"], ["prompt", "u"]] {
+        world.orch(&command).succeeds();
+    }
+    world.write("tasks/t/transcript.jsonl", log);
+    for command in [&["explain", "t"][..], &["prompt", "t"], &["watch", "--once"]] {
+        world.orch(command).succeeds();
     }
 }
