@@ -116,9 +116,15 @@ impl Store {
     /// cannot be written.
     pub fn set_merge_driver(&self, driver: &str, command: &str) -> Result<(), Error> {
         let mut config = self.repo.config()?.open_level(git2::ConfigLevel::Local)?;
-        config.set_str(&format!("merge.{driver}.name"), "orch derives the record of a task")?;
-        config.set_str(&format!("merge.{driver}.driver"), command)?;
-        Ok(())
+        let name = format!("merge.{driver}.name");
+        let had_name = config.get_entry(&name).is_ok();
+        config.set_str(&name, "orch derives the record of a task")?;
+        let set = config.set_str(&format!("merge.{driver}.driver"), command);
+        if set.is_err() && !had_name {
+            // A name alone is no merge driver.
+            let _ = config.remove(&name);
+        }
+        Ok(set?)
     }
 
     /// Defines a git alias in the configuration of this clone. Returns false, and changes nothing, if the name

@@ -4,6 +4,7 @@ use super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use super::{help, report};
 use crate::base::Code;
 use crate::cli::manual::command_line;
+use crate::store::durable;
 use crate::view::layout::counted;
 use clap_mangen::Man;
 use std::path::{Path, PathBuf};
@@ -24,10 +25,11 @@ pub fn run(args: &ManArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failu
     let mut command = command_line().disable_help_subcommand(true);
     command.build();
     if let Some(directory) = &args.dir {
-        let written = write(&command, directory).map_err(|error| {
+        std::fs::create_dir_all(directory).map_err(|error| {
             let message = format!("cannot write manual pages to {}: {error}", directory.display());
             Failure::new(Code::Io, message)
         })?;
+        let written = write(&command, directory)?;
         report::text(
             context,
             ui,
@@ -42,12 +44,14 @@ pub fn run(args: &ManArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failu
     Ok(ExitCode::Fine)
 }
 
-/// Writes the pages of a command and of its subcommands and returns their number.
-fn write(command: &clap::Command, directory: &Path) -> std::io::Result<usize> {
-    std::fs::create_dir_all(directory)?;
-    man(command.clone()).generate_to(directory)?;
+/// Writes the pages of a command and of its subcommands, each as a whole or not at all, and returns their number.
+fn write(command: &clap::Command, directory: &Path) -> Result<usize, Failure> {
+    let page = man(command.clone());
+    let mut text = Vec::new();
+    page.render(&mut text)?;
+    durable::write_derived(directory, &directory.join(page.get_filename()), &text)?;
     let shown = command.get_subcommands().filter(|sub| !sub.is_hide_set());
-    shown.map(|sub| write(sub, directory)).sum::<std::io::Result<usize>>().map(|below| below + 1)
+    shown.map(|sub| write(sub, directory)).sum::<Result<usize, Failure>>().map(|below| below + 1)
 }
 
 fn man(command: clap::Command) -> Man {
