@@ -11,7 +11,9 @@ use crate::decide::{
     Blocker, Ending, ExecutorExit, ExecutorTrace, JudgedTask, Mode, News, Recorded, RetryPolicy, Returned,
     RunEffect, RunEvent, RunMachine, Tick, Usage,
 };
-use crate::run::{ControlRequest, Lock, RunFiles, RunStanding, RunState, Turn, WorkState, adopt_orphans};
+use crate::run::{
+    Control, ControlRequest, Lock, RunFiles, RunStanding, RunState, Turn, WorkState, adopt_orphans,
+};
 use crate::survey::{Error, Sight, TaskRef, UsableWorkflow};
 use std::sync::Arc;
 use std::thread::sleep;
@@ -206,8 +208,8 @@ impl Drive<'_> {
 
     /// Feeds an event to the run machine, and reports what follows.
     pub(super) fn step(&mut self, event: RunEvent<'_>, tell: &mut Tell<'_>) -> RunEffect {
-        self.tell_bad_control(tell);
-        let now = self.now();
+        let heard = self.heard(tell);
+        let now = Tick { time: self.time(), request: self.strongest(heard) };
         let effect = self.machine.step(&now, event);
         if effect == RunEffect::Perform {
             let (number, started) = (self.machine.usage.turns, self.writer.now());
@@ -226,17 +228,21 @@ impl Drive<'_> {
         effect
     }
 
-    /// Reports, once, a control request that is none, or is for another run.
-    fn tell_bad_control(&mut self, tell: &mut Tell<'_>) {
-        let Err(why) = self.files.request(&self.id) else { return };
+    /// The pending control request. Reports, once, one that is none, or is for another run.
+    fn heard(&mut self, tell: &mut Tell<'_>) -> Option<Control> {
+        let why = match self.files.request(&self.id) {
+            Ok(control) => return control,
+            Err(why) => why,
+        };
         if self.bad_control.as_ref() == Some(&why) {
-            return;
+            return None;
         }
         let message =
             format!("{} is no request to this run: {why}; it has no effect", self.files.control_shown());
         let hint = command(&["orch", "stop", self.task.id.as_str()]);
         tell(&Happened::Note(&Diagnostic::warning(Code::ControlUnreadable, message).hint(hint)));
         self.bad_control = Some(why);
+        None
     }
 
     fn judge(&mut self, tell: &mut Tell<'_>) -> RunEffect {
@@ -272,16 +278,19 @@ impl Drive<'_> {
         self.step(RunEvent::Blocked(effect, Blocker { retry, why }), tell)
     }
 
-    /// The time that the run has used, and the pending request.
-    fn now(&self) -> Tick {
+    /// The time that the run has used.
+    fn time(&self) -> Period {
         let here = u64::try_from(self.since.0.elapsed().as_millis()).unwrap_or(u64::MAX);
-        let time = Period::from_milliseconds(self.since.1.milliseconds().saturating_add(here));
-        Tick { time, request: self.requested() }
+        Period::from_milliseconds(self.since.1.milliseconds().saturating_add(here))
     }
 
     /// The strongest pending request, with its reason.
     pub(super) fn requested(&self) -> Option<(ControlRequest, String)> {
-        let said = self.files.request(&self.id).ok().flatten();
+        self.strongest(self.files.request(&self.id).ok().flatten())
+    }
+
+    /// The strongest of this request and those that came by other ways, with its reason.
+    fn strongest(&self, said: Option<Control>) -> Option<(ControlRequest, String)> {
         let said = said.map(|control| requested_by(control.request, &control.by));
         let key = || (ControlRequest::Interrupt, "the run was interrupted".to_owned());
         let typed = self.stop.is_set().then(key);
@@ -316,7 +325,7 @@ impl Drive<'_> {
     pub(super) fn keep_known(&mut self) {
         self.files.keep_lock(&mut self.lock);
         if self.saved.elapsed() >= KEPT || !self.files.has_record() {
-            self.machine.usage.time = self.machine.usage.time.max(self.now().time);
+            self.machine.usage.time = self.machine.usage.time.max(self.time());
             self.was_overwritten |= self.files.record() != self.written;
             // A failure is ignored: the record is written again, at the latest when the executor has ended.
             let _ = self.save();
@@ -363,7 +372,7 @@ impl Drive<'_> {
         if let Some(request) = heeded {
             tracing::info!(request = request.as_str(), "control request applied");
         }
-        self.machine.usage.time = self.machine.usage.time.max(self.now().time);
+        self.machine.usage.time = self.machine.usage.time.max(self.time());
         let run = self.known();
         match self.files.finish(&mut self.lock, &run, heeded) {
             Ok(control) => {

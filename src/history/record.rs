@@ -4,7 +4,7 @@ use super::archive::Archive;
 use super::logs::{LogBytes, LogPool, ReadLog};
 use crate::base::{Code, Digest, RepoPath, with_line_feeds};
 use crate::decide::{State, difference, document, is_original};
-use crate::record::{LogExtent, log_extent_in, read_state, sides, write_state};
+use crate::record::{LogExtent, log_extent_in, log_extent_of, read_state, sides, write_state};
 use crate::scan::{Content, Source};
 use crate::survey::setting::Setting;
 use crate::survey::{Error, TaskRef};
@@ -144,15 +144,7 @@ struct StatedFold {
     #[serde(rename = "$schema")]
     schema: String,
     heads: Vec<String>,
-    transcript: StatedExtent,
-}
-
-/// The [`LogExtent`] in a state.
-#[derive(Deserialize)]
-struct StatedExtent {
-    lines: u64,
-    bytes: u64,
-    digest: Option<String>,
+    transcript: Value,
 }
 
 /// A `state.json` to compare with its log.
@@ -198,13 +190,11 @@ impl StateCheck<'_> {
         let pool = self.archive.logs();
         let Ok(stated) = serde_json::from_slice::<StatedFold>(bytes) else { return false };
         let heads = pool.sorted(self.log.heads.iter().copied());
-        let digest = stated.transcript.digest.as_deref().map(Digest::parse);
         let named = stated.heads.iter().map(|head| Digest::parse(head));
-        if heads.is_empty() || digest == Some(None) || !named.eq(heads.iter().copied().map(Some)) {
+        if heads.is_empty() || !named.eq(heads.iter().copied().map(Some)) {
             return false;
         }
-        let StatedExtent { lines, bytes: size, .. } = stated.transcript;
-        let extent = LogExtent { lines, bytes: size, digest: digest.flatten() };
+        let Some(extent) = log_extent_of(&stated.transcript) else { return false };
         let Some(name) = pool.workflow_name(&heads) else { return false };
         self.settings.iter().any(|setting| {
             let loaded = setting.workflow(name.as_str()).ok();

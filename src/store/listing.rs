@@ -195,25 +195,14 @@ impl Listing {
 
     /// The number of the file, or directory, with this name, or else the one that it would have.
     fn search(&self, name: &[u8], is_tree: bool) -> Result<usize, usize> {
-        let (mut from, mut to) = (0, self.starts.len());
-        while from < to {
-            let middle = from.midpoint(to);
-            let (found, is_found_tree) = self.name(middle);
-            match ordered(found, is_found_tree, name, is_tree) {
-                Ordering::Less => from = middle + 1,
-                Ordering::Greater => to = middle,
-                Ordering::Equal => return Ok(middle),
-            }
-        }
-        Err(from)
-    }
-
-    /// The name of an entry, and whether it is a directory, without decoding the rest: the length of the id is known.
-    fn name(&self, number: usize) -> (&[u8], bool) {
-        let entry = self.entry_bytes(number);
-        let mode = entry.iter().position(|byte| *byte == b' ').unwrap_or_default();
-        let name = &entry[mode + 1..entry.len() - 1 - self.format.length()];
-        (name, mode_of(&entry[..mode]) == TREE)
+        self.starts.binary_search_by(|start| {
+            // The ids are not decoded: only names are compared.
+            let entry = &self.bytes[*start as usize..];
+            EntryEnds::of(entry, self.format).map_or(Ordering::Less, |ends| {
+                let is_found_tree = mode_of(&entry[..ends.mode]) == TREE;
+                ordered(&entry[ends.mode + 1..ends.name], is_found_tree, name, is_tree)
+            })
+        })
     }
 
     /// The content as it was read.

@@ -35,7 +35,7 @@ pub fn run(args: &BoardArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fai
     let (tasks, misnamed) = report::named_or_all(&workspace, &args.tasks)?;
     context.show_looks(&workspace, Some(tasks.len()), ui);
     let gathered = gather(&context.caller, &workspace, &tasks, misnamed, |is_open| is_open || args.details)?;
-    let exit = report::exit_of(&gathered.problems, gathered.status.tasks.iter().map(|task| &task.duty));
+    let exit = report::exit_of(&gathered.problems, gathered.status.tasks.iter().map(|task| task.duty.kind));
     if args.html == Path::new("-") && !context.global.json {
         write(&gathered, context, |part| Ok(ui.answer(part)?))?;
         return Ok(exit);

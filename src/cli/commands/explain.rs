@@ -36,5 +36,5 @@ pub fn run(args: &ExplainArgs, context: &Context, ui: &Ui) -> Result<ExitCode, F
         }
         context.page(ui, &explanations.text(ui.paint, ui.width))?;
     }
-    Ok(report::exit_of(&[], explanations.explanations.iter().map(|one| &one.suggestion.duty)))
+    Ok(report::exit_of(&[], explanations.explanations.iter().map(|one| one.suggestion.duty.kind)))
 }

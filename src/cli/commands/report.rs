@@ -12,6 +12,7 @@ use crate::view::{
     TextAnswer, TransitionLine, Transitions,
 };
 use std::collections::HashSet;
+use std::iter;
 
 /// The named task, or the one in use, or the one that the directory, the branch or a single open task identifies.
 /// Returns an error if no task, or more than one, matches.
@@ -186,18 +187,14 @@ pub(super) fn exit_after(problems: &[Diagnostic], otherwise: ExitCode) -> ExitCo
 
 /// Like [`exit_after`], and `No` if one of these tasks is in error: its record, its workflow or a guard cannot be read
 /// or evaluated, so that nothing can be said of what comes next.
-pub(super) fn exit_of<'d>(
-    problems: &[Diagnostic],
-    mut duties: impl Iterator<Item = &'d DutyView>,
-) -> ExitCode {
-    let is_in_error = duties.any(|duty| duty.kind == DutyKind::Error);
+pub(super) fn exit_of(problems: &[Diagnostic], mut duties: impl Iterator<Item = DutyKind>) -> ExitCode {
+    let is_in_error = duties.any(|duty| duty == DutyKind::Error);
     exit_after(problems, if is_in_error { ExitCode::No } else { ExitCode::Fine })
 }
 
 /// The exit code of an answer about one task: `No` if it is in error.
 pub(super) fn exit_for(judged: &Sight) -> ExitCode {
-    let is_in_error = duty(judged.workflow(), &judged.decision, None).kind == DutyKind::Error;
-    if is_in_error { ExitCode::No } else { ExitCode::Fine }
+    exit_of(&[], iter::once(duty(judged.workflow(), &judged.decision, None).kind))
 }
 
 /// A finding for each task id that two directories share.

@@ -80,7 +80,7 @@ pub fn run(args: &StatusArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fa
     } else {
         context.page(ui, &status.text(ui.paint, &args.form(context, (ui.width, ui.height))))?;
     }
-    Ok(report::exit_of(&problems, status.tasks.iter().map(|task| &task.duty)))
+    Ok(report::exit_of(&problems, status.tasks.iter().map(|task| task.duty.kind)))
 }
 
 /// The name of the cache of what is known of each task.

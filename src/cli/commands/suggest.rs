@@ -97,7 +97,10 @@ impl Answer {
         if args.whom.is_some() && self.envelope.suggestions.is_empty() {
             return report::exit_after(&self.problems, ExitCode::No);
         }
-        report::exit_of(&self.problems, self.envelope.suggestions.iter().map(|suggestion| &suggestion.duty))
+        report::exit_of(
+            &self.problems,
+            self.envelope.suggestions.iter().map(|suggestion| suggestion.duty.kind),
+        )
     }
 }
 

@@ -17,7 +17,7 @@ pub(super) fn run(args: &StatusArgs, context: &Context, ui: &Ui) -> Result<ExitC
     } else {
         context.page(ui, &everywhere.text(ui.paint, &args.form(context, (ui.width, ui.height))))?;
     }
-    Ok(report::exit_of(&problems, everywhere.tasks.iter().map(|task| &task.status.duty)))
+    Ok(report::exit_of(&problems, everywhere.tasks.iter().map(|task| task.status.duty.kind)))
 }
 
 /// The overview, and the problems in it. Returns an error if a filter names nothing, or there is no repository.
