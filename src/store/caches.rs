@@ -10,6 +10,8 @@ pub const PROVEN: &str = "proven";
 pub const CHANGES: &str = "newest-changes";
 /// The newest removals of some files.
 pub const REMOVALS: &str = "removals";
+/// That no object is torn, for a boot of the machine.
+pub const WHOLE: &str = "whole-objects";
 
 /// How the names of all of them begin.
-pub(super) const ALL: [&str; 5] = [LOOKS, VALID, PROVEN, CHANGES, REMOVALS];
+pub(super) const ALL: [&str; 6] = [LOOKS, VALID, PROVEN, CHANGES, REMOVALS, WHOLE];

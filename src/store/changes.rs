@@ -54,12 +54,8 @@ impl Store {
 
     /// The commits of a range, parents before children. Returns an error if git cannot read them.
     pub fn commits(&self, range: &Range) -> Result<Vec<Visited>, Error> {
-        let mut walk = self.repo.revwalk()?;
+        let mut walk = self.revwalk(&[range.to], range.from.as_slice())?;
         walk.set_sorting(Sort::TOPOLOGICAL | Sort::REVERSE)?;
-        walk.push(self.oid(range.to)?)?;
-        if let Some(from) = range.from {
-            walk.hide(self.oid(from)?)?;
-        }
         let boundary = self.boundary()?;
         walk.map(|id| self.visited(id?, &boundary)).collect()
     }
@@ -72,7 +68,7 @@ impl Store {
     /// The whole message of a commit. It is no part of [`Visited`]: messages are most of what a long history contains.
     /// Returns an error if the commit does not exist.
     pub fn message(&self, commit: Digest) -> Result<String, Error> {
-        let commit = self.repo.find_commit(self.oid(commit)?)?;
+        let commit = self.find_commit(self.oid(commit)?)?;
         Ok(String::from_utf8_lossy(commit.message_bytes()).into_owned())
     }
 
@@ -98,20 +94,20 @@ impl Store {
     /// The commits that a push adds: those reachable from `to` and not from `known`. Returns an error if git
     /// cannot read them.
     pub fn commits_new_to(&self, to: Digest, known: KnownRefs<'_>) -> Result<Vec<Visited>, Error> {
-        let mut walk = self.repo.revwalk()?;
-        walk.set_sorting(Sort::TOPOLOGICAL | Sort::REVERSE)?;
-        walk.push(self.oid(to)?)?;
         let (prefix, pushed) = match known {
             KnownRefs::Remotes => ("refs/remotes/", None),
             KnownRefs::AllBut(pushed) => ("refs/", Some(pushed)),
         };
+        let mut hidden = Vec::new();
         for (name, commit) in self.tips(prefix)? {
             // In a post-receive hook the ref has already moved and must not hide the new commits.
             let is_pushed = pushed.is_some_and(|pushed| name == pushed || digest(commit) == to);
             if !is_pushed {
-                walk.hide(commit)?;
+                hidden.push(digest(commit));
             }
         }
+        let mut walk = self.revwalk(&[to], &hidden)?;
+        walk.set_sorting(Sort::TOPOLOGICAL | Sort::REVERSE)?;
         walk.map(|id| self.visited(id?, &[])).collect()
     }
 
@@ -119,10 +115,11 @@ impl Store {
     /// the object does not exist.
     pub fn commit_of(&self, object: Digest) -> Result<Option<Digest>, Error> {
         let found = match self.oid(object) {
-            Ok(id) => self.unless_missing((id, ObjectType::Any), self.repo.find_object(id, None))?,
+            Ok(id) => self.unless_missing((id, ObjectType::Any), || self.repo.find_object(id, None))?,
             Err(_) => None,
         };
         let Some(found) = found else { return Err(super::error::unknown_revision(&object.to_string())) };
+        self.refuse_torn_tags(found.id())?;
         Ok(found.peel(ObjectType::Commit).ok().map(|commit| digest(commit.id())))
     }
 

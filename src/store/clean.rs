@@ -39,7 +39,7 @@ impl Store {
             return Ok(Cow::Borrowed(bytes));
         }
         let id = self.hash_object(path, bytes, &["-w"])?;
-        let blob = self.repo.find_blob(self.oid(id)?)?;
+        let blob = self.find_blob(self.oid(id)?)?;
         Ok(Cow::Owned(blob.content().to_vec()))
     }
 

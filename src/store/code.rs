@@ -74,7 +74,7 @@ impl Store {
     /// cannot read a tree.
     pub fn code_digest(&self, commit: Option<Digest>, code: &CodePart<'_>) -> Result<Digest, Error> {
         match commit {
-            Some(commit) => self.digest_of_part(self.repo.find_commit(self.oid(commit)?)?.tree_id(), code),
+            Some(commit) => self.digest_of_part(self.tree_of(commit)?, code),
             None => Ok(self.format().tree(&[])),
         }
     }
@@ -101,16 +101,13 @@ impl Store {
         if !is_known {
             return Ok(None);
         }
-        let begun =
-            begun.map(|begun| Ok::<_, Error>(self.repo.find_commit(self.oid(begun)?)?)).transpose()?;
-        let mut walk = self.repo.revwalk()?;
-        walk.push(self.oid(head)?)?;
-        if let Some(commit) = &begun {
-            match start {
-                Start::Changed(_) => commit.parent_ids().try_for_each(|parent| walk.hide(parent))?,
-                Start::Was(_) => walk.hide(commit.id())?,
-            }
-        }
+        let begun = begun.map(|begun| self.find_commit(self.oid(begun)?)).transpose()?;
+        let hidden: Vec<Digest> = match (&begun, start) {
+            (Some(commit), Start::Changed(_)) => commit.parent_ids().map(digest).collect(),
+            (Some(commit), Start::Was(_)) => vec![digest(commit.id())],
+            (None, _) => Vec::new(),
+        };
+        let walk = self.revwalk(&[head], &hidden)?;
         let mut since = Since { commits: Vec::new(), files: Vec::new() };
         let mut oldest = None;
         for id in walk.take(MOST_COMMITS) {
@@ -123,13 +120,16 @@ impl Store {
                 oldest = Some(id);
             }
         }
-        let before = match (begun, start) {
+        let first = match (begun, start) {
             (Some(commit), Start::Was(_)) => Some(commit),
-            (Some(commit), _) => commit.parent(0).ok(),
-            (None, _) => oldest.and_then(|oldest| self.repo.find_commit(oldest).ok()?.parent(0).ok()),
+            (Some(commit), _) => self.parents(&commit)?.into_iter().next(),
+            (None, _) => match oldest {
+                Some(oldest) => self.parents(&self.find_commit(oldest)?)?.into_iter().next(),
+                None => None,
+            },
         };
         if !since.commits.is_empty() {
-            let before = match before {
+            let before = match first {
                 Some(commit) => self.tree_source(digest(commit.id())),
                 None => self.empty_source(),
             };
@@ -149,8 +149,7 @@ impl Store {
         mut is_meant: impl FnMut(&GitCommit<'_>) -> Result<bool, Error>,
     ) -> Result<Option<Digest>, Error> {
         // Any other order than the default would require reading the whole history first.
-        let mut walk = self.repo.revwalk()?;
-        walk.push(self.oid(from)?)?;
+        let walk = self.revwalk(&[from], &[])?;
         for id in walk.take(10 * MOST_COMMITS) {
             // A shallow clone ends here.
             let Some(commit) = self.commit_if_held(id?)? else { break };
@@ -215,10 +214,10 @@ impl Store {
         if let Some(known) = known {
             return Ok(known);
         }
-        let commit = self.repo.find_commit(id)?;
+        let commit = self.find_commit(id)?;
         let told = if self.changes_part(&commit, code)? {
             Some(CodeCommit::of(&commit))
-        } else if is_empty(&commit)? {
+        } else if self.is_empty(&commit)? {
             Some(CodeCommit::of(&commit)).filter(|named| !named.tasks.is_empty())
         } else {
             None
@@ -227,11 +226,19 @@ impl Store {
         Ok(told)
     }
 
+    /// Whether a commit changes nothing: its only parent has the same tree.
+    fn is_empty(&self, commit: &GitCommit<'_>) -> Result<bool, Error> {
+        match commit.parent_count() {
+            1 => Ok(self.held_commit(commit.parent_id(0)?)?.tree_id() == commit.tree_id()),
+            _ => Ok(false),
+        }
+    }
+
     /// Whether a file differs from that in every parent.
     fn is_changed_by(&self, commit: &GitCommit<'_>, path: &RepoPath) -> Result<bool, Error> {
         let own = self.blob_of(commit, path)?;
-        let mut parents = commit.parents().peekable();
-        if parents.peek().is_none() {
+        let parents = self.parents(commit)?;
+        if parents.is_empty() {
             return Ok(own.is_some());
         }
         for parent in parents {
@@ -248,7 +255,7 @@ impl Store {
         if commit.parent_count() == 0 {
             return Ok(own != self.format().tree(&[]));
         }
-        for parent in commit.parents() {
+        for parent in self.parents(commit)? {
             if self.digest_of_part(parent.tree_id(), code)? == own {
                 return Ok(false);
             }
@@ -399,11 +406,6 @@ fn changed_in_part(
         }
     }
     Ok(())
-}
-
-/// Whether a commit changes nothing: its only parent has the same tree.
-fn is_empty(commit: &GitCommit<'_>) -> Result<bool, Error> {
-    Ok(commit.parent_count() == 1 && commit.parent(0)?.tree_id() == commit.tree_id())
 }
 
 impl CodeCommit {

@@ -9,7 +9,6 @@ use super::lock_wait::{LockWait, PATIENCE};
 use super::new_pack::NewPack;
 use super::ref_tables::RefMove;
 use super::sign::Person;
-use super::tree::entry_at;
 use super::{Error, Head, Store, TreeSource, digest, durable};
 use crate::base::{Class, Code, Digest, RepoPath};
 use crate::scan::{FileStamp, io_error};
@@ -419,11 +418,8 @@ impl<'s> Transaction<'s> {
         is_enough: &IsEnough<'_>,
     ) -> Result<Built, Error> {
         let repo = &self.store.repo;
-        let mut parent = self
-            .head
-            .commit
-            .map(|commit| repo.find_commit(self.store.oid(commit)?).map_err(Error::from))
-            .transpose()?;
+        let mut parent =
+            self.head.commit.map(|commit| self.store.find_commit(self.store.oid(commit)?)).transpose()?;
         let mut built = Vec::new();
         let mut objects = Vec::new();
         for one in planned {
@@ -435,7 +431,7 @@ impl<'s> Transaction<'s> {
                 objects.push(repo.blob(&write.blob)?);
             }
             let tree = match &parent {
-                Some(parent) => self.edited(&parent.tree()?, one)?,
+                Some(parent) => self.edited(&self.store.find_tree(parent.tree_id())?, one)?,
                 None => self.first_tree(one)?,
             };
             objects.push(tree.id());
@@ -443,7 +439,7 @@ impl<'s> Transaction<'s> {
             for path in changed.chain(one.moves.iter().map(|moved| &moved.from)) {
                 let above = std::iter::successors(path.parent(), RepoPath::parent);
                 for directory in above.filter(|directory| !directory.as_str().is_empty()) {
-                    objects.extend(entry_at(&tree, &directory)?.map(|entry| entry.id()));
+                    objects.extend(self.store.entry_at(&tree, &directory)?.map(|entry| entry.id()));
                 }
             }
             let parents: Vec<&git2::Commit<'_>> = parent.iter().collect();
@@ -482,10 +478,11 @@ impl<'s> Transaction<'s> {
         let base = moved.as_ref().unwrap_or(base);
         let mut update = TreeUpdateBuilder::new();
         for write in &planned.writes {
+            self.store.refuse_torn_above(base, [&write.path].into_iter())?;
             update.upsert(write.path.as_str(), self.blob_id(write)?, write.mode());
         }
         for path in &planned.removes {
-            if entry_at(base, path)?.is_some() {
+            if self.store.entry_at(base, path)?.is_some() {
                 update.remove(path.as_str());
             }
         }
@@ -498,12 +495,13 @@ impl<'s> Transaction<'s> {
     /// The tree with a file or a directory at another path. Returns [`Error::moved`] if nothing is at the old
     /// one.
     fn with_moved(&self, base: &Tree<'_>, moved: &MovedPath) -> Result<Tree<'_>, Error> {
-        let entry = entry_at(base, &moved.from)?.ok_or_else(Error::moved)?;
+        let entry = self.store.entry_at(base, &moved.from)?.ok_or_else(Error::moved)?;
         let mode = match entry.filemode() {
             mode if mode == i32::from(FileMode::Tree) => FileMode::Tree,
             mode if mode == i32::from(FileMode::BlobExecutable) => FileMode::BlobExecutable,
             _ => FileMode::Blob,
         };
+        self.store.refuse_torn_above(base, [&moved.to].into_iter())?;
         let mut update = TreeUpdateBuilder::new();
         update.remove(moved.from.as_str());
         update.upsert(moved.to.as_str(), entry.id(), mode);

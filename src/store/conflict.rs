@@ -97,6 +97,7 @@ impl Store {
     /// The merge bases of two commits; empty if they have no common ancestor in this clone. Returns an error
     /// if git cannot read a commit.
     pub fn merge_bases(&self, one: Digest, another: Digest) -> Result<Vec<Digest>, Error> {
+        self.refuse_torn_history(&[one, another])?;
         match self.repo.merge_bases(self.oid(one)?, self.oid(another)?) {
             Ok(bases) => Ok(bases.iter().copied().map(digest).collect()),
             Err(error) if error.code() == git2::ErrorCode::NotFound => Ok(Vec::new()),

@@ -48,8 +48,11 @@ impl Store {
         self.walk_between(from, None, |commit| {
             let own = self.blob_of(&commit, path)?;
             // At the end of a shallow clone, parents are missing.
-            let mut before =
-                commit.parents().map(|parent| self.blob_of(&parent, path)).collect::<Result<Vec<_>, _>>()?;
+            let mut before = self
+                .parents(&commit)?
+                .iter()
+                .map(|parent| self.blob_of(parent, path))
+                .collect::<Result<Vec<_>, _>>()?;
             if commit.parent_count() == 0 {
                 before.push(None);
             }
@@ -139,6 +142,7 @@ impl Store {
     /// Whether the history of `newer` contains `older`, which is another commit. Returns an error if git cannot
     /// read it.
     pub fn is_ancestor(&self, older: Digest, newer: Digest) -> Result<bool, Error> {
+        self.refuse_torn_history(&[newer, older])?;
         Ok(self.repo.graph_descendant_of(self.oid(newer)?, self.oid(older)?)?)
     }
 
@@ -163,7 +167,7 @@ impl Store {
                     Ok(bytes.is_some_and(|bytes| String::from_utf8_lossy(&bytes).contains(text)))
                 };
                 let mut had = false;
-                for parent in commit.parents() {
+                for parent in self.parents(&commit)? {
                     had |= has(&parent)?;
                 }
                 match (had, has(&commit)?) {
@@ -185,11 +189,8 @@ impl Store {
         since: Option<Timestamp>,
         mut is_meant: impl FnMut(&TreeSource<'s>) -> Result<bool, Error>,
     ) -> Result<Option<Digest>, Error> {
-        let mut walk = self.repo.revwalk()?;
+        let mut walk = self.revwalk(from, &[])?;
         walk.set_sorting(Sort::TIME)?;
-        for commit in from {
-            walk.push(self.oid(*commit)?)?;
-        }
         for id in walk {
             // A shallow clone ends here.
             let Some(commit) = self.commit_if_held(id?)? else { break };
@@ -224,12 +225,8 @@ impl Store {
         until: Option<Digest>,
         mut visit: impl FnMut(GitCommit<'_>) -> Result<bool, Error>,
     ) -> Result<(), Error> {
-        let mut walk = self.repo.revwalk()?;
+        let mut walk = self.revwalk(&[from], until.as_slice())?;
         walk.set_sorting(Sort::TOPOLOGICAL | Sort::TIME)?;
-        walk.push(self.oid(from)?)?;
-        if let Some(until) = until {
-            walk.hide(self.oid(until)?)?;
-        }
         for id in walk {
             // A shallow clone ends here.
             let Some(commit) = self.commit_if_held(id?)? else { break };

@@ -3,7 +3,6 @@
 use super::durable::read_if_regular;
 use super::index::IndexChange;
 use super::references::RefStorage;
-use super::tree::{blob_at, entry_at};
 use super::{Error, Store, durable};
 use crate::base::{Code, Diagnostic, Digest, RepoPath, command};
 use crate::scan::{Directory, FileStamp, io_error};
@@ -148,13 +147,13 @@ impl Store {
         let mut files = Vec::new();
         for JournalFile { path, before, after } in &journal.files {
             let disk = self.blob_on_disk(path)?;
-            let committed = blob_in(head.as_ref(), &journal.after_moves(path))?;
-            let held = blob_in(head.as_ref(), path)?;
+            let committed = self.blob_in(head.as_ref(), &journal.after_moves(path))?;
+            let held = self.blob_in(head.as_ref(), path)?;
             if disk == *before && committed == Some(*after) {
-                files.push((path.under(&self.root), Some(self.repo.find_blob(self.oid(*after)?)?)));
+                files.push((path.under(&self.root), Some(self.find_blob(self.oid(*after)?)?)));
             } else if disk == Some(*after) && disk != *before && held == *before {
                 // A power failure took back the branch, but not the file.
-                let blob = before.map(|blob| Ok::<_, Error>(self.repo.find_blob(self.oid(blob)?)?));
+                let blob = before.map(|blob| self.find_blob(self.oid(blob)?));
                 files.push((path.under(&self.root), blob.transpose()?));
             }
         }
@@ -171,7 +170,9 @@ impl Store {
         self.sync_places(journal)?;
         for moved in &journal.moves {
             let is_committed = match &head {
-                Some(tree) => entry_at(tree, &moved.to)?.is_some() && entry_at(tree, &moved.from)?.is_none(),
+                Some(tree) => {
+                    self.entry_at(tree, &moved.to)?.is_some() && self.entry_at(tree, &moved.from)?.is_none()
+                }
                 None => false,
             };
             if is_committed && let Err(error) = self.move_path(moved) {
@@ -181,7 +182,7 @@ impl Store {
         }
         let mut changes = Vec::new();
         for IndexChange { path, before, after } in &journal.index {
-            let held = blob_in(head.as_ref(), path)?;
+            let held = self.blob_in(head.as_ref(), path)?;
             let is = |side: &Option<(Digest, i32)>| held == side.map(|(blob, _)| blob);
             if is(after) {
                 changes.push(IndexChange { path: path.clone(), before: *before, after: *after });
@@ -274,7 +275,7 @@ impl Store {
         let path = self.repo.commondir().join(&journal.reference);
         let bytes = read_if_regular(&path).map_err(|source| io_error(&path, source))?;
         let is_torn = bytes.is_some_and(|bytes| bytes.iter().all(|byte| *byte == 0));
-        if !is_torn || self.repo.find_commit(self.oid(journal.new)?).is_err() {
+        if !is_torn || self.find_commit(self.oid(journal.new)?).is_err() {
             return Ok(());
         }
         tracing::warn!(reference = journal.reference, "writing a reference again that a power failure tore");
@@ -297,10 +298,6 @@ impl Store {
 /// Whether a name is that of a branch, below `refs/` and nowhere else.
 fn is_reference(name: &str) -> bool {
     name.starts_with("refs/heads/") && git2::Reference::is_valid_name(name)
-}
-
-fn blob_in(tree: Option<&git2::Tree<'_>>, path: &RepoPath) -> Result<Option<Digest>, Error> {
-    tree.map_or(Ok(None), |tree| blob_at(tree, path))
 }
 
 /// What is where the journal belongs.

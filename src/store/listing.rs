@@ -228,7 +228,7 @@ impl Store {
     fn read_listing(&self, id: Oid) -> Result<Arc<Listing>, Error> {
         let odb = self.repo.odb()?;
         let object = self
-            .unless_missing((id, ObjectType::Any), odb.read(id))?
+            .unless_missing((id, ObjectType::Any), || odb.read(id))?
             .ok_or_else(|| not_in_clone("directory", id))?;
         let malformed = || Error::new(Code::Git, format!("{id} is not a tree that can be read"));
         if object.kind() != ObjectType::Tree {

@@ -128,6 +128,7 @@ pub struct Store {
     listed: Cell<u64>,
     /// The repository opened once more, to make sure that a missing object is missing.
     anew: OnceCell<Repository>,
+    torn: torn::KnownTorn,
     costs: Arc<StoreCosts>,
 }
 
@@ -146,6 +147,8 @@ pub struct StoreCounts {
     pub trees: u64,
     /// How many entries these directories have.
     pub tree_entries: u64,
+    /// How many files of objects were looked at because one may be torn.
+    pub searched: u64,
 }
 
 #[derive(Debug, Default)]
@@ -156,6 +159,7 @@ struct StoreCosts {
     attributes: AtomicU64,
     trees: AtomicU64,
     tree_entries: AtomicU64,
+    searched: AtomicU64,
 }
 
 /// The version of the library that reads and writes repositories.
@@ -211,6 +215,7 @@ pub struct Location {
     options: StoreOptions,
     costs: Arc<StoreCosts>,
     replaced: KnownReplaced,
+    torn: torn::KnownTorn,
 }
 
 impl Location {
@@ -221,7 +226,8 @@ impl Location {
         let store = Store::discover(&self.root, &self.environment).ok()??;
         let (options, costs, replaced) =
             (self.options.clone(), Arc::clone(&self.costs), self.replaced.clone());
-        (store.repo.path() == self.git_directory).then_some(Store { options, costs, replaced, ..store })
+        let torn = Arc::clone(&self.torn);
+        (store.repo.path() == self.git_directory).then_some(Store { options, costs, replaced, torn, ..store })
     }
 }
 
@@ -269,6 +275,7 @@ impl Store {
             removed: RefCell::default(),
             set_aside: RefCell::default(),
             anew: OnceCell::new(),
+            torn: torn::KnownTorn::default(),
             replaced: KnownReplaced::default(),
             listed: Cell::new(0),
             costs: Arc::default(),
@@ -284,7 +291,8 @@ impl Store {
         let (root, environment) = (self.root.clone(), self.environment.clone());
         let (options, costs, replaced) =
             (self.options.clone(), Arc::clone(&self.costs), self.replaced.clone());
-        Location { root, git_directory, environment, options, costs, replaced }
+        let torn = Arc::clone(&self.torn);
+        Location { root, git_directory, environment, options, costs, replaced, torn }
     }
 
     /// Returns an error if the repository has no work tree: there are no tasks to evaluate or move.
@@ -404,7 +412,7 @@ impl Store {
     /// The counters since the store was opened.
     #[must_use]
     pub fn counted(&self) -> StoreCounts {
-        let StoreCosts { heads, locks, blob_bytes, attributes, trees, tree_entries } = &*self.costs;
+        let StoreCosts { heads, locks, blob_bytes, attributes, trees, tree_entries, searched } = &*self.costs;
         StoreCounts {
             heads: heads.load(Relaxed),
             locks: locks.load(Relaxed),
@@ -412,6 +420,7 @@ impl Store {
             attributes: attributes.load(Relaxed),
             trees: trees.load(Relaxed),
             tree_entries: tree_entries.load(Relaxed),
+            searched: searched.load(Relaxed),
         }
     }
 

@@ -6,7 +6,7 @@
 use super::{Error, Store, digest};
 use crate::base::{Code, Digest};
 use crate::scan::io_error;
-use git2::{Commit, ErrorCode, ObjectType, Oid, Repository, RepositoryOpenFlags, Tree};
+use git2::{Blob, Commit, ErrorCode, ObjectType, Oid, Repository, RepositoryOpenFlags, Revwalk, Tree};
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -60,6 +60,16 @@ impl Store {
     pub(super) fn unless_missing<T>(
         &self,
         (id, kind): (Oid, ObjectType),
+        find: impl FnOnce() -> Result<T, git2::Error>,
+    ) -> Result<Option<T>, Error> {
+        self.refuse_torn(id)?;
+        self.found_or_missing((id, kind), find())
+    }
+
+    /// The same for what libgit2 reads of an object without reading all of it.
+    pub(super) fn found_or_missing<T>(
+        &self,
+        (id, kind): (Oid, ObjectType),
         found: Result<T, git2::Error>,
     ) -> Result<Option<T>, Error> {
         match found {
@@ -69,13 +79,13 @@ impl Store {
                 let is_other = kind != ObjectType::Any && held.is_ok_and(|held| held != kind);
                 if is_other { Ok(None) } else { self.refuse_unread(id).map(|()| None) }
             }
-            Err(error) => Err(error.into()),
+            Err(error) => self.refuse_torn(id).and(Err(error.into())),
         }
     }
 
     /// The commit with this id; `None` if this clone does not have it. Returns an error if git cannot read it.
     pub(super) fn commit_if_held(&self, id: Oid) -> Result<Option<Commit<'_>>, Error> {
-        let found = self.unless_missing((id, ObjectType::Commit), self.repo.find_commit(id))?;
+        let found = self.unless_missing((id, ObjectType::Commit), || self.repo.find_commit(id))?;
         if found.is_some() && CHECKED_HERE.load(Relaxed) {
             self.refuse_other(id, ObjectType::Commit, self.repo.odb()?.read(id)?.data())?;
         }
@@ -85,7 +95,7 @@ impl Store {
     /// The tree with this id. Returns an error if git cannot read it, with a code of its own if this clone does not
     /// have it.
     pub(super) fn tree_with_id(&self, id: Oid) -> Result<Tree<'_>, Error> {
-        self.unless_missing((id, ObjectType::Tree), self.repo.find_tree(id))?
+        self.unless_missing((id, ObjectType::Tree), || self.repo.find_tree(id))?
             .ok_or_else(|| not_in_clone("directory", id))
     }
 
@@ -93,6 +103,43 @@ impl Store {
     /// not have it.
     pub(super) fn held_commit(&self, id: Oid) -> Result<Commit<'_>, Error> {
         self.commit_if_held(id)?.ok_or_else(|| not_in_clone("commit", id))
+    }
+
+    /// The commit with this id. Returns an error if git cannot read it.
+    pub(super) fn find_commit(&self, id: Oid) -> Result<Commit<'_>, Error> {
+        self.refuse_torn(id)?;
+        Ok(self.repo.find_commit(id)?)
+    }
+
+    /// The tree with this id. Returns an error if git cannot read it.
+    pub(super) fn find_tree(&self, id: Oid) -> Result<Tree<'_>, Error> {
+        self.refuse_torn(id)?;
+        Ok(self.repo.find_tree(id)?)
+    }
+
+    /// The blob with this id. Returns an error if git cannot read it.
+    pub(super) fn find_blob(&self, id: Oid) -> Result<Blob<'_>, Error> {
+        self.refuse_torn(id)?;
+        Ok(self.repo.find_blob(id)?)
+    }
+
+    /// The parents of a commit that this clone has. Returns an error if git cannot read one.
+    pub(super) fn parents<'s>(&'s self, commit: &Commit<'_>) -> Result<Vec<Commit<'s>>, Error> {
+        commit.parent_ids().filter_map(|id| self.commit_if_held(id).transpose()).collect()
+    }
+
+    /// A walk over the commits that are reachable from some and not from others. Returns an error if one is not there,
+    /// or if a commit that the walk may read is torn.
+    pub(super) fn revwalk(&self, from: &[Digest], hidden: &[Digest]) -> Result<Revwalk<'_>, Error> {
+        self.refuse_torn_history(&[from, hidden].concat())?;
+        let mut walk = self.repo.revwalk()?;
+        for commit in from {
+            walk.push(self.oid(*commit)?)?;
+        }
+        for commit in hidden {
+            walk.hide(self.oid(*commit)?)?;
+        }
+        Ok(walk)
     }
 
     /// Returns an error unless an object that libgit2 did not find is certainly missing.
@@ -111,7 +158,7 @@ impl Store {
 
     /// The directories of objects: that of the repository and its alternates. Returns an error if a list of
     /// alternates cannot be read.
-    fn object_directories(&self) -> Result<Vec<PathBuf>, Error> {
+    pub(super) fn object_directories(&self) -> Result<Vec<PathBuf>, Error> {
         let mut found = vec![self.repo.commondir().join("objects")];
         let mut level = 0..1;
         for _ in 0..MOST_LEVELS {

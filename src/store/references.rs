@@ -4,11 +4,12 @@
 //! [`RefTables`]. No other file of this room knows the difference.
 
 use super::error::{ambiguous_revision, unknown_revision, unsupported};
+use super::git::git_id;
 use super::lock_wait::LockWait;
 use super::ref_tables::{RefMove, RefTables, TableLock};
 use super::{Error, Head, Store, digest};
 use crate::base::{Code, Digest};
-use git2::{ErrorCode, Object, ObjectType, Oid, ReferenceType, Repository, RepositoryState};
+use git2::{ErrorCode, Object, ObjectType, Oid, Reference, ReferenceType, Repository, RepositoryState};
 use std::fs;
 use std::path::PathBuf;
 use std::sync::atomic::Ordering::Relaxed;
@@ -83,7 +84,7 @@ impl Store {
         };
         let name = String::from_utf8_lossy(target).into_owned();
         let commit = match self.repo.find_reference(&name) {
-            Ok(reference) => Some(digest(reference.peel_to_commit()?.id())),
+            Ok(reference) => Some(digest(self.peeled(&reference)?)),
             Err(error) if error.code() == ErrorCode::NotFound => None,
             Err(error) => return Err(error.into()),
         };
@@ -113,6 +114,9 @@ impl Store {
         if revision.starts_with(':') && !revision.starts_with(":/") {
             return Err(unknown_revision(revision));
         }
+        if self.has_torn_history() {
+            return self.resolve_by_git(revision);
+        }
         let object = match &self.references {
             RefStorage::Tables(tables) if Digest::parse(revision).is_none() => {
                 let object = tables.parse(self, revision)?.ok_or_else(|| unknown_revision(revision))?;
@@ -138,6 +142,37 @@ impl Store {
             Err(error) if error.code() == ErrorCode::Ambiguous => Err(ambiguous_revision(revision)),
             Err(error) => Err(error.into()),
         }
+    }
+
+    /// The commit that a reference leads to. Returns an error if git cannot read it.
+    fn peeled(&self, reference: &Reference<'_>) -> Result<Oid, Error> {
+        let last = || reference.resolve().ok()?.target();
+        if let Some(id) = reference.target().or_else(last) {
+            self.refuse_torn_tags(id)?;
+        }
+        Ok(reference.peel_to_commit()?.id())
+    }
+
+    /// The commit that an object is, or that a tag points to. Returns an error if git cannot read it.
+    fn commit_at(&self, id: Oid) -> Result<Oid, Error> {
+        self.refuse_torn_tags(id)?;
+        Ok(self.repo.find_object(id, None)?.peel(ObjectType::Commit)?.id())
+    }
+
+    /// Like [`Self::resolve`], where libgit2 may meet a torn object, which it reads for ever. git tells.
+    fn resolve_by_git(&self, revision: &str) -> Result<Digest, Error> {
+        let commit = format!("{revision}^{{commit}}");
+        let answer = self.git(&["rev-parse", "--verify", "--end-of-options", &commit], &[]);
+        let found = git_id(&answer.map_err(|fault| self.torn_in(&Error::from(fault)))?)?;
+        self.refuse_torn(self.oid(found)?).map(|()| found)
+    }
+
+    /// The error for the torn object that git names, as an id or as a file; else git's own.
+    fn torn_in(&self, error: &Error) -> Error {
+        let said = error.to_string();
+        let is_named = |torn: &Digest| said.contains(&torn.to_string()[2..]);
+        let torn = self.torn_objects().unwrap_or_default().into_iter().find(is_named);
+        torn.map_or_else(|| error.clone().with_hint("git fsck".to_owned()), Self::torn)
     }
 
     /// Returns an error if a revision such as `HEAD~2^` leads to a commit, or past one, that is in this repository and
@@ -172,7 +207,7 @@ impl Store {
     pub(super) fn target(&self, name: &str) -> Result<Option<Digest>, Error> {
         match &self.references {
             RefStorage::Files => match self.repo.find_reference(name) {
-                Ok(reference) => Ok(Some(digest(reference.peel_to_commit()?.id()))),
+                Ok(reference) => Ok(Some(digest(self.peeled(&reference)?))),
                 Err(error) if error.code() == ErrorCode::NotFound => Ok(None),
                 Err(error) => Err(error.into()),
             },
@@ -196,18 +231,16 @@ impl Store {
                 for reference in self.repo.references_glob(&format!("{prefix}*"))? {
                     let reference = reference?;
                     let Ok(name) = reference.name() else { continue };
-                    match reference.peel_to_commit() {
-                        Ok(commit) => tips.push((name.to_owned(), Ok(commit.id()))),
+                    match self.peeled(&reference) {
+                        Ok(commit) => tips.push((name.to_owned(), Ok(commit))),
                         Err(_) if reference.kind() == Some(ReferenceType::Symbolic) => {}
-                        Err(error) => tips.push((name.to_owned(), Err(error.into()))),
+                        Err(error) => tips.push((name.to_owned(), Err(error))),
                     }
                 }
             }
             RefStorage::Tables(tables) => {
                 for (name, object) in tables.below(self, prefix)? {
-                    let object = self.repo.find_object(self.oid(object)?, None);
-                    let commit = object.and_then(|object| object.peel(ObjectType::Commit));
-                    tips.push((name, commit.map(|commit| commit.id()).map_err(Error::from)));
+                    tips.push((name, self.commit_at(self.oid(object)?)));
                 }
             }
         }

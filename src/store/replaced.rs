@@ -60,7 +60,7 @@ impl Store {
         if !self.has(blob)? {
             return Ok(None);
         }
-        if self.blob_of(&self.repo.find_commit(self.oid(head)?)?, path)? == Some(blob) {
+        if self.blob_of(&self.find_commit(self.oid(head)?)?, path)? == Some(blob) {
             return Ok(Some(head));
         }
         let top = history::top(path);
@@ -90,13 +90,9 @@ impl Store {
         if until.is_none() {
             *replaced = Replaced::default();
         }
-        let mut walk = self.repo.revwalk()?;
+        let mut walk = self.revwalk(&[head], until.as_slice())?;
         // Sorted by topology, the walk would read all commits before it returns the first.
         walk.set_sorting(Sort::TIME)?;
-        walk.push(self.oid(head)?)?;
-        if let Some(until) = until {
-            walk.hide(self.oid(until)?)?;
-        }
         let (mut newer, mut left) = (Vec::new(), MAX_ENTRIES);
         for id in walk.take(MAX_WALK) {
             // A shallow clone ends here.

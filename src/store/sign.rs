@@ -100,7 +100,7 @@ impl Store {
     /// Whether git trusts the signature that it would put on a commit now. Signs an empty commit that no branch
     /// names. Returns an error if signing or git fails.
     pub fn trusts_own_signature(&self) -> Result<bool, Error> {
-        let empty = self.repo.find_tree(self.repo.treebuilder(None)?.write()?)?;
+        let empty = self.find_tree(self.repo.treebuilder(None)?.write()?)?;
         let commit = self.signed_commit("orch: is this signature trusted?", &empty, None)?;
         let told = self.signatures(&[digest(commit)])?;
         Ok(matches!(told.first(), Some(Signature::Good { .. })))
@@ -132,7 +132,7 @@ impl Store {
             ObjectFormat::Sha1 => "gpgsig",
             ObjectFormat::Sha256 => "gpgsig-sha256",
         };
-        match self.repo.find_commit(self.oid(commit)?)?.header_field_bytes(header) {
+        match self.find_commit(self.oid(commit)?)?.header_field_bytes(header) {
             Ok(_) => Ok(true),
             Err(error) if error.code() == ErrorCode::NotFound => Ok(false),
             Err(error) => Err(error.into()),

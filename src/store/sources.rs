@@ -78,7 +78,8 @@ impl Store {
     pub fn blob_size(&self, blob: Digest) -> Result<Option<u64>, Error> {
         let Ok(id) = self.oid(blob) else { return Ok(None) };
         // A partial clone fetches blobs when they are needed; here nothing is fetched.
-        let header = self.unless_missing((id, ObjectType::Any), self.repo.odb()?.read_header(id))?;
+        let odb = self.repo.odb()?;
+        let header = self.found_or_missing((id, ObjectType::Any), odb.read_header(id))?;
         Ok(header.map(|(size, _)| size as u64))
     }
 
@@ -88,7 +89,7 @@ impl Store {
         if let Some(known) = self.blobs.borrow_mut().get(&id) {
             return Ok(Some(known.to_vec()));
         }
-        let Some(found) = self.unless_missing((id, ObjectType::Blob), self.repo.find_blob(id))? else {
+        let Some(found) = self.unless_missing((id, ObjectType::Blob), || self.repo.find_blob(id))? else {
             return Ok(None);
         };
         let content = found.content();

@@ -9,7 +9,7 @@ impl Store {
     /// The tree of HEAD; `None` on a branch without commits.
     pub(super) fn head_tree(&self) -> Result<Option<Tree<'_>>, Error> {
         match self.head()?.commit {
-            Some(commit) => Ok(Some(self.repo.find_commit(self.oid(commit)?)?.tree()?)),
+            Some(commit) => Ok(Some(self.find_tree(self.find_commit(self.oid(commit)?)?.tree_id())?)),
             None => Ok(None),
         }
     }
@@ -40,7 +40,7 @@ impl Store {
         let Some(tree) = self.head_tree()? else { return Ok(None) };
         for step in std::iter::successors(Some(directory.clone()), RepoPath::parent) {
             if !step.as_str().is_empty()
-                && entry_at(&tree, &step)?.is_some_and(|entry| entry.kind() == Some(ObjectType::Commit))
+                && self.entry_at(&tree, &step)?.is_some_and(|entry| entry.kind() == Some(ObjectType::Commit))
             {
                 return Ok(Some(step));
             }
@@ -54,6 +54,22 @@ impl Store {
         self.source_at(Some(commit)).blob_at(path)?.map_or(Ok(None), |blob| self.blob(blob))
     }
 
+    /// The entry of a tree at a path. Returns an error if git cannot read a tree.
+    pub(super) fn entry_at(
+        &self,
+        tree: &Tree<'_>,
+        path: &RepoPath,
+    ) -> Result<Option<TreeEntry<'static>>, Error> {
+        self.refuse_torn_above(tree, [path].into_iter())?;
+        named_in(tree, path)
+    }
+
+    /// The blob id at a path in a tree. Returns an error if git cannot read a tree.
+    pub(super) fn blob_in(&self, tree: Option<&Tree<'_>>, path: &RepoPath) -> Result<Option<Digest>, Error> {
+        let entry = tree.map_or(Ok(None), |tree| self.entry_at(tree, path))?;
+        Ok(entry.filter(is_blob).map(|entry| digest(entry.id())))
+    }
+
     /// Whether git ignores a path. Returns an error if the ignore rules cannot be read.
     pub fn is_ignored(&self, path: &RepoPath) -> Result<bool, Error> {
         self.refuse_special(path, ".gitignore")?;
@@ -61,18 +77,13 @@ impl Store {
     }
 }
 
-/// The entry of a tree at a path.
-pub(super) fn entry_at(tree: &Tree<'_>, path: &RepoPath) -> Result<Option<TreeEntry<'static>>, Error> {
+/// The entry of a tree at a path; the files of the trees above it are whole.
+pub(super) fn named_in(tree: &Tree<'_>, path: &RepoPath) -> Result<Option<TreeEntry<'static>>, Error> {
     match tree.get_path(Path::new(path.as_str())) {
         Ok(entry) => Ok(Some(entry)),
         Err(error) if error.code() == ErrorCode::NotFound => Ok(None),
         Err(error) => Err(error.into()),
     }
-}
-
-/// The blob id at a path in a tree.
-pub(super) fn blob_at(tree: &Tree<'_>, path: &RepoPath) -> Result<Option<Digest>, Error> {
-    Ok(entry_at(tree, path)?.filter(is_blob).map(|entry| digest(entry.id())))
 }
 
 fn is_blob(entry: &TreeEntry<'_>) -> bool {

@@ -44,6 +44,8 @@ pub struct Counted {
     pub trees: u64,
     /// How many entries these directories have.
     pub tree_entries: u64,
+    /// Files of objects that were looked at because one may be torn.
+    pub searched: u64,
 }
 
 impl Costs {
@@ -106,6 +108,7 @@ impl Counted {
             attributes: self.attributes - earlier.attributes,
             trees: self.trees - earlier.trees,
             tree_entries: self.tree_entries - earlier.tree_entries,
+            searched: self.searched - earlier.searched,
         }
     }
 }

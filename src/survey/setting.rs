@@ -10,6 +10,7 @@ use crate::workflow::{System, Workflow};
 use rustix::io::Errno;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Display;
 use std::io;
 use std::path::Path;
 use std::sync::OnceLock;
@@ -39,25 +40,28 @@ pub(crate) struct UnreadText {
     why: Reason,
     /// The code of the failure, if it is one of the machine, which says nothing about the text.
     fault: Option<Code>,
+    /// What to do about it.
+    hint: Option<String>,
 }
 
 impl UnreadText {
-    /// The code to report: that of the failure, or this one for what the user can mend at the path.
-    fn code(&self, usual: Code) -> Code {
-        self.fault.unwrap_or(usual)
+    /// The finding about a text at a path: with the code of the failure, or with this one for what the user can mend there.
+    fn finding(self, usual: Code, path: impl Display) -> Diagnostic {
+        let message = format!("cannot read {path}: {}", self.why);
+        Diagnostic { hint: self.hint, ..Diagnostic::error(self.fault.unwrap_or(usual), message) }
     }
 }
 
 impl From<Reason> for UnreadText {
     fn from(why: Reason) -> Self {
-        Self { why, fault: None }
+        Self { why, fault: None, hint: None }
     }
 }
 
 impl From<Error> for UnreadText {
     fn from(error: Error) -> Self {
         let fault = (error.class() == Class::Fault).then(|| error.code());
-        Self { why: error.to_string().into(), fault }
+        Self { why: error.to_string().into(), fault, hint: error.hint() }
     }
 }
 
@@ -67,7 +71,7 @@ impl From<io::Error> for UnreadText {
         let is_at_the_path =
             matches!(error.kind(), IsADirectory | NotADirectory | NotFound | PermissionDenied)
                 || error.raw_os_error() == Some(Errno::LOOP.raw_os_error());
-        Self { why: error.to_string().into(), fault: (!is_at_the_path).then_some(Code::Io) }
+        Self { why: error.to_string().into(), fault: (!is_at_the_path).then_some(Code::Io), hint: None }
     }
 }
 
@@ -96,10 +100,7 @@ impl Setting {
     pub(crate) fn read(texts: &dyn Texts, format: ObjectFormat) -> Self {
         let (text, unreadable) = match RepoPath::new(config::FILE).map(|path| texts.text(&path)) {
             Ok(Ok(text)) => (text.unwrap_or_default(), None),
-            Ok(Err(error)) => {
-                let message = format!("cannot read {}: {}", config::FILE, error.why);
-                (String::new(), Some(Diagnostic::error(error.code(Code::ConfigUnreadable), message)))
-            }
+            Ok(Err(error)) => (String::new(), Some(error.finding(Code::ConfigUnreadable, config::FILE))),
             Err(_) => (String::new(), None),
         };
         let (config, mut findings) = config::parse(&text, config::FILE);
@@ -186,12 +187,7 @@ fn overlay(texts: &dyn Texts, directory: &RepoPath, findings: &mut Vec<Diagnosti
     let mut any = false;
     for (folder, suffix) in [("workflows", ".md"), ("schemas", ".schema.json"), ("agents", ".md")] {
         let Ok(folder_path) = directory.join(folder) else { continue };
-        let unreadable = |path: &RepoPath, error: UnreadText| {
-            Diagnostic::error(
-                error.code(Code::SystemUnreadable),
-                format!("cannot read {path}: {}", error.why),
-            )
-        };
+        let unreadable = |path: &RepoPath, error: UnreadText| error.finding(Code::SystemUnreadable, path);
         let mut names = texts.names(&folder_path).unwrap_or_else(|error| {
             findings.push(unreadable(&folder_path, error));
             Vec::new()
@@ -270,11 +266,11 @@ impl Texts for Sparse<'_> {
 
     fn text(&self, path: &RepoPath) -> Result<Option<String>, UnreadText> {
         match OnDisk(self.0).text(path)? {
-            None => InSource(&self.1).text(path).map_err(|UnreadText { why, fault }| {
+            None => InSource(&self.1).text(path).map_err(|UnreadText { why, fault, hint }| {
                 let directory = path.parent().unwrap_or_else(RepoPath::root);
                 let why =
                     format!("{why}, and it is not checked out; run git sparse-checkout add {directory}");
-                UnreadText { why: why.into(), fault }
+                UnreadText { why: why.into(), fault, hint }
             }),
             found => Ok(found),
         }

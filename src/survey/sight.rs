@@ -449,8 +449,8 @@ impl Workspace {
         let store = self.store.as_ref().map(Store::counted).unwrap_or_default();
         let own = self.costs.counted();
         let bytes = own.bytes + store.blob_bytes;
-        let StoreCounts { heads, locks, attributes, trees, tree_entries, .. } = store;
-        Counted { heads, locks, attributes, bytes, trees, tree_entries, ..own }
+        let StoreCounts { heads, locks, attributes, trees, tree_entries, searched, .. } = store;
+        Counted { heads, locks, attributes, bytes, trees, tree_entries, searched, ..own }
     }
 
     fn under_circumstances(

@@ -9,6 +9,7 @@ mod races;
 mod reading;
 mod recorded;
 mod short;
+mod torn;
 mod writing;
 
 pub use inject::{choices, told};

@@ -184,3 +184,58 @@ fn an_audit_is_linear_in_the_steps() {
         workspace
     });
 }
+
+/// Where it is kept that no object is torn.
+const WHOLE: &str = ".git/orch/whole-objects";
+
+/// The files of objects are looked at once for each boot of the machine, however many there are.
+#[test]
+fn objects_are_searched_once_for_each_boot() {
+    let world = crate::looks::world();
+    let searched = || open(&world).counted().searched;
+    let of_copy = || crate::harness::copy(&world);
+    assert_eq!(searched(), 0, "the commands before have looked");
+    for number in 0..300 {
+        world.write("more.txt", format!("{number}"));
+        world.git(&["hash-object", "-w", "more.txt"]);
+    }
+    assert_eq!(searched(), 0, "there are more objects");
+    let other = of_copy();
+    let another_boot = |text: String| text.replacen('-', "0", 1);
+    type Change<'a> = (&'a str, &'a dyn Fn());
+    let changes: [Change<'_>; 4] = [
+        ("another boot", &|| world.write(WHOLE, another_boot(world.read(WHOLE)))),
+        ("a note that is cut short", &|| world.write(WHOLE, &world.read(WHOLE)[..20])),
+        ("no note", &|| world.remove(WHOLE)),
+        ("an alternate", &|| {
+            let objects = other.path(".git/objects").display().to_string();
+            world.write(".git/objects/info/alternates", objects);
+        }),
+    ];
+    for (what, change) in changes {
+        change();
+        assert!(searched() >= 300, "{what}");
+        assert_eq!(searched(), 0, "{what}: it is kept");
+    }
+    let copy = of_copy();
+    let searched_there = || open(&copy).counted().searched;
+    assert!(searched_there() >= 300, "a copy has files of its own");
+    assert_eq!(searched_there(), 0, "a copy keeps it");
+    // Where nothing can be kept, each command looks.
+    world.remove(WHOLE);
+    std::fs::create_dir(world.path(WHOLE)).expect("made");
+    assert!(searched() >= 300 && searched() >= 300);
+}
+
+/// A command that only looks writes nothing; what it looks at, it looks at each time.
+#[test]
+fn a_check_keeps_nothing_of_its_search() {
+    let world = crate::looks::world();
+    world.remove(WHOLE);
+    world.orch(&["check", "--staged"]).succeeds();
+    assert!(!world.path(WHOLE).exists());
+    world.orch(&["status"]).succeeds();
+    let kept = world.read(WHOLE);
+    let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").expect("Linux");
+    assert!(kept.contains(boot.trim()), "{kept}");
+}

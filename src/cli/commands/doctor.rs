@@ -11,7 +11,7 @@ use checks::{CHECKS, Examined, Patient};
 
 /// Examine the repository, its settings and what is around it, and say what to type.
 ///
-/// Looks at the locks and who holds them, commits that a killed process left, the settings, the workflows, the tasks
+/// Looks at the objects of git, the locks and who holds them, commits that a killed process left, the settings, the workflows, the tasks
 /// and their evidence, runs, git hooks, the merge driver, signatures, trust, and the limits of the system. Exits with 1
 /// if something needs attention. A note needs none.
 ///
@@ -28,7 +28,7 @@ pub fn run(args: &DoctorArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fa
     context.interrupts.listen();
     let workspace = context.bare_workspace()?;
     context.show_looks(&workspace, None, ui);
-    let patient = Patient { workspace: &workspace, context };
+    let patient = Patient::of(&workspace, context);
     let (mut rows, mut problems, mut fixed) = (Vec::new(), Vec::new(), Vec::new());
     for check in &CHECKS {
         let mut examined = (check.examine)(&patient).unwrap_or_else(unexamined);

@@ -201,13 +201,18 @@ fn a_batch_that_fails_leaves_no_pack() {
     for (call, of) in points {
         let nth = nth(call, of).unwrap_or_else(|| panic!("no {call} of {of} in {trace}"));
         for effect in [Effect::Error("ENOSPC"), Effect::Kill] {
-            let world = copy(&template);
             let fault = Fault { call, effect, nth, only: None };
-            let (run, trace) = traced(&world, WATCH, (&[], Some(fault)), |_| {});
-            assert!(
-                hit(&trace, fault).is_some_and(|line| effect == Effect::Kill || line.contains(of)),
-                "{trace}"
-            );
+            let tried = || {
+                let world = copy(&template);
+                let (run, trace) = traced(&world, WATCH, (&[], Some(fault)), |_| {});
+                (world, run, trace)
+            };
+            // On a busy machine, threads share the work in another way, so that another call is the n-th.
+            let is_meant = |line: &str| effect == Effect::Kill || line.contains(of);
+            let (world, run, _) = std::iter::repeat_with(tried)
+                .take(20)
+                .find(|(_, _, trace)| hit(trace, fault).is_some_and(is_meant))
+                .unwrap_or_else(|| panic!("no fault hits {of}"));
             if effect == Effect::Kill {
                 // The next step removes what has no name yet.
                 world.orch(&["new", "next"]).succeeds();

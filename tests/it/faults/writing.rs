@@ -299,8 +299,8 @@ impl Scene<'_> {
     }
 }
 
-/// Everything that a run has left, but for times and numbers of files: the bytes and the mode of each file, and what
-/// the index, which holds such numbers, says of each path and of whether it is as the index has it.
+/// Everything that a run has left, but for times and numbers of files: the bytes and the mode of each file, without the
+/// note of whole objects, and what the index, which also holds such numbers, says of each path and of whether it is as the index has it.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct Left {
     files: BTreeMap<PathBuf, (u32, usize, u64)>,
@@ -317,7 +317,8 @@ impl Left {
     fn of(world: &World) -> Self {
         let root = world.root();
         let mut files = BTreeMap::new();
-        for entry in world.everything().filter(|entry| entry.path() != root.join(".git/index")) {
+        let has_numbers = [".git/index", ".git/orch/whole-objects"].map(|name| root.join(name));
+        for entry in world.everything().filter(|entry| !has_numbers.iter().any(|it| it == entry.path())) {
             let path = entry.path();
             let mode = entry.metadata().expect("nobody else is at work").mode();
             let bytes = if path.is_dir() { Vec::new() } else { fs::read(path).unwrap_or_default() };

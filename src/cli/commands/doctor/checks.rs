@@ -3,7 +3,7 @@
 use super::super::prelude::{Context, Failure};
 use super::super::{hook, init};
 use crate::apply::DRIVER;
-use crate::base::{Code, Diagnostic, Error, RepoPath, Severity, TypedLine, command};
+use crate::base::{Code, Diagnostic, Digest, Error, RepoPath, Severity, TypedLine, command};
 use crate::decide::OrdersBy;
 use crate::drive;
 use crate::history::Checker;
@@ -20,8 +20,10 @@ const MOST: usize = 5;
 
 /// What is examined, and on whose behalf.
 pub(super) struct Patient<'a> {
-    pub workspace: &'a Workspace,
-    pub context: &'a Context,
+    workspace: &'a Workspace,
+    context: &'a Context,
+    /// The torn objects, looked for before any is read.
+    torn: Result<Vec<Digest>, Error>,
 }
 
 /// What there is, in words, and what is wrong.
@@ -42,8 +44,9 @@ pub(super) struct Check {
 }
 
 /// Everything that is examined, in the order of the report.
-pub(super) const CHECKS: [Check; 11] = [
+pub(super) const CHECKS: [Check; 12] = [
     Check { name: "repository", examine: repository, repair: None },
+    Check { name: "objects", examine: objects, repair: None },
     Check { name: "locks", examine: locks, repair: Some(complete) },
     Check { name: "settings", examine: settings, repair: None },
     Check { name: "workflows", examine: workflows, repair: None },
@@ -71,7 +74,12 @@ impl Examined {
     }
 }
 
-impl Patient<'_> {
+impl<'a> Patient<'a> {
+    pub fn of(workspace: &'a Workspace, context: &'a Context) -> Self {
+        let torn = workspace.store().map_or(Ok(Vec::new()), Store::torn_objects);
+        Self { workspace, context, torn }
+    }
+
     fn store(&self) -> Option<&Store> {
         self.workspace.store()
     }
@@ -105,6 +113,21 @@ fn repository(patient: &Patient<'_>) -> Result<Examined, Failure> {
         findings.push(Diagnostic { message, ..error.into_warning() });
     }
     Ok(Examined::new(branch, findings))
+}
+
+/// The objects that a power failure tore, whether or not anything rests on them.
+fn objects(patient: &Patient<'_>) -> Result<Examined, Failure> {
+    if patient.store().is_none() {
+        return Ok(Examined::without_git());
+    }
+    let torn = patient.torn.clone()?;
+    let summary = if torn.is_empty() {
+        "every file of an object is whole".to_owned()
+    } else {
+        format!("{} torn", counted(torn.len(), "object"))
+    };
+    let findings = torn.into_iter().take(MOST).map(|object| Diagnostic::from(Store::torn(object))).collect();
+    Ok(Examined::new(summary, findings))
 }
 
 fn locks(patient: &Patient<'_>) -> Result<Examined, Failure> {
