@@ -86,12 +86,17 @@ impl Store {
         let _lock = self.lock()?;
         self.clear_index_lock()?;
         self.wait_for_index()?;
+        // A link to an index is git's to follow.
+        let is_file = self.index().symlink_metadata().is_ok_and(|index| index.is_file());
+        let lock = if is_file { self.wait_for_index_lock()? } else { None };
         let placed: Vec<(PathBuf, &[u8])> =
             files.iter().map(|(path, bytes)| (path.under(&self.root), bytes.as_slice())).collect();
         durable::write_all(&self.root, &placed)?;
         let names = files.iter().map(|(path, _)| path.as_str());
         let arguments: Vec<&str> = ["--literal-pathspecs", "add", "--"].into_iter().chain(names).collect();
-        Ok(self.git(&arguments, &[]).map(drop)?)
+        let Some(lock) = lock else { return Ok(self.git(&arguments, &[]).map(drop)?) };
+        lock.write_next_by(|index| Ok(self.git_with_index(index, &arguments)?))?;
+        lock.put_next()
     }
 
     /// The merge bases of two commits; empty if they have no common ancestor in this clone. Returns an error

@@ -18,6 +18,14 @@ impl Store {
         answer(command, arguments, input)
     }
 
+    /// Runs a `git` command that writes another index than that of the work tree. Returns an error if it cannot be
+    /// started or fails.
+    pub(super) fn git_with_index(&self, index: &Path, arguments: &[&str]) -> Result<(), GitFault> {
+        let mut command = self.command(arguments);
+        command.env("GIT_INDEX_FILE", index);
+        answer(command, arguments, &[]).map(drop)
+    }
+
     /// Runs a reading `git` command with the index that the environment names, which is the one a hook has to
     /// check.
     pub(super) fn git_under_its_index(&self, arguments: &[&str]) -> Result<Vec<u8>, GitFault> {

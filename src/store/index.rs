@@ -229,14 +229,17 @@ impl Store {
     /// Takes the lock of the index, or takes over the one that a killed process left, and leaves it to
     /// [`Self::sync_index`] and [`Self::clear_index_lock`]. Returns an error of [`Class::Busy`] if git holds it.
     pub(super) fn hold_index(&self) -> Result<(), Error> {
+        self.wait_for_index_lock()?.into_iter().for_each(IndexLock::leave);
+        Ok(())
+    }
+
+    /// The lock of the index; `None` where it cannot be taken, for example without hard links: git locks in its own way.
+    /// Returns an error of [`Class::Busy`] if git holds it.
+    pub(super) fn wait_for_index_lock(&self) -> Result<Option<IndexLock<'_>>, Error> {
         patiently(|| match self.lock_index() {
-            Ok(lock) => {
-                lock.leave();
-                Ok(())
-            }
+            Ok(lock) => Ok(Some(lock)),
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(self.index_is_busy()),
-            // For example without hard links: git locks in its own way.
-            Err(_) => Ok(()),
+            Err(_) => Ok(None),
         })
     }
 

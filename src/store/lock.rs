@@ -14,7 +14,7 @@ use super::durable::read_if_regular;
 use super::splice::SplicedIndex;
 use super::{Error, Store, durable};
 use crate::scan::{Directory, io_error};
-use std::fs::{self, FileTimes, Metadata};
+use std::fs::{self, File, FileTimes, Metadata};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -28,6 +28,8 @@ const CONTENT: &str = "orch is writing the index, which takes a moment.\n\
 /// The file that the lock is a link to, and the file that replaces the index.
 const KEPT: &str = "index.lock";
 const NEXT: &str = "index.next";
+/// The lock of git for that file.
+const NEXT_LOCK: &str = "index.next.lock";
 /// The names of the lock and of the index in the git directory.
 const LOCK: &str = "index.lock";
 const INDEX: &str = "index";
@@ -150,6 +152,26 @@ impl IndexLock<'_> {
     ) -> Result<(), Error> {
         self.has_next.store(true, Relaxed);
         self.write(content, old, time).map_err(|source| io_error(&self.index, source))
+    }
+
+    /// The same, written by git: `write` gets the path of a copy of the index, with its time, by which git knows the files
+    /// that it must compare. git locks the copy, so that a git that is killed leaves no lock of the index.
+    pub(super) fn write_next_by(&self, write: impl FnOnce(&Path) -> Result<(), Error>) -> Result<(), Error> {
+        self.has_next.store(true, Relaxed);
+        let fail = |source| io_error(&self.index, source);
+        let copied = || {
+            self.own.remove_if_there(NEXT_LOCK)?;
+            let mut old = File::open(&self.index)?;
+            let metadata = old.metadata()?;
+            let mut next = self.own.create_anew(NEXT)?;
+            io::copy(&mut old, &mut next)?;
+            next.set_permissions(metadata.permissions())?;
+            next.set_times(FileTimes::new().set_modified(metadata.modified()?))
+        };
+        copied().map_err(fail)?;
+        let next = self.own.path().join(NEXT);
+        write(&next)?;
+        durable::sync(&[next])
     }
 
     /// Replaces the index by the file that was written.

@@ -376,6 +376,21 @@ fn a_git_that_writes_the_index_may_fail_in_each_way() {
     }
 }
 
+/// Found by the whole matrix: a killed `git add` left git's lock of the index, which stopped the next command.
+#[test]
+fn a_git_that_stages_may_be_killed_at_each_change() {
+    if !can_inject() {
+        return;
+    }
+    let trial = Trial::of(ORDERS.iter().find(|order| order.name == "resolve").expect("in the table"));
+    for call in ["rename", "unlink", "link", "write"] {
+        let kill = |nth| Fault { call, effect: Effect::Kill, nth, only: None };
+        let found: Vec<_> = (1..).map_while(|nth| trial.try_fault(kill(nth))).collect();
+        assert!(!found.is_empty(), "{call}");
+        found.into_iter().for_each(|found| found.unwrap_or_else(|wrong| panic!("{wrong}")));
+    }
+}
+
 /// Nobody knows whether such a file has changed since it was evaluated.
 #[test]
 fn a_record_that_cannot_be_read_for_a_moment_is_not_a_changed_one() {
