@@ -3,13 +3,11 @@
 
 use super::Writer;
 use super::attempts::CommitAttempts;
-use super::record_files::RecordFiles;
-use crate::base::{Code, Diagnostic, Digest, RepoPath, TaskId, command};
+use crate::base::{Code, Diagnostic, Digest, TaskId};
 use crate::decide::{HistoryEntry, Recorded, Settled, Step, Transition, Verdict, settle, settle_from};
 use crate::scan::io_error;
 use crate::store::{Head, LockWait, PATIENCE, Store};
 use crate::survey::{Error, LookDepth, Sight, TaskRef};
-use std::collections::{HashSet, VecDeque};
 use std::fs::File;
 use std::sync::Arc;
 
@@ -71,7 +69,7 @@ impl AppliedStep {
 
 impl Applied {
     /// Logs every transition.
-    fn trace(&self) {
+    pub(super) fn trace(&self) {
         for AppliedStep { transition, commit, .. } in &self.steps {
             let (from, rule) = (transition.from.as_ref(), transition.rule.as_ref());
             tracing::info!(
@@ -200,7 +198,7 @@ impl Writer<'_> {
         }
         let mut attempts = CommitAttempts::within(self.workspace.wait);
         loop {
-            match self.apply_once(wanted, &mut attempts, steps_of) {
+            match self.commit_batch(wanted, &mut attempts, steps_of) {
                 Err(error) if attempts.again(&error) => {
                     tracing::info!(error = error.logged(), "evaluating the tasks again");
                     // The stamps of files do not show what other processes have committed.
@@ -212,7 +210,12 @@ impl Writer<'_> {
     }
 
     /// Looks at a task, unless the earlier look is still current. `head` is HEAD now.
-    fn renew(&self, wanted: &mut Wanted, head: Option<&Head>, steps_of: &Steps<'_>) -> Result<(), Error> {
+    pub(super) fn renew(
+        &self,
+        wanted: &mut Wanted,
+        head: Option<&Head>,
+        steps_of: &Steps<'_>,
+    ) -> Result<(), Error> {
         // A step follows from all of a log, and a look may have read no more than its end.
         let is_enough =
             |judged: &Sight, to: &Settled| to.steps.is_empty() || judged.observed.log.end().is_none();
@@ -225,71 +228,6 @@ impl Writer<'_> {
             wanted.seen = Some((judged, settled));
         }
         Ok(())
-    }
-
-    fn apply_once(
-        &self,
-        wanted: &mut [Wanted],
-        attempts: &mut CommitAttempts,
-        steps_of: &Steps<'_>,
-    ) -> Result<Vec<TaskOutcome>, Error> {
-        let Some(store) = &self.workspace.store else { return Ok(Vec::new()) };
-        let mut transaction = attempts.begin(store)?;
-        // Read after the transaction has read HEAD, because the decision is about that commit.
-        let head = transaction.head().clone();
-        let mut looked = 0;
-        for one in wanted.iter_mut().take_while(|_| !self.is_stopped()) {
-            self.renew(one, Some(&head), steps_of)?;
-            looked += 1;
-        }
-        let wanted = &mut wanted[..looked];
-        let due = wanted.iter().filter_map(|one| one.seen.as_ref()).filter(|(_, to)| !to.steps.is_empty());
-        let tasks = due.map(|(judged, to)| self.task_commit(store, judged, &to.steps));
-        let mut tasks = tasks.collect::<Result<Vec<_>, _>>()?;
-        let is_one = self.workspace.batches();
-        let (planned, has_kept) = self.planned(store, &mut tasks, is_one)?;
-        // Between two tasks the batch may end; one commit is made as a whole.
-        let mut number_of_steps = 0;
-        let mut ends = HashSet::new();
-        for task in &tasks {
-            number_of_steps += task.steps.len();
-            ends.insert(usize::from(has_kept) + number_of_steps);
-        }
-        let is_enough = |made: usize| !is_one && ends.contains(&made) && self.is_stopped();
-        let mut records: VecDeque<RecordFiles> = tasks.into_iter().map(|task| task.record).collect();
-        let committed = transaction.commit_until(&planned, &is_enough)?;
-        let head = transaction.head().clone();
-        drop(transaction);
-        let mut ids = committed.commits.iter().copied().skip(usize::from(has_kept));
-        let has_several = is_one && number_of_steps > 1;
-        let mut left = if is_one { number_of_steps } else { ids.len() };
-        let mut next = || if is_one { ids.clone().next() } else { ids.next() };
-        let mut outcomes = Vec::new();
-        for one in wanted.iter_mut() {
-            // The others were left.
-            let due = one.seen.as_ref().map_or(0, |(_, to)| to.steps.len());
-            let Some(others) = left.checked_sub(due) else { break };
-            left = others;
-            let Some((judged, Settled { steps, decision })) = one.seen.take() else { continue };
-            let Some(record) = (if steps.is_empty() { None } else { records.pop_front() }) else {
-                outcomes.push(TaskOutcome::Nothing(Box::new(judged)));
-                continue;
-            };
-            let mut notes = left_staged(&committed.left_staged, &judged.task);
-            let made = steps
-                .into_iter()
-                .map(|step| AppliedStep { shares_commit: has_several, ..AppliedStep::new(step, next()) });
-            let made: Vec<_> = made.collect();
-            let commit = made.last().and_then(|step| step.commit);
-            let placed = record.placed(decision, commit, Some(head.clone()), &committed.placed);
-            notes.extend(committed.unfinished.iter().map(|problem| unfinished_note(problem)));
-            let judged = self.workspace.sight_after(judged, placed);
-            notes.extend(self.workspace.filtered(&judged).unwrap_or_default());
-            let applied = Applied { judged, steps: made, notes };
-            applied.trace();
-            outcomes.push(TaskOutcome::Applied(Box::new(applied)));
-        }
-        Ok(outcomes)
     }
 
     fn apply_without_git(
@@ -349,20 +287,4 @@ impl Wanted {
         let steps = steps.into_iter().map(|step| AppliedStep::new(step, None)).collect();
         Some(TaskOutcome::Applied(Box::new(Applied { judged, steps, notes: Vec::new() })))
     }
-}
-
-fn left_staged(paths: &[RepoPath], task: &TaskRef) -> Vec<Diagnostic> {
-    let ours = paths.iter().filter(|path| task.place.owns(path));
-    ours.map(|path| {
-        let message = format!("{path}: you have staged another version, which orch leaves staged");
-        let add = command(&["git", "add", "--", path.as_str()]);
-        let unstage = command(&["git", "restore", "--staged", "--", path.as_str()]);
-        Diagnostic::warning(Code::StagedOther, message).hint(format!("{add}, or {unstage}"))
-    })
-    .collect()
-}
-
-fn unfinished_note(problem: &str) -> Diagnostic {
-    let message = format!("committed, but could not update files or index: {problem}");
-    Diagnostic::warning(Code::Unfinished, message).hint("the next orch command completes it")
 }

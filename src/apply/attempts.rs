@@ -1,7 +1,7 @@
 //! Attempts to record steps on a branch that other processes move, too.
 
 use crate::base::Class;
-use crate::store::{LockWait, Store, Transaction};
+use crate::store::{LockWait, PATIENCE, Store, Transaction};
 use crate::survey::Error;
 use std::thread::sleep;
 use std::time::Duration;
@@ -12,18 +12,25 @@ const TRIES: u32 = 20;
 /// The attempts of one command. They share the time that the command may wait.
 pub(super) struct CommitAttempts {
     wait: LockWait,
+    /// Whether the caller says how long to wait.
+    is_limited: bool,
     number: u32,
 }
 
 impl CommitAttempts {
     /// Attempts that wait at most this long for other processes, in addition to the usual number of tries.
     pub(super) fn within(wait: Option<Duration>) -> Self {
-        Self { wait: LockWait::at_most(wait.unwrap_or_default()), number: 0 }
+        Self { wait: LockWait::at_most(wait.unwrap_or_default()), is_limited: wait.is_some(), number: 0 }
     }
 
     /// Begins a transaction; returns the errors of [`Store::begin`].
     pub(super) fn begin<'s>(&mut self, store: &'s Store) -> Result<Transaction<'s>, Error> {
         store.begin_within(&mut self.wait)
+    }
+
+    /// How long to wait for others of this process.
+    pub(super) fn patience(&self) -> Duration {
+        if self.is_limited { self.wait.left() } else { PATIENCE }
     }
 
     /// Whether to decide and commit again after this error. Pauses before it says so.

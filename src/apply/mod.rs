@@ -5,9 +5,11 @@
 
 mod advance;
 mod attempts;
+mod batch;
 mod commit_plan;
 mod conflicted;
 mod create;
+mod group;
 mod merge_driver;
 mod new_id;
 mod new_place;
@@ -24,6 +26,7 @@ mod suggestion;
 
 pub use advance::{AdvancePlan, Applied, AppliedStep, TaskOutcome};
 pub use create::{Created, NewTask};
+pub use group::CommitGroup;
 pub use merge_driver::DRIVER;
 pub use new_place::PlaceWish;
 pub use orders::Order;
@@ -52,13 +55,21 @@ pub struct Writer<'w> {
     pub caller: &'w Caller,
     /// Whether what several tasks wait for is to end after the task that is in progress.
     stops: Option<&'w (dyn Fn() -> bool + 'w)>,
+    /// The others of this process, with which it commits.
+    group: Option<&'w CommitGroup>,
 }
 
 impl<'w> Writer<'w> {
     /// A writer for a caller.
     #[must_use]
     pub fn new(workspace: &'w Workspace, caller: &'w Caller) -> Self {
-        Self { workspace, caller, stops: None }
+        Self { workspace, caller, stops: None, group: None }
+    }
+
+    /// The same, but it commits steps together with the others of this group.
+    #[must_use]
+    pub fn among(self, group: Option<&'w CommitGroup>) -> Self {
+        Self { group, ..self }
     }
 
     /// The same, but of several tasks it leaves those that it has not begun with as soon as `stops` says so.

@@ -29,7 +29,7 @@ pub use interrupt::Interrupts;
 pub use later::LaterWork;
 pub use ui::{Colour, Ui};
 
-use crate::apply::Writer;
+use crate::apply::{CommitGroup, Writer};
 use crate::base::{Code, Period, RepoPath};
 use crate::store::Store;
 use crate::survey::{Caller, KnownSettings, Purpose, Variables, Workspace};
@@ -62,6 +62,8 @@ pub struct Context {
     later: Option<LaterWork>,
     /// What a server keeps of the settings between its commands.
     settings: Option<KnownSettings>,
+    /// Where the orders of a server meet, to be committed together.
+    group: Option<Arc<CommitGroup>>,
     logging: Arc<Logging>,
     pager: Pager,
 }
@@ -153,7 +155,7 @@ impl Context {
     /// A writer that acts for the caller.
     #[must_use]
     pub fn writer<'w>(&'w self, workspace: &'w Workspace) -> Writer<'w> {
-        Writer::new(workspace, &self.caller)
+        Writer::new(workspace, &self.caller).among(self.group.as_deref())
     }
 
     /// The path of the start directory relative to the root of the repository; `None` if it is outside.
@@ -198,9 +200,20 @@ pub fn run(
     let interrupts = Interrupts::new(caller.environment.index_gate.clone());
     let wait = cli.command.as_ref().and_then(Command::wait);
     let (global, whole_ids, later) = (cli.global, false, None);
-    let settings = None;
-    let context =
-        Context { caller, start, global, interrupts, wait, whole_ids, later, settings, logging, pager };
+    let (settings, group) = (None, None);
+    let context = Context {
+        caller,
+        start,
+        global,
+        interrupts,
+        wait,
+        whole_ids,
+        later,
+        settings,
+        group,
+        logging,
+        pager,
+    };
     let result = commands::run(cli.command, &context, &ui);
     match &result {
         Ok(code) => tracing::info!(exit = *code as u8, "orch exits"),

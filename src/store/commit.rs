@@ -84,8 +84,8 @@ impl Write {
     }
 }
 
-/// The outcome of a batch.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// The outcome of a batch; by default of an empty one.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Committed {
     /// The new commits, oldest first.
     pub commits: Vec<Digest>,
@@ -238,12 +238,7 @@ impl<'s> Transaction<'s> {
     ) -> Result<Committed, Error> {
         let store = self.store;
         if planned.is_empty() {
-            return Ok(Committed {
-                commits: Vec::new(),
-                placed: Vec::new(),
-                left_staged: Vec::new(),
-                unfinished: None,
-            });
+            return Ok(Committed::default());
         }
         let gc = store.lock_gc()?;
         // Signing may wait for a person, so the index is not locked yet.

@@ -23,9 +23,14 @@ impl LockWait {
         Self { begun: Instant::now(), limit, random: RandomState::new(), steps: 0 }
     }
 
+    /// The time that is left.
+    pub(crate) fn left(&self) -> Duration {
+        self.limit.saturating_sub(self.begun.elapsed())
+    }
+
     /// Sleeps for the next step; `false` without sleeping if the time is over.
     pub(crate) fn again(&mut self) -> bool {
-        if self.begun.elapsed() >= self.limit {
+        if self.left().is_zero() {
             return false;
         }
         if self.steps == 0 {

@@ -8,7 +8,7 @@ mod queue;
 mod runner;
 
 pub use argument::{Argument, ArgumentForm, command_line};
-pub use queue::{QueueLimits, WorkQueue, WorkTerms};
+pub use queue::{Excluded, QueueLimits, WorkQueue, WorkTerms};
 #[cfg(feature = "api")]
 pub use runner::Executed;
 pub use runner::{CallTerms, CommandRunner};

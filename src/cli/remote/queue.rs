@@ -1,11 +1,13 @@
-//! What waits and what is executed: work in other threads, so much at once, and orders one after another.
+//! What waits and what is executed: work in other threads, so much at once, and the orders about a task one after
+//! another.
 //!
 //! Work that waits too long is never done. Work that has begun is completed, whether or not its client still waits, and
 //! holds its place until then.
 
 use crate::base::{Code, Error};
+use std::collections::HashMap;
 use std::panic::resume_unwind;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::thread;
 use std::time::{Duration, Instant};
 use tokio::sync::watch::Receiver;
@@ -21,6 +23,8 @@ const TICK: Duration = Duration::from_millis(5);
 pub struct QueueLimits {
     /// How much is done at once.
     pub at_once: usize,
+    /// How many of it may be orders that exclude something, so that questions have places of their own.
+    pub orders: usize,
     /// How much waits at most.
     pub waiting: usize,
     /// How long work waits until it begins.
@@ -30,21 +34,38 @@ pub struct QueueLimits {
 }
 
 /// What is known of work before it begins.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct WorkTerms {
     /// Whether it may change something.
     pub is_order: bool,
-    /// Whether no other such work may be done meanwhile.
-    pub is_alone: bool,
+    /// What may not be done meanwhile.
+    pub excludes: Excluded,
     /// How long its client lets it wait until it begins.
     pub within: Option<Duration>,
+}
+
+/// What may not be done while some work is.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum Excluded {
+    /// Anything may.
+    #[default]
+    Nothing,
+    /// Work that excludes the same task, or all orders.
+    Task(String),
+    /// Work that excludes anything.
+    Orders,
 }
 
 impl QueueLimits {
     /// Those of a server: as many commands as a machine has cores, or a few more, and a client that is kept waiting
     /// for minutes at most.
-    pub const SERVER: Self =
-        Self { at_once: 8, waiting: 256, queue: Duration::from_secs(60), patience: Duration::from_secs(120) };
+    pub const SERVER: Self = Self {
+        at_once: 8,
+        orders: 6,
+        waiting: 256,
+        queue: Duration::from_secs(60),
+        patience: Duration::from_secs(120),
+    };
 }
 
 /// The work of a server.
@@ -52,16 +73,44 @@ pub struct WorkQueue {
     limits: QueueLimits,
     places: Arc<Semaphore>,
     at_once: Arc<Semaphore>,
-    /// The place of the order in progress.
-    order: Arc<Semaphore>,
+    /// The places of the orders in progress; one that excludes all others takes all of them.
+    orders: Arc<Semaphore>,
+    /// One place for each task, as long as an order about it waits or is in progress.
+    tasks: Mutex<HashMap<String, Weak<Semaphore>>>,
 }
 
 impl WorkQueue {
     /// Nothing is done yet.
     pub fn new(limits: QueueLimits) -> Self {
         let of = |permits| Arc::new(Semaphore::new(permits));
-        let (places, at_once, order) = (of(limits.at_once + limits.waiting), of(limits.at_once), of(1));
-        Self { limits, places, at_once, order }
+        let (places, at_once) = (of(limits.at_once + limits.waiting), of(limits.at_once));
+        Self { limits, places, at_once, orders: of(limits.orders), tasks: Mutex::default() }
+    }
+
+    /// The place of a task.
+    fn of_task(&self, task: String) -> Arc<Semaphore> {
+        // A panic cannot leave it half changed.
+        let mut tasks = self.tasks.lock().unwrap_or_else(PoisonError::into_inner);
+        tasks.retain(|_, place| place.strong_count() > 0);
+        if let Some(place) = tasks.get(&task).and_then(Weak::upgrade) {
+            return place;
+        }
+        let place = Arc::new(Semaphore::new(1));
+        tasks.insert(task, Arc::downgrade(&place));
+        place
+    }
+
+    /// Waits until nothing is in progress that these terms exclude.
+    async fn exclude(&self, excluded: Excluded) -> [Option<OwnedSemaphorePermit>; 2] {
+        match excluded {
+            Excluded::Nothing => [None, None],
+            Excluded::Task(task) => {
+                // An order that waits for another one about the same task takes no place from others.
+                let task = permits(&self.of_task(task), 1).await;
+                [task, permits(&self.orders, 1).await]
+            }
+            Excluded::Orders => [permits(&self.orders, self.limits.orders).await, None],
+        }
     }
 
     /// Does work in another thread. It is given the time that it has waited. Returns an error of the code `busy` if it
@@ -78,8 +127,8 @@ impl WorkQueue {
         };
         let permits = async {
             // An order that waits for another one takes no place from work that could be done.
-            let alone = if terms.is_alone { permit(&self.order).await } else { None };
-            (place, alone, permit(&self.at_once).await)
+            let alone = self.exclude(terms.excludes).await;
+            (place, alone, permits(&self.at_once, 1).await)
         };
         let limit = terms.within.map_or(self.limits.queue, |within| within.min(self.limits.queue));
         let permits = tokio::select! {
@@ -102,13 +151,13 @@ impl WorkQueue {
         }
     }
 
-    /// Waits until the work in progress that is done alone has ended, at most until `patience` is over. No other such
-    /// work begins.
+    /// Waits until the work in progress that excludes something has ended, at most until `patience` is over. No other
+    /// such work begins.
     pub fn finish(&self, patience: Duration) {
         let until = Instant::now() + patience;
         loop {
-            if let Ok(permit) = self.order.try_acquire() {
-                permit.forget();
+            if let Ok(permits) = self.orders.try_acquire_many(count(self.limits.orders)) {
+                permits.forget();
                 return;
             }
             if Instant::now() >= until {
@@ -120,9 +169,14 @@ impl WorkQueue {
     }
 }
 
-async fn permit(semaphore: &Arc<Semaphore>) -> Option<OwnedSemaphorePermit> {
+async fn permits(semaphore: &Arc<Semaphore>, number: usize) -> Option<OwnedSemaphorePermit> {
     // It is never closed.
-    Arc::clone(semaphore).acquire_owned().await.ok()
+    Arc::clone(semaphore).acquire_many_owned(count(number)).await.ok()
+}
+
+/// A number of places, of which there are a few.
+fn count(number: usize) -> u32 {
+    u32::try_from(number).unwrap_or(u32::MAX)
 }
 
 fn late(is_order: bool) -> Error {
@@ -146,11 +200,11 @@ mod tests {
 
     const LONG: Duration = Duration::from_secs(600);
     const SHORT: Duration = Duration::from_millis(20);
-    const ALONE: WorkTerms = WorkTerms { is_order: true, is_alone: true, within: None };
-    const FREE: WorkTerms = WorkTerms { is_order: false, is_alone: false, within: None };
+    const ALONE: WorkTerms = WorkTerms { is_order: true, excludes: Excluded::Orders, within: None };
+    const FREE: WorkTerms = WorkTerms { is_order: false, excludes: Excluded::Nothing, within: None };
 
     fn queue(at_once: usize, waiting: usize, queue: Duration, patience: Duration) -> WorkQueue {
-        WorkQueue::new(QueueLimits { at_once, waiting, queue, patience })
+        WorkQueue::new(QueueLimits { at_once, orders: at_once, waiting, queue, patience })
     }
 
     fn run<R>(future: impl Future<Output = R>) -> R {
@@ -220,6 +274,46 @@ mod tests {
     }
 
     #[test]
+    fn an_order_excludes_those_about_its_task_or_all() {
+        let of = |task: &str| Excluded::Task(task.to_owned());
+        for (first, other, is_excluded) in [
+            (of("a"), of("a"), true),
+            (of("a"), of("b"), false),
+            (of("a"), Excluded::Orders, true),
+            (Excluded::Orders, of("a"), true),
+            (Excluded::Orders, Excluded::Orders, true),
+            (of("a"), Excluded::Nothing, false),
+        ] {
+            let (free, freed) = mpsc::channel::<()>();
+            let (_open, stop) = watch::channel(false);
+            run(async {
+                let queue = queue(3, 8, LONG, LONG);
+                let terms = |excludes: &Excluded, within| WorkTerms {
+                    is_order: true,
+                    excludes: excludes.clone(),
+                    within,
+                };
+                let begun = queue.execute(terms(&first, None), stop.clone(), move |_| {
+                    freed.recv().expect("freed");
+                    Ok(())
+                });
+                let meanwhile = async {
+                    let within = is_excluded.then_some(SHORT);
+                    let done = queue.execute(terms(&other, within), stop.clone(), |_| Ok(())).await;
+                    let expected = if is_excluded { Err(Code::Busy) } else { Ok(()) };
+                    assert_eq!(code(done), expected, "{first:?} {other:?}");
+                    free.send(()).expect("waits");
+                };
+                let (begun, ()) = tokio::join!(biased; begun, meanwhile);
+                assert_eq!(code(begun), Ok(()));
+                // What has waited in vain holds nothing.
+                let done = queue.execute(terms(&Excluded::Orders, None), stop, |_| Ok(())).await;
+                assert_eq!(code(done), Ok(()));
+            });
+        }
+    }
+
+    #[test]
     fn a_server_that_ends_begins_nothing() {
         let (end, stop) = watch::channel(false);
         run(async {
@@ -241,7 +335,7 @@ mod tests {
             });
             assert_eq!(code(late.await), Err(Code::AnswerLate));
             queue.finish(SHORT);
-            assert_eq!(queue.order.available_permits(), 0, "it has not ended");
+            assert_eq!(queue.orders.available_permits(), 0, "it has not ended");
             free.send(()).expect("waits");
             queue.finish(LONG);
             let impatient = WorkTerms { within: Some(SHORT), ..ALONE };

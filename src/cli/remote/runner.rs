@@ -1,5 +1,6 @@
 //! Executes command lines in this process, and keeps what they print.
 
+use crate::apply::CommitGroup;
 use crate::base::{Code, Error, Period};
 use crate::cli::logging::Logging;
 use crate::cli::pager::Pager;
@@ -32,6 +33,8 @@ struct RunnerParts {
     logging: Arc<Logging>,
     /// What was compiled of the settings, for every command.
     settings: KnownSettings,
+    /// Where the orders of all clients meet.
+    group: Arc<CommitGroup>,
 }
 
 /// How a command of a client differs from one that is typed.
@@ -67,6 +70,7 @@ impl CommandRunner {
             interrupts: context.interrupts.clone(),
             logging: Arc::clone(&context.logging),
             settings: context.settings.clone().unwrap_or_default(),
+            group: context.group.clone().unwrap_or_default(),
         }))
     }
 
@@ -112,6 +116,7 @@ impl CommandRunner {
             whole_ids: terms.whole_ids,
             later: terms.later,
             settings: Some(self.0.settings.clone()),
+            group: Some(Arc::clone(&self.0.group)),
             logging: Arc::clone(&self.0.logging),
             pager: Pager::default(),
         };

@@ -3,7 +3,10 @@
 use super::client::{Answer, Server};
 use crate::harness::{World, started};
 use serde_json::{Value, json};
+use std::collections::BTreeSet;
 use std::fs::{self, File};
+use std::thread;
+use std::time::Duration;
 
 /// The status, the code and the place of a problem.
 fn told(answer: &Answer) -> (u16, String, Value) {
@@ -29,6 +32,66 @@ fn an_order_that_has_not_begun_may_be_sent_again_and_a_wait_has_a_maximum() {
     }
     assert_eq!(world.phase("t"), "planning");
     assert_eq!(server.post("tasks/t/next", &json!({"wait": "1m"})).status, 200);
+}
+
+#[test]
+fn orders_at_the_same_time_are_committed_together_and_fail_alone() {
+    let world = World::ready();
+    let tasks = ["a", "b", "c", "d", "e"];
+    for task in tasks {
+        world.orch(&["new", task]).succeeds();
+        world.plan(task, 1);
+    }
+    world.write("tasks/d/planning/plan.json", "{");
+    let server = Server::start(&world, &["--no-watch"]);
+    let lock = File::open(world.path(".git/orch/lock")).expect("a lock file");
+    lock.lock().expect("locked");
+    let begun = world.git(&["rev-list", "--count", "HEAD"]);
+    let answers = thread::scope(|scope| {
+        let order = |task: &'static str| {
+            let body = json!({"to": "plan_review"});
+            scope.spawn({
+                let server = &server;
+                move || server.post(&format!("tasks/{task}/next"), &body)
+            })
+        };
+        let orders = tasks.map(order);
+        // They come while the first one waits for the lock.
+        thread::sleep(Duration::from_millis(300));
+        drop(lock);
+        orders.map(|order| order.join().expect("answered"))
+    });
+    for (task, answer) in tasks.iter().zip(&answers) {
+        let expected = if *task == "d" { (409, "planning") } else { (200, "plan_review") };
+        assert_eq!((answer.status, world.phase(task).as_str()), expected, "{task}: {answer:?}");
+    }
+    let commits: BTreeSet<String> = answers
+        .iter()
+        .filter_map(|answer| answer.json()["transitions"][0]["commit"].as_str().map(str::to_owned))
+        .collect();
+    assert_eq!(commits.len(), 4, "{answers:?}");
+    let begun: usize = begun.trim().parse().expect("a number");
+    assert_eq!(world.git(&["rev-list", "--count", "HEAD"]).trim(), (begun + 4).to_string());
+    world.remove("tasks/d/planning/plan.json");
+    assert_eq!(world.dirty(), "");
+    assert_eq!(server.stop(), Some(0));
+}
+
+#[test]
+fn of_several_orders_with_one_tag_one_is_done() {
+    let world = started("planning");
+    world.plan("t", 1);
+    let server = Server::start(&world, &["--no-watch"]);
+    let tag = server.get("tasks/t").header("etag").expect("a tag").to_owned();
+    let headers = [("Content-Type", "application/json"), ("If-Match", tag.as_str())];
+    let order = || server.send("POST", "/api/v1/tasks/t/next", &server.person, &headers, "{}").status;
+    let mut statuses = thread::scope(|scope| {
+        let orders: Vec<_> = (0..6).map(|_| scope.spawn(order)).collect();
+        orders.into_iter().map(|order| order.join().expect("answered")).collect::<Vec<u16>>()
+    });
+    statuses.sort_unstable();
+    assert_eq!(statuses, [200, 412, 412, 412, 412, 412]);
+    assert_eq!(world.phase("t"), "plan_review");
 }
 
 #[test]

@@ -49,6 +49,7 @@ impl<'a> Stage<'a> {
             whole_ids: false,
             later: None,
             settings: None,
+            group: None,
             logging,
             pager: Pager::default(),
         };

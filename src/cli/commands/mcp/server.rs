@@ -5,7 +5,7 @@ use super::input::EndingInput;
 use super::news::{ResourceChange, ResourceNews};
 use super::resources;
 use super::tools::{TOOLS, ToolRow};
-use crate::cli::remote::{WorkQueue, WorkTerms};
+use crate::cli::remote::{Excluded, WorkQueue, WorkTerms};
 use crate::view::{ErrorView, line};
 use rmcp::handler::server::ServerHandler;
 use rmcp::model::{
@@ -147,7 +147,8 @@ impl ServerHandler for OrchServer {
         let named = (self.named)(&context.extensions);
         let client = named.or_else(|| context.client_info().map(|client| client.name));
         let agent = self.agent.clone();
-        let terms = WorkTerms { is_order: tool.writes, is_alone: tool.writes, within: None };
+        let excludes = if tool.writes { Excluded::Orders } else { Excluded::Nothing };
+        let terms = WorkTerms { is_order: tool.writes, excludes, within: None };
         let work = move |waited| Ok(agent.execute(&words, client.as_deref(), waited));
         let printed = self.queue.execute(terms, self.stopped.subscribe(), work).await;
         // As if the command had failed, so that the agent reads what to do.

@@ -12,7 +12,7 @@ use super::service::Service;
 use super::{problem, request};
 use crate::base::{Code, Error};
 use crate::cli::random::random;
-use crate::cli::remote::WorkTerms;
+use crate::cli::remote::{Excluded, WorkTerms};
 use crate::decide::State;
 use crate::record::LogEvent;
 use crate::scan::open_regular;
@@ -116,7 +116,8 @@ async fn respond(service: Arc<Service>, request: Request) -> Result<LoopAnswer, 
     };
     let is_order = ![Method::GET, Method::HEAD].contains(&request.method);
     // Between the reading and the replacing of a list there is no other order. A run goes on after its answer.
-    let terms = WorkTerms { is_order, is_alone: is_order && !request.starts_run(), within: None };
+    let excludes = if is_order && !request.starts_run() { Excluded::Orders } else { Excluded::Nothing };
+    let terms = WorkTerms { is_order, excludes, within: None };
     let work = move |service: &Service, waited: Duration| {
         let loops = Loops { service, caller: service.caller(&asker), waited };
         loops.answer(&request)

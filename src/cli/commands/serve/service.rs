@@ -12,7 +12,7 @@ use super::routes::Route;
 use super::started::{StartOutcome, StartedRuns, files};
 use super::{openapi, output};
 use crate::base::{Code, Digest, Error, Period};
-use crate::cli::remote::{CallTerms, CommandRunner, Executed, QueueLimits, WorkQueue, WorkTerms};
+use crate::cli::remote::{CallTerms, CommandRunner, Excluded, Executed, QueueLimits, WorkQueue, WorkTerms};
 use crate::survey::Caller;
 use axum::extract::{Request, State};
 use axum::http::header::{CONTENT_TYPE, ETAG, IF_MATCH, IF_NONE_MATCH, LINK};
@@ -138,7 +138,12 @@ async fn respond(service: Arc<Service>, route: &'static Route, request: Request)
     let asker = parts.extensions.get::<Asker>().cloned().unwrap_or(Asker::Anyone);
     let wanted = tags(&parts.headers, &IF_MATCH).filter(|_| route.writes);
     let within = given.get("wait").and_then(Value::as_str).map(wait).transpose()?;
-    let terms = WorkTerms { is_order: route.writes, is_alone: route.writes && !route.starts_run, within };
+    let excludes = match &task {
+        _ if !route.writes || route.starts_run => Excluded::Nothing,
+        Some(task) => Excluded::Task(task.clone()),
+        None => Excluded::Orders,
+    };
+    let terms = WorkTerms { is_order: route.writes, excludes, within };
     let known = tags(&parts.headers, &IF_NONE_MATCH);
     let work = move |service: &Service, waited: Duration| {
         let caller = service.caller(&asker);
