@@ -155,6 +155,9 @@ impl Store {
         after: &TreeSource<'_>,
         directory: &RepoPath,
     ) -> Result<Vec<RepoPath>, Error> {
+        if let Some(known) = self.known_changes(before, after, directory) {
+            return Ok(known);
+        }
         let mut found = Vec::new();
         let trees = (before.directory_at(directory)?, after.directory_at(directory)?);
         differ((before, trees.0), (after, trees.1), directory, &mut |path, _| found.push(path))?;

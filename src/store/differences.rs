@@ -26,8 +26,8 @@ pub(super) struct FileDifference {
 pub(super) struct CommitDifference {
     /// Sorted by path.
     pub files: Vec<FileDifference>,
-    /// How many commits, or the empty tree, it was compared with.
-    compared: usize,
+    /// The commits with which it was compared; `None` for the empty tree.
+    compared: Vec<Option<Digest>>,
     /// How many entries of directories were compared.
     pub entries: u64,
 }
@@ -39,7 +39,14 @@ impl CommitDifference {
     /// The differences of each file that differs from every parent, as in git's simplified history of a path.
     pub(super) fn changed(&self) -> impl Iterator<Item = &[FileDifference]> {
         let of_path = self.files.chunk_by(|one, other| one.path == other.path);
-        of_path.filter(|differences| differences.len() == self.compared)
+        of_path.filter(|differences| differences.len() == self.compared.len())
+    }
+
+    /// The files below a directory that differ from those of a commit; `None` if it was not compared with that.
+    fn changed_from(&self, parent: Option<Digest>, directory: &RepoPath) -> Option<Vec<RepoPath>> {
+        let is_meant = |file: &&FileDifference| file.parent == parent && file.path.below(directory).is_some();
+        let files = || self.files.iter().filter(is_meant).map(|file| file.path.clone()).collect();
+        self.compared.contains(&parent).then(files)
     }
 
     fn size(&self) -> usize {
@@ -49,6 +56,19 @@ impl CommitDifference {
 }
 
 impl Store {
+    /// The files below a directory that differ between a commit and one of its parents, if all differences between them
+    /// were found recently.
+    pub(super) fn known_changes(
+        &self,
+        before: &TreeSource<'_>,
+        after: &TreeSource<'_>,
+        directory: &RepoPath,
+    ) -> Option<Vec<RepoPath>> {
+        let commit = self.oid(after.commit()?).ok()?;
+        let known = self.differences.borrow_mut().get(&(commit, RepoPath::root()))?;
+        known.changed_from(before.commit(), directory)
+    }
+
     /// What a commit changes below a directory; cached. The first comparison costs what the commit changed and the
     /// entries of the directories on the way. Returns an error if git cannot read a tree.
     pub(super) fn difference(
@@ -70,20 +90,17 @@ impl Store {
                 files.push(FileDifference { path, parent, before: blob(old), after: blob(new) });
             })
         };
-        let mut parents = Vec::new();
+        let mut compared = Vec::new();
         for parent in commit.parent_ids().map(digest) {
             // At the end of a shallow clone, parents are missing.
             if self.has(parent)? {
-                parents.push(parent);
+                compared.push(Some(parent));
             }
         }
-        let compared = parents.len().max(1);
-        match parents.is_empty() {
-            true => compare(None, &self.empty_source())?,
-            false => {
-                parents.into_iter().try_for_each(|parent| compare(Some(parent), &self.tree_source(parent)))?
-            }
+        if compared.is_empty() {
+            compared.push(None);
         }
+        compared.iter().try_for_each(|parent| compare(*parent, &self.source_at(*parent)))?;
         files.sort_by(|one: &FileDifference, other| one.path.cmp(&other.path));
         let found = Arc::new(CommitDifference { files, compared, entries: self.listed.get() - begin });
         self.differences.borrow_mut().put(key, Arc::clone(&found), found.size());

@@ -189,8 +189,14 @@ impl Listing {
 
     /// The number of the entry with this name.
     fn number(&self, name: &[u8]) -> Option<usize> {
-        // A file and a directory of one name would not be beside each other.
-        [false, true].into_iter().find_map(|is_tree| self.search(name, is_tree).ok())
+        // A directory comes after the files of the same name with an ending that sorts before a slash, usually none.
+        let next = match self.search(name, false) {
+            Ok(number) => return Some(number),
+            Err(next) => next,
+        };
+        let is_next =
+            self.starts.get(next).and_then(|start| self.at(*start)).is_some_and(|entry| entry.name == name);
+        if is_next { Some(next) } else { self.search(name, true).ok() }
     }
 
     /// The number of the file, or directory, with this name, or else the one that it would have.

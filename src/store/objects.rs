@@ -86,10 +86,23 @@ impl Store {
     /// The commit with this id; `None` if this clone does not have it. Returns an error if git cannot read it.
     pub(super) fn commit_if_held(&self, id: Oid) -> Result<Option<Commit<'_>>, Error> {
         let found = self.unless_missing((id, ObjectType::Commit), || self.repo.find_commit(id))?;
-        if found.is_some() && CHECKED_HERE.load(Relaxed) {
-            self.refuse_other(id, ObjectType::Commit, self.repo.odb()?.read(id)?.data())?;
+        if let Some(commit) = &found {
+            if CHECKED_HERE.load(Relaxed) {
+                self.refuse_other_commit(commit)?;
+            }
+            self.trees_of_commits.borrow_mut().put(id, commit.tree_id(), 1);
         }
         Ok(found)
+    }
+
+    /// The same as [`Self::refuse_other`]. The object is read again only if libgit2 has cut something off, at a null
+    /// byte.
+    fn refuse_other_commit(&self, commit: &Commit<'_>) -> Result<(), Error> {
+        let content = [commit.raw_header_bytes(), b"\n", commit.message_raw_bytes()].concat();
+        if self.format.commit(&content) == digest(commit.id()) {
+            return Ok(());
+        }
+        self.refuse_other(commit.id(), ObjectType::Commit, self.repo.odb()?.read(commit.id())?.data())
     }
 
     /// The tree with this id. Returns an error if git cannot read it, with a code of its own if this clone does not
