@@ -6,7 +6,8 @@ use orch::record::{EventLog, FoldCache, LogExtent, record_steps, write_state};
 /// The log and the state of a task as if so many steps more had been recorded, each of which changes nothing.
 pub fn longer(log: &str, many: usize) -> (String, String) {
     let events = EventLog::parse(log.as_bytes()).0;
-    let last = events.state_at(&events.heads()[0], &mut FoldCache::default()).expect("a state");
+    let last =
+        State::clone(&events.state_at(&events.heads()[0], &mut FoldCache::default()).expect("a state"));
     let next = |before: &State| {
         let mut state = before.clone();
         state.rev += 1;

@@ -11,6 +11,7 @@ use crate::store::{Head, durable};
 use crate::survey::evidence::with_own_line_endings;
 use crate::survey::{Error, Placed, Sight, TaskRef};
 use crate::workflow::Workflow;
+use std::sync::Arc;
 
 /// Both files after a step.
 pub(super) struct RecordFiles {
@@ -166,5 +167,6 @@ fn state_after(log: &[u8], id: &Digest) -> Result<State, Error> {
     EventLog::parse(log)
         .0
         .state_at(id, &mut FoldCache::default())
+        .map(Arc::unwrap_or_clone)
         .map_err(|fault| Diagnostic::error(fault.kind.code(), fault.to_string()).into())
 }

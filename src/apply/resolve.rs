@@ -286,7 +286,7 @@ impl Writer<'_> {
 impl UnitedLog {
     fn fold(&mut self, workflow: &Workflow) -> Result<State, FoldError> {
         let heads = self.log.heads();
-        Ok(self.log.fold(workflow, &heads, &mut self.cache)?.unwrap_or_default())
+        Ok(self.log.fold(workflow, &heads, &mut self.cache)?.map(Arc::unwrap_or_clone).unwrap_or_default())
     }
 
     /// The phases of both sides. A side without events of its own gets the phase of the other.
@@ -294,7 +294,7 @@ impl UnitedLog {
         let [ours, theirs] = self.sides.clone();
         let mut phase = |heads: &[Digest]| {
             let state = self.log.fold(workflow, heads, &mut self.cache).ok().flatten()?;
-            state.phase
+            state.phase.clone()
         };
         let (one, other) = (phase(&ours), phase(&theirs));
         let named = |one: &Option<String>, other: &Option<String>| {

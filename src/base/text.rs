@@ -1,6 +1,6 @@
 //! Serde for values that files store as text.
 
-use super::{Digest, PhaseId, RepoPath, RuleId, TaskId, Timestamp};
+use super::{ActionName, ArtifactName, Digest, PhaseId, RepoPath, RuleId, TaskId, Timestamp, WorkflowName};
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -24,6 +24,9 @@ macro_rules! text {
 }
 
 text! {
+    ActionName: Self::new,
+    ArtifactName: Self::new,
+    WorkflowName: Self::new,
     PhaseId: Self::new,
     RuleId: Self::new,
     TaskId: Self::new,

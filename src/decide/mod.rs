@@ -82,5 +82,7 @@ pub use state::{
     Actor, ActorKind, ActorStatus, By, ERRORS_WINDOW, FILES_KEPT, HISTORY_WINDOW, HistoryEntry, Performance,
     Recorded, RunRecord, State, Tally, WorkflowRef,
 };
-pub use state_document::{STATE_VERSION, document, history_value, standing, standing_document};
+pub use state_document::{
+    FilesByPath, STATE_VERSION, StateDocument, document, history_value, put_member, standing_document,
+};
 pub use undo::{TakenBack, is_person_order, undo};

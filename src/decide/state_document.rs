@@ -2,61 +2,110 @@
 //!
 //! [`crate::record`] adds the schema reference and the seal that make it a file, and reads it back.
 
-use super::{Actor, HistoryEntry, Performance, RunRecord, State};
-use crate::base::{ArtifactName, Digest};
+use super::{Actor, By, HistoryEntry, Performance, RunRecord, State, WorkflowRef};
+use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::{Map, Value, json};
-use std::collections::BTreeMap;
+use std::collections::HashSet;
 
 /// The version of the file format.
 pub const STATE_VERSION: u64 = 1;
 
+/// A state as one JSON object with its keys in the documented order.
+#[derive(Clone, Copy)]
+pub struct StateDocument<'s> {
+    /// The state.
+    pub state: &'s State,
+    /// The key of its phase.
+    pub phase_key: &'s str,
+}
+
+impl Serialize for StateDocument<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut members = serializer.serialize_map(None)?;
+        self.write(&mut members, |_| Ok(()))?;
+        members.end()
+    }
+}
+
+impl StateDocument<'_> {
+    /// Writes its members. `before_rev` writes others before `rev`.
+    ///
+    /// # Errors
+    ///
+    /// The serializer fails.
+    pub fn write<M: SerializeMap>(
+        &self,
+        members: &mut M,
+        before_rev: impl FnOnce(&mut M) -> Result<(), M::Error>,
+    ) -> Result<(), M::Error> {
+        let Self { state, phase_key } = *self;
+        if !state.foreign {
+            members.serialize_entry("version", &STATE_VERSION)?;
+        }
+        put_member(members, "task", state.task.as_ref())?;
+        put_member(members, "title", state.title.as_ref())?;
+        before_rev(members)?;
+        members.serialize_entry("rev", &state.rev)?;
+        put_member(members, "workflow", state.workflow.as_ref())?;
+        put_member(members, phase_key, state.phase.as_ref())?;
+        members.serialize_entry("actors", &state.actors)?;
+        members.serialize_entry("waived", &state.waived)?;
+        put_member(members, "run", Some(&state.run).filter(|run| has_results(run)))?;
+        members.serialize_entry("history", &Entries(state))?;
+        members.serialize_entry("errors", &state.errors)?;
+        for (key, value) in state.extra.iter().filter(|(key, _)| !self.has_own(key)) {
+            members.serialize_entry(key, value)?;
+        }
+        put_member(members, "updated_at", state.updated_at.as_ref())
+    }
+
+    /// Whether it has a member of this name before those of the workflow.
+    fn has_own(&self, key: &str) -> bool {
+        let state = self.state;
+        let is_phase = key == self.phase_key && state.phase.is_some();
+        let is_other = match key {
+            "version" => !state.foreign,
+            "task" => state.task.is_some(),
+            "title" => state.title.is_some(),
+            "workflow" => state.workflow.is_some(),
+            "run" => has_results(&state.run),
+            _ => ["rev", "actors", "waived", "history", "errors"].contains(&key),
+        };
+        is_phase || is_other
+    }
+}
+
+/// Writes a member that may be left out.
+///
+/// # Errors
+///
+/// The serializer fails.
+pub fn put_member<M: SerializeMap>(
+    members: &mut M,
+    key: &str,
+    value: Option<&(impl Serialize + ?Sized)>,
+) -> Result<(), M::Error> {
+    value.map_or(Ok(()), |value| members.serialize_entry(key, value))
+}
+
+/// The history of a state.
+struct Entries<'s>(&'s State);
+
+impl Serialize for Entries<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.0.history.iter().map(AsRef::as_ref))
+    }
+}
+
+/// A value that is written, as a value. Writing it cannot fail: its keys are text.
+fn value_of(written: &impl Serialize) -> Value {
+    serde_json::to_value(written).unwrap_or_default()
+}
+
 /// The state as one JSON object with its keys in the documented order.
 #[must_use]
 pub fn document(state: &State, phase_key: &str) -> Value {
-    let mut members = standing(state, phase_key);
-    members.insert("history".to_owned(), state.history.iter().map(|entry| history_value(entry)).collect());
-    members.insert("errors".to_owned(), Value::Array(state.errors.clone()));
-    for (key, value) in &state.extra {
-        members.entry(key.clone()).or_insert_with(|| value.clone());
-    }
-    if let Some(at) = state.updated_at {
-        members.insert("updated_at".to_owned(), Value::from(at.to_string()));
-    }
-    Value::Object(members)
-}
-
-/// The members of a state before the history, which is by far the longest.
-#[must_use]
-pub fn standing(state: &State, phase_key: &str) -> Map<String, Value> {
-    let mut members = Map::new();
-    let mut put = |key: &str, value: Option<Value>| {
-        if let Some(value) = value {
-            members.insert(key.to_owned(), value);
-        }
-    };
-    put("version", (!state.foreign).then(|| Value::from(STATE_VERSION)));
-    put("task", state.task.as_deref().map(Value::from));
-    put("title", state.title.as_deref().map(Value::from));
-    put("rev", Some(Value::from(state.rev)));
-    put(
-        "workflow",
-        state
-            .workflow
-            .as_ref()
-            .map(|workflow| json!({"name": workflow.name.as_str(), "digest": workflow.digest.to_string()})),
-    );
-    put(phase_key, state.phase.as_deref().map(Value::from));
-    put(
-        "actors",
-        Some(Value::Object(
-            state.actors.iter().map(|(name, actor)| (name.clone(), actor_value(actor))).collect(),
-        )),
-    );
-    let waived: Map<String, Value> =
-        state.waived.iter().map(|(name, seq)| (name.to_string(), Value::from(*seq))).collect();
-    put("waived", Some(Value::Object(waived)));
-    put("run", run_value(&state.run));
-    members
+    value_of(&StateDocument { state, phase_key })
 }
 
 /// The part of a state that events change: `task`, `title`, `actors`, `waived`, `run`, `errors`, and the
@@ -66,120 +115,134 @@ pub fn standing(state: &State, phase_key: &str) -> Map<String, Value> {
 /// So its keys are the same for every workflow, and folding a log needs no workflow document.
 #[must_use]
 pub fn standing_document(state: &State) -> Value {
-    let mut members = standing(state, "");
-    members.retain(|key, _| ["task", "title", "actors", "waived", "run"].contains(&key.as_str()));
-    members.insert("errors".to_owned(), Value::Array(state.errors.clone()));
-    members.insert("data".to_owned(), Value::Object(state.extra.clone()));
-    let is_empty = |value: &Value| match value {
-        Value::Object(members) => members.is_empty(),
-        Value::Array(items) => items.is_empty(),
-        _ => false,
-    };
-    members.retain(|_, value| !is_empty(value));
-    Value::Object(members)
+    let named = |text: &Option<String>| text.as_deref().map(Value::from);
+    let run = Some(&state.run).filter(|run| has_results(run));
+    let members = [
+        ("task", named(&state.task)),
+        ("title", named(&state.title)),
+        ("actors", (!state.actors.is_empty()).then(|| value_of(&state.actors))),
+        ("waived", (!state.waived.is_empty()).then(|| value_of(&state.waived))),
+        ("run", run.map(value_of)),
+        ("errors", (!state.errors.is_empty()).then(|| Value::Array(state.errors.clone()))),
+        ("data", (!state.extra.is_empty()).then(|| Value::Object(state.extra.clone()))),
+    ];
+    Value::Object(members.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value?))).collect())
 }
 
-/// The results of actions as JSON; `None` if there are none.
-fn run_value(run: &RunRecord) -> Option<Value> {
-    if *run == RunRecord::default() {
-        return None;
-    }
-    let mut members = Map::new();
-    if let Some(mode) = run.mode {
-        members.insert("mode".to_owned(), Value::from(mode.as_str()));
-    }
-    members.insert("errors".to_owned(), Value::from(run.errors));
-    if let Some(chosen) = &run.chosen {
-        members.insert("chosen".to_owned(), Value::from(chosen.as_str()));
-    }
-    let actions: Map<String, Value> = run
-        .actions
-        .iter()
-        .map(|(name, tally)| (name.to_string(), json!({"done": tally.done, "skipped": tally.skipped})))
-        .collect();
-    members.insert("actions".to_owned(), Value::Object(actions));
-    Some(Value::Object(members))
+/// Whether a task has results of actions.
+fn has_results(run: &RunRecord) -> bool {
+    *run != RunRecord::default()
 }
 
-fn actor_value(actor: &Actor) -> Value {
-    let mut members = Map::new();
-    members.insert("status".to_owned(), Value::from(actor.status.as_str()));
-    members.insert("attempt".to_owned(), Value::from(actor.attempt));
-    if let Some(substate) = &actor.substate {
-        members.insert("substate".to_owned(), substate.clone());
+impl Serialize for WorkflowRef {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut members = serializer.serialize_map(Some(2))?;
+        members.serialize_entry("name", &self.name)?;
+        members.serialize_entry("digest", &self.digest)?;
+        members.end()
     }
-    let digests = |map: &BTreeMap<ArtifactName, Option<Digest>>| -> Value {
-        map.iter()
-            .map(|(name, digest)| {
-                (name.to_string(), digest.map_or(Value::Null, |digest| Value::from(digest.to_string())))
-            })
-            .collect::<Map<_, _>>()
-            .into()
-    };
-    if !actor.entered_with.is_empty() {
-        members.insert("entered_with".to_owned(), digests(&actor.entered_with));
-    }
-    if !actor.left_with.is_empty() {
-        members.insert("left_with".to_owned(), digests(&actor.left_with));
-    }
-    if !actor.spent.is_empty() {
-        let spent: Map<String, Value> = actor
-            .spent
-            .iter()
-            .map(|(name, digests)| {
-                (name.to_string(), digests.iter().map(|digest| digest.to_string()).collect())
-            })
-            .collect();
-        members.insert("spent".to_owned(), Value::Object(spent));
-    }
-    for (key, value) in &actor.extra {
-        members.entry(key.clone()).or_insert_with(|| value.clone());
-    }
-    Value::Object(members)
 }
 
-/// How an executor performed an action, as JSON; what is not known is left out.
-fn performance_value(performance: &Performance) -> Value {
-    let mut members = Map::new();
-    members.extend(performance.started.map(|at| ("started_at".to_owned(), Value::from(at.to_string()))));
-    let executor = performance.executor.as_deref();
-    members.extend(executor.map(|name| ("executor".to_owned(), Value::from(name))));
-    if !performance.files.is_empty() {
-        let files =
-            performance.files.iter().map(|(path, digest)| (path.clone(), Value::from(digest.as_str())));
-        members.insert("files".to_owned(), Value::Object(files.collect()));
+impl Serialize for RunRecord {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut members = serializer.serialize_map(None)?;
+        put_member(&mut members, "mode", self.mode.map(|mode| mode.as_str()))?;
+        members.serialize_entry("errors", &self.errors)?;
+        put_member(&mut members, "chosen", self.chosen.as_ref())?;
+        let tallies = self.actions.iter();
+        let tallies = tallies
+            .map(|(name, tally)| (name.to_string(), json!({"done": tally.done, "skipped": tally.skipped})));
+        members.serialize_entry("actions", &tallies.collect::<Map<_, _>>())?;
+        members.end()
     }
-    Value::Object(members)
 }
 
-/// One history entry as JSON, in the form that the state and the transcript share.
+impl Serialize for Actor {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Self { substate, entered_with, left_with, spent, extra, .. } = self;
+        let mut members = serializer.serialize_map(None)?;
+        members.serialize_entry("status", self.status.as_str())?;
+        members.serialize_entry("attempt", &self.attempt)?;
+        put_member(&mut members, "substate", substate.as_ref())?;
+        put_member(&mut members, "entered_with", Some(entered_with).filter(|held| !held.is_empty()))?;
+        put_member(&mut members, "left_with", Some(left_with).filter(|held| !held.is_empty()))?;
+        put_member(&mut members, "spent", Some(spent).filter(|held| !held.is_empty()))?;
+        let has_own = |key: &str| match key {
+            "status" | "attempt" => true,
+            "substate" => substate.is_some(),
+            "entered_with" => !entered_with.is_empty(),
+            "left_with" => !left_with.is_empty(),
+            "spent" => !spent.is_empty(),
+            _ => false,
+        };
+        for (key, value) in extra.iter().filter(|(key, _)| !has_own(key)) {
+            members.serialize_entry(key, value)?;
+        }
+        members.end()
+    }
+}
+
+impl Serialize for By {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut members = serializer.serialize_map(Some(2))?;
+        members.serialize_entry("kind", self.kind.as_str())?;
+        members.serialize_entry("name", &self.name)?;
+        members.end()
+    }
+}
+
+/// How an executor performed an action; what is not known is left out.
+impl Serialize for Performance {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut members = serializer.serialize_map(None)?;
+        put_member(&mut members, "started_at", self.started.as_ref())?;
+        put_member(&mut members, "executor", self.executor.as_ref())?;
+        let files = FilesByPath(&self.files);
+        put_member(&mut members, "files", Some(&files).filter(|files| !files.0.is_empty()))?;
+        members.end()
+    }
+}
+
+/// Digests by path, as an object.
+pub struct FilesByPath<'f>(pub &'f [(String, String)]);
+
+impl Serialize for FilesByPath<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let paths: HashSet<&str> = self.0.iter().map(|(path, _)| path.as_str()).collect();
+        let pairs = self.0.iter().map(|(path, digest)| (path, digest));
+        if paths.len() == self.0.len() {
+            return serializer.collect_map(pairs);
+        }
+        // A path has one place in an object.
+        let members: Map<_, _> =
+            pairs.map(|(path, digest)| (path.clone(), Value::from(digest.as_str()))).collect();
+        members.serialize(serializer)
+    }
+}
+
+/// The form that the state has.
+impl Serialize for HistoryEntry {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut members = serializer.serialize_map(None)?;
+        members.serialize_entry("seq", &self.seq)?;
+        members.serialize_entry("at", &self.at)?;
+        members.serialize_entry("from", &self.from)?;
+        members.serialize_entry("to", &self.to)?;
+        members.serialize_entry("kind", self.kind.as_str())?;
+        members.serialize_entry("rule", &self.rule)?;
+        members.serialize_entry("reason", &self.reason)?;
+        members.serialize_entry("actor", &self.actor)?;
+        members.serialize_entry("evidence", &FilesByPath(&self.evidence))?;
+        put_member(&mut members, "waived", Some(&self.waived).filter(|waived| !waived.is_empty()))?;
+        put_member(&mut members, "confirmed", self.confirmed.as_ref())?;
+        put_member(&mut members, "action", self.action.as_ref())?;
+        put_member(&mut members, "performance", self.performance.as_ref())?;
+        members.end()
+    }
+}
+
+/// One history entry as JSON, in the form that the state has.
 #[must_use]
 pub fn history_value(entry: &HistoryEntry) -> Value {
-    let mut value = json!({
-        "seq": entry.seq,
-        "at": entry.at.to_string(),
-        "from": entry.from.as_ref().map(|phase| phase.as_str()),
-        "to": entry.to.as_str(),
-        "kind": entry.kind.as_str(),
-        "rule": entry.rule,
-        "reason": entry.reason,
-        "actor": {"kind": entry.actor.kind.as_str(), "name": entry.actor.name},
-        "evidence": entry.evidence.iter().map(|(path, digest)| (path.clone(), Value::from(digest.as_str()))).collect::<Map<_, _>>(),
-    });
-    if let Value::Object(members) = &mut value {
-        if !entry.waived.is_empty() {
-            let waived = entry.waived.iter().map(|name| Value::from(name.as_str())).collect();
-            members.insert("waived".to_owned(), waived);
-        }
-        if let Some(artifact) = &entry.confirmed {
-            members.insert("confirmed".to_owned(), Value::from(artifact.as_str()));
-        }
-        if let Some(action) = &entry.action {
-            members.insert("action".to_owned(), Value::from(action.as_str()));
-        }
-        if let Some(performance) = &entry.performance {
-            members.insert("performance".to_owned(), performance_value(performance));
-        }
-    }
-    value
+    value_of(entry)
 }

@@ -147,7 +147,7 @@ impl<'a> Acknowledgements<'a> {
             let name = pool.workflow_name(&log.heads)?;
             let loaded = setting.workflow(name.as_str()).ok();
             match pool.fold(loaded.as_ref().and_then(|loaded| loaded.workflow()), &log.heads) {
-                Ok(end) => missing_end(task, &end?, setting, &now.source, self.archive),
+                Ok(end) => missing_end(task, &*end?, setting, &now.source, self.archive),
                 Err(why) => Some(format!("its events have no state: {why}")),
             }
         };

@@ -162,7 +162,7 @@ impl LogPool {
     }
 
     /// The state after an event. Returns the fault if the event has no state.
-    pub(super) fn state_at(&self, id: &Digest) -> Result<State, LogFaultKind> {
+    pub(super) fn state_at(&self, id: &Digest) -> Result<Arc<State>, LogFaultKind> {
         let state = self.events.borrow().state_at(id, &mut self.folds.borrow_mut());
         state.map_err(|fault| fault.kind)
     }
@@ -183,7 +183,7 @@ impl LogPool {
         &self,
         workflow: Option<&Workflow>,
         heads: &[Digest],
-    ) -> Result<Option<State>, String> {
+    ) -> Result<Option<Arc<State>>, String> {
         match (self.tips(heads).as_slice(), workflow) {
             ([], _) => Ok(None),
             ([only], _) => self.state_at(only).map(Some).map_err(|kind| kind.to_string()),

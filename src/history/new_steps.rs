@@ -16,11 +16,11 @@ pub(super) struct NewStep {
     pub event: LogEvent,
     /// The state before it; `None` for the first event of a new task. If the workflow that joins several
     /// branches is missing, the state after the first of them.
-    pub before: Option<State>,
+    pub before: Option<Arc<State>>,
     /// Why the branches that it follows cannot be joined.
     pub disputed: Option<String>,
     /// The state after it.
-    pub state: State,
+    pub state: Arc<State>,
     /// The digests that it recorded.
     pub noted: NotedDigests,
     /// Whether it comes from another branch, so it does not follow the heads of the parent commit.
@@ -40,7 +40,8 @@ impl NewStep {
     }
 
     pub(super) fn recorded(&self) -> Recorded {
-        self.before.clone().map_or(Recorded::New, |state| Recorded::Known(Box::new(state)))
+        let known = |state: &Arc<State>| Recorded::Known(Box::new(State::clone(state)));
+        self.before.as_ref().map_or(Recorded::New, known)
     }
 }
 
@@ -109,7 +110,7 @@ impl NewSteps<'_> {
             return Err(named("its `after` does not list exactly the heads that it follows".to_owned()));
         }
         // The two states determine its changes and its text.
-        let canonical = LogEvent::new(event.after.clone(), first.as_ref(), &state);
+        let canonical = LogEvent::new(event.after.clone(), first.as_deref(), &state);
         if canonical.is_none_or(|canonical| canonical.id != event.id) {
             return Err(named("its line in transcript.jsonl holds what no step puts there".to_owned()));
         }
@@ -118,12 +119,12 @@ impl NewSteps<'_> {
         let (before, disputed) = match pool.fold(workflow, &event.after) {
             Ok(Some(state)) if is_first && event.entry.kind == Kind::Create => {
                 // The task was recorded before the repository knew it, and is adopted as it was.
-                (Some(State { foreign: true, ..state }), None)
+                (Some(Arc::new(State { foreign: true, ..Arc::unwrap_or_clone(state) })), None)
             }
-            Ok(before) => (before.or_else(|| foreign.cloned()), None),
+            Ok(before) => (before.or_else(|| foreign.cloned().map(Arc::new)), None),
             Err(why) => (first, Some(why)),
         };
-        let noted = NotedDigests::since(before.as_ref(), &state);
+        let noted = NotedDigests::since(before.as_deref(), &state);
         Ok(NewStep { event, before, disputed, state, noted, is_aside: false })
     }
 

@@ -12,6 +12,7 @@ use crate::survey::setting::Setting;
 use crate::survey::snapshot::Snapshot;
 use crate::survey::{CodeAt, Error, TaskRef};
 use std::rc::Rc;
+use std::sync::Arc;
 
 /// Where a step is: its task, its commit, and the first parent of that.
 #[derive(Clone, Copy)]
@@ -64,7 +65,7 @@ pub(super) fn yields(
     let Some(before) = pool.fold(loaded.workflow(), &event.after).ok().flatten() else {
         return Ok(false);
     };
-    let before = Recorded::Known(Box::new(before));
+    let before = Recorded::Known(Box::new(Arc::unwrap_or_clone(before)));
     let validations = ValidationCache::default();
     let code = CodeAt::Commit(store, parent);
     let snapshot = Snapshot { setting: rules, source: &source, validations: &validations, code, costs: None };

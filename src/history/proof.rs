@@ -97,7 +97,7 @@ impl RecordChange<'_> {
         // The newest id comes first.
         let mut others: Vec<String> = Vec::new();
         for id in pool.sorted(ids.iter().copied()).iter().rev() {
-            let named = pool.state_at(id).ok().and_then(|state| state.task);
+            let named = pool.state_at(id).ok().and_then(|state| state.task.clone());
             others.extend(named.filter(|name| name != self.task.id.as_str() && !others.contains(name)));
         }
         if old.log.is_none() && others.is_empty() {
@@ -489,7 +489,7 @@ impl Proving<'_> {
     }
 
     /// The state after the whole log, if it can be folded.
-    fn end(&self) -> Option<State> {
+    fn end(&self) -> Option<Arc<State>> {
         let RecordChange { befores, archive, .. } = *self.change;
         let pool = archive.logs();
         let name = pool.workflow_name(&self.log.heads)?;

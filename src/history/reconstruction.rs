@@ -110,7 +110,7 @@ impl NewSteps<'_> {
             }
         }
         let restoring = Restoring { task, archive: self.archive, loaded, latest: &latest };
-        let all = NotedDigests::since(None, step.before.as_ref().unwrap_or(&step.state));
+        let all = NotedDigests::since(None, step.before.as_deref().unwrap_or(&step.state));
         let nothing = FileSet::empty(self.after.source.format());
         let mut known = nothing.clone();
         restoring.recorded(all.seen(), &mut known)?;

@@ -101,7 +101,8 @@ impl<'a> RemovedRecords<'a> {
             let events = pool.ids(&log);
             let states = log.heads.iter().filter_map(|head| pool.state_at(head).ok());
             let spent: HashSet<String> = states
-                .flat_map(|state| state.actors.into_values().flat_map(|actor| actor.spent.into_values()))
+                .flat_map(|state| Arc::unwrap_or_clone(state).actors.into_values())
+                .flat_map(|actor| actor.spent.into_values())
                 .flatten()
                 .map(|digest| digest.to_string())
                 .collect();

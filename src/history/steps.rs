@@ -116,7 +116,7 @@ impl NewSteps<'_> {
             // The log determines the history of both sides.
             made.filter(|made| made.history.last().map(AsRef::as_ref) == Some(entry)).is_some_and(|made| {
                 let (heads, history) = (step.state.heads.clone(), step.state.history.clone());
-                State { heads, history, ..made } == step.state
+                State { heads, history, ..made } == *step.state
             })
         };
         let is_by_heads = (1..(1_usize << after.len()).saturating_sub(1)).any(|chosen| {
@@ -147,7 +147,7 @@ impl NewSteps<'_> {
         let step = &self.steps[index];
         let line = self.line(index);
         let told = told(workflow, step.entry(), &step.state);
-        let guesses = guesses(workflow, step.before.as_ref(), &step.state);
+        let guesses = guesses(workflow, step.before.as_deref(), &step.state);
         let mut attempts = Attempts {
             replaying: self,
             loaded,

@@ -1,12 +1,13 @@
 //! What a state says of the log that it was written with.
 
 use crate::base::{Digest, ObjectFormat};
+use serde::Serialize;
 
 /// Up to how many bytes a state vouches for every line of its log.
 const SHORT: usize = 32 << 10;
 
 /// The size of the log that a state was written with, and the digest of a short one.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct LogExtent {
     /// The number of lines.
     pub lines: u64,

@@ -13,6 +13,7 @@ use crate::decide::{Conflict, HISTORY_WINDOW, Stamp, State, choose, join, standi
 use crate::workflow::Workflow;
 use serde_json::{Map, Value};
 use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
 
 /// The states after events that were folded before.
 ///
@@ -37,8 +38,8 @@ impl Default for FoldCache {
 struct Folded {
     /// The part of the state that events change.
     document: Value,
-    /// The same as a state; the rest of it is empty.
-    standing: State,
+    /// The state after the event.
+    state: Arc<State>,
 }
 
 /// How many states a cache keeps, if nothing else is said.
@@ -88,21 +89,17 @@ impl EventLog {
     ///
     /// The event or one of its predecessors is missing from the log, or the changes of one of them do not
     /// apply.
-    pub fn state_at(&self, id: &Digest, cache: &mut FoldCache) -> Result<State, LogFault> {
+    pub fn state_at(&self, id: &Digest, cache: &mut FoldCache) -> Result<Arc<State>, LogFault> {
         let missing = || self.fault_of(id, LogFaultKind::UnknownPredecessor(*id));
         let event = self.get(id).ok_or_else(missing)?;
-        let standing = match cache.folded.get(id) {
-            Some(known) => known.standing.clone(),
-            None => {
-                let document = self.document_at(event, cache)?;
-                let standing = read_standing(&document)
-                    .map_err(|fault| self.fault_of(id, LogFaultKind::Inapplicable(fault.to_string())))?;
-                cache.keep(event.id, Folded { document, standing: standing.clone() });
-                standing
-            }
-        };
+        if let Some(known) = cache.folded.get(id) {
+            return Ok(Arc::clone(&known.state));
+        }
+        let document = self.document_at(event, cache)?;
+        let standing = read_standing(&document)
+            .map_err(|fault| self.fault_of(id, LogFaultKind::Inapplicable(fault.to_string())))?;
         let entry = &event.entry;
-        Ok(State {
+        let state = Arc::new(State {
             heads: vec![event.id],
             rev: entry.seq,
             workflow: Some(event.workflow.clone()),
@@ -110,7 +107,9 @@ impl EventLog {
             history: self.history(&[event.id]),
             updated_at: Some(entry.at),
             ..standing
-        })
+        });
+        cache.keep(event.id, Folded { document, state: Arc::clone(&state) });
+        Ok(state)
     }
 
     fn document_at(&self, event: &LogEvent, cache: &FoldCache) -> Result<Value, LogFault> {
@@ -151,7 +150,7 @@ impl EventLog {
         workflow: &Workflow,
         heads: &[Digest],
         cache: &mut FoldCache,
-    ) -> Result<Option<State>, FoldError> {
+    ) -> Result<Option<Arc<State>>, FoldError> {
         let mut joiner = Joiner { log: self, workflow, cache, known: HashMap::new() };
         joiner.state(&self.tips(heads), 0)
     }
@@ -187,32 +186,32 @@ struct Joiner<'l> {
     workflow: &'l Workflow,
     cache: &'l mut FoldCache,
     /// The states of the sets of merge bases that have been joined so far.
-    known: HashMap<Vec<Digest>, Option<State>>,
+    known: HashMap<Vec<Digest>, Option<Arc<State>>>,
 }
 
 impl Joiner<'_> {
-    fn state(&mut self, heads: &[Digest], depth: usize) -> Result<Option<State>, FoldError> {
+    fn state(&mut self, heads: &[Digest], depth: usize) -> Result<Option<Arc<State>>, FoldError> {
         let Some((first, rest)) = heads.split_first() else { return Ok(None) };
         if rest.is_empty() {
             return Ok(Some(self.log.state_at(first, self.cache)?));
         }
-        let mut joined: Option<State> = None;
+        let mut joined: Option<Arc<State>> = None;
         for (many, head) in rest.iter().enumerate().map(|(at, head)| (at + 1, head)) {
             let bases = self.log.merge_bases(&heads[..many], head);
             let base = self.base(&bases, depth)?;
             let one = joined.map_or_else(|| self.log.state_at(first, self.cache), Ok)?;
             let another = self.log.state_at(head, self.cache)?;
-            let both = join(self.workflow, base.as_ref(), &one, &another);
+            let both = join(self.workflow, base.as_deref(), &one, &another);
             let both = both.map_err(|conflict| FoldError::Disputed { conflict, heads: heads.to_vec() })?;
             let heads = heads[..=many].to_vec();
-            joined = Some(State { history: self.log.history(&heads), heads, ..both });
+            joined = Some(Arc::new(State { history: self.log.history(&heads), heads, ..both }));
         }
         Ok(joined)
     }
 
     /// The common ancestor of both sides. If there are several merge bases, it is their join; if they cannot
     /// be joined, it is the state after the first of them.
-    fn base(&mut self, bases: &[Digest], depth: usize) -> Result<Option<State>, FoldError> {
+    fn base(&mut self, bases: &[Digest], depth: usize) -> Result<Option<Arc<State>>, FoldError> {
         let Some(first) = bases.first() else { return Ok(None) };
         if bases.len() == 1 {
             return Ok(Some(self.log.state_at(first, self.cache)?));

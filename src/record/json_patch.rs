@@ -5,11 +5,12 @@
 //! the square of its length.
 
 use crate::base::pointer::{child, escape, unescape};
-use serde::{Deserialize, Deserializer};
-use serde_json::{Map, Value, json};
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::{Map, Value};
 
 /// One operation of a patch.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(tag = "op", rename_all = "lowercase")]
 pub enum JsonPatchOp {
     /// Sets a member of an object, or inserts an item into a list; the index `-` appends.
     Add {
@@ -43,7 +44,8 @@ impl PatchText {
     pub fn of(ops: &[JsonPatchOp]) -> Self {
         match ops {
             [] => Self::default(),
-            ops => Self(ops.iter().map(JsonPatchOp::to_value).collect::<Value>().to_string().into()),
+            // Their paths are text, so writing them cannot fail.
+            ops => Self(serde_json::to_string(ops).unwrap_or_default().into()),
         }
     }
 
@@ -217,16 +219,6 @@ impl JsonPatchOp {
             Self::Add { path, .. } | Self::Remove { path } | Self::Replace { path, .. } => path,
         }
     }
-
-    /// The operation as a JSON object.
-    #[must_use]
-    pub fn to_value(&self) -> Value {
-        match self {
-            Self::Add { path, value } => json!({"op": "add", "path": path, "value": value}),
-            Self::Remove { path } => json!({"op": "remove", "path": path}),
-            Self::Replace { path, value } => json!({"op": "replace", "path": path, "value": value}),
-        }
-    }
 }
 
 /// An operation as deserialized, before its members are checked against each other.
@@ -261,13 +253,14 @@ mod tests {
     use proptest::collection::{btree_map, vec};
     use proptest::prelude::{Just, Strategy, any, prop_assert_eq, prop_oneof, proptest};
     use proptest::sample::select;
+    use serde_json::json;
 
     fn ops(old: Value, new: Value) -> Value {
         let ops = diff(&old, &new);
         let mut patched = old;
         apply_patch(&mut patched, &ops).expect("its own patch applies");
         assert_eq!(patched, new);
-        ops.iter().map(JsonPatchOp::to_value).collect()
+        serde_json::to_value(ops).expect("JSON")
     }
 
     #[test]

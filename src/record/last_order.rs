@@ -61,7 +61,7 @@ impl EventLog {
         match event.after.as_slice() {
             [only] => {
                 let before = self.state_at(only, cache).map_err(|fault| fault.kind.to_string())?;
-                Ok(TakenBack { order, steps, before })
+                Ok(TakenBack { order, steps, before: Arc::unwrap_or_clone(before) })
             }
             _ => Err(format!(
                 "step {} ({}) joined branches, and cannot be taken back",

@@ -3,9 +3,12 @@
 use super::json_patch::{JsonPatchOp, PatchText, diff};
 use super::state::history_entry;
 use crate::base::{Digest, ObjectFormat, WorkflowName};
-use crate::decide::{HistoryEntry, State, WorkflowRef, history_value, standing_document};
+use crate::decide::{
+    FilesByPath, HistoryEntry, Performance, State, WorkflowRef, put_member, standing_document,
+};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
+use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::{Map, Value, json};
 use std::fmt;
 use std::sync::Arc;
@@ -107,23 +110,7 @@ impl LogEvent {
 
     /// The text of the line without the id.
     fn body(&self) -> String {
-        let mut members = Map::new();
-        members.insert("after".to_owned(), self.after.iter().map(Digest::to_string).collect());
-        let entry = history_value(&self.entry);
-        let mut put = |key: &str, from: &str| {
-            let value = entry.get(from).filter(|value| !holds_nothing(value));
-            members.extend(value.map(|value| (key.to_owned(), value.clone())));
-        };
-        for key in ["seq", "at", "kind", "from", "to", "rule", "reason", "actor"] {
-            put(key, key);
-        }
-        put("evidence", "evidence");
-        put("waives", "waived");
-        put("confirmed", "confirmed");
-        put("action", "action");
-        put("performance", "performance");
-        members.insert("workflow".to_owned(), Value::from(self.workflow.to_string()));
-        let mut body = Value::Object(members).to_string();
+        let mut body = serde_json::to_string(&EventMembers(self)).unwrap_or_default();
         if !self.changes.as_str().is_empty() {
             body.pop();
             body.extend([",\"changes\":", self.changes.as_str(), "}"]);
@@ -176,6 +163,34 @@ impl LogEvent {
     }
 }
 
+/// The members of an event before its changes. What is empty is left out.
+struct EventMembers<'e>(&'e LogEvent);
+
+impl Serialize for EventMembers<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let LogEvent { after, entry, workflow, .. } = self.0;
+        let mut members = serializer.serialize_map(None)?;
+        members.serialize_entry("after", after)?;
+        members.serialize_entry("seq", &entry.seq)?;
+        members.serialize_entry("at", &entry.at)?;
+        members.serialize_entry("kind", entry.kind.as_str())?;
+        put_member(&mut members, "from", entry.from.as_ref())?;
+        members.serialize_entry("to", &entry.to)?;
+        put_member(&mut members, "rule", entry.rule.as_ref())?;
+        members.serialize_entry("reason", &entry.reason)?;
+        members.serialize_entry("actor", &entry.actor)?;
+        let evidence = FilesByPath(&entry.evidence);
+        put_member(&mut members, "evidence", Some(&evidence).filter(|evidence| !evidence.0.is_empty()))?;
+        put_member(&mut members, "waives", Some(&entry.waived).filter(|waived| !waived.is_empty()))?;
+        put_member(&mut members, "confirmed", entry.confirmed.as_ref())?;
+        put_member(&mut members, "action", entry.action.as_ref())?;
+        let performance = entry.performance.as_ref().filter(|known| ***known != Performance::default());
+        put_member(&mut members, "performance", performance)?;
+        members.serialize_entry("workflow", &workflow.to_string())?;
+        members.end()
+    }
+}
+
 /// The history entry with these members. The error names the first member that is missing or invalid.
 fn entry_of(members: Value) -> Result<HistoryEntry, NotAnEvent> {
     let entry = history_entry(&members);
@@ -194,10 +209,6 @@ fn is_usable(key: &str, value: Option<&Value>) -> bool {
     let Value::Object(mut probe) = probe else { return false };
     probe.insert(key.to_owned(), value.clone());
     history_entry(&Value::Object(probe)).is_some()
-}
-
-fn holds_nothing(value: &Value) -> bool {
-    value.is_null() || value.as_object().is_some_and(Map::is_empty)
 }
 
 fn workflow_ref(text: &str) -> Option<WorkflowRef> {

@@ -10,6 +10,7 @@ use crate::base::{Code, Digest};
 use crate::decide::{Conflict, ImportFault, Original, State, difference, document, import, import_of};
 use crate::workflow::Workflow;
 use serde_json::Value;
+use std::sync::Arc;
 
 /// The text of a `state.json`, and its value if it is valid JSON.
 #[derive(Debug, Clone, Copy)]
@@ -116,7 +117,7 @@ pub fn read_record(
     match log.fold(workflow, &heads, cache) {
         Ok(Some(folded)) => {
             let because = own.defect(workflow, &folded);
-            RecordReading::Folded { state: Box::new(folded), because }
+            RecordReading::Folded { state: Box::new(Arc::unwrap_or_clone(folded)), because }
         }
         Ok(None) => without_log(workflow, state),
         Err(FoldError::Fault(fault)) => RecordReading::LogFaults(vec![fault]),

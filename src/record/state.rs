@@ -6,10 +6,11 @@ use crate::base::pointer::child;
 use crate::base::{ActionName, ArtifactName, Code, Digest, PhaseId, Timestamp, WorkflowName};
 use crate::decide::{
     Actor, ActorKind, ActorStatus, By, HistoryEntry, Kind, Mode, Performance, RunRecord, STATE_VERSION,
-    State, Tally, WorkflowRef, document,
+    State, StateDocument, Tally, WorkflowRef,
 };
 use crate::workflow::RESERVED_KEYS;
-use serde_json::{Map, Value, json};
+use serde::ser::{Serialize, SerializeMap, Serializer};
+use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -28,24 +29,52 @@ pub struct StateFault {
 /// Renders a `state.json` that accompanies a log of the size `log`. `schema` becomes `$schema`.
 #[must_use]
 pub fn write_state(state: &State, phase_key: &str, schema: &str, log: LogExtent) -> String {
-    let mut members = Map::new();
-    members.insert("$schema".to_owned(), Value::from(schema));
-    if let Value::Object(own) = document(state, phase_key) {
-        for (key, value) in own.into_iter().filter(|(key, _)| key != "$schema") {
-            if key == "rev" && !state.foreign {
-                let LogExtent { lines, bytes, digest } = log;
-                let digest = digest.map(|digest| digest.to_string());
-                members.insert("heads".to_owned(), state.heads.iter().map(Digest::to_string).collect());
-                members.insert(
-                    "transcript".to_owned(),
-                    json!({"lines": lines, "bytes": bytes, "digest": digest}),
-                );
+    let file = WrittenState { schema, log, state: StateDocument { state, phase_key } };
+    let text = match file.has_name_twice() {
+        false => serde_json::to_string_pretty(&file),
+        true => serde_json::to_string_pretty(&file.members()),
+    };
+    seal::put_on(&format!("{}\n", text.unwrap_or_default()), state.format())
+}
+
+/// What a `state.json` contains, apart from its seal.
+struct WrittenState<'s> {
+    schema: &'s str,
+    log: LogExtent,
+    state: StateDocument<'s>,
+}
+
+impl Serialize for WrittenState<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut members = serializer.serialize_map(None)?;
+        members.serialize_entry("$schema", self.schema)?;
+        self.state.write(&mut members, |members| match self.state.state.foreign {
+            true => Ok(()),
+            false => {
+                members.serialize_entry("heads", &self.state.state.heads)?;
+                members.serialize_entry("transcript", &self.log)
             }
-            members.insert(key, value);
-        }
+        })?;
+        members.end()
     }
-    let text = serde_json::to_string_pretty(&Value::Object(members)).unwrap_or_default();
-    seal::put_on(&format!("{text}\n"), state.format())
+}
+
+impl WrittenState<'_> {
+    /// Whether the workflow, or a log that no workflow makes, gives something else a name that a member has.
+    fn has_name_twice(&self) -> bool {
+        let StateDocument { state, phase_key } = self.state;
+        let is_other_phase = phase_key != "phase" && RESERVED_KEYS.contains(&phase_key);
+        is_other_phase || state.extra.keys().any(|key| !is_extra(key, phase_key))
+    }
+
+    /// Its members by name. Of those that have one name the last counts, but none takes the place of the schema.
+    fn members(&self) -> Value {
+        let mut members = serde_json::to_value(self).unwrap_or_default();
+        if let Some(schema) = members.get_mut("$schema") {
+            *schema = Value::from(self.schema);
+        }
+        members
+    }
 }
 
 /// The size of the log that a state was written with, as the state records it.

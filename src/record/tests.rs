@@ -67,7 +67,7 @@ fn log(text: &str) -> EventLog {
 }
 
 fn at(log: &EventLog, id: &Digest) -> State {
-    log.state_at(id, &mut FoldCache::default()).expect("a whole log")
+    State::clone(&log.state_at(id, &mut FoldCache::default()).expect("a whole log"))
 }
 
 #[test]

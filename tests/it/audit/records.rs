@@ -8,6 +8,7 @@ use orch::record::{
 };
 use serde_json::Value;
 use std::collections::HashMap;
+use std::sync::Arc;
 
 pub const STATE: &str = "tasks/t/state.json";
 pub const LOG: &str = "tasks/t/transcript.jsonl";
@@ -17,7 +18,7 @@ pub const SCHEMA: &str = "system/schemas/state.schema.json";
 pub fn steps_from(lines: &str, before: &State, steps: &[State]) -> Vec<RecordedStep> {
     let (log, _) = EventLog::parse(lines.as_bytes());
     let first = before.heads.first().and_then(|id| log.state_at(id, &mut FoldCache::default()).ok());
-    record_steps(before, &first.unwrap_or_else(|| before.clone()), steps)
+    record_steps(before, first.as_deref().unwrap_or(before), steps)
 }
 
 /// The line of the event that leads from one state to another.
@@ -85,7 +86,7 @@ fn tell_after(world: &World, lines: &str, state: &State) {
     let (log, mut cache) = (parsed(lines), FoldCache::default());
     let heads = log.heads();
     let base = heads.first().map(|id| log.state_at(id, &mut cache).expect("whole")).unwrap_or_default();
-    let before = State { heads, ..base };
+    let before = State { heads, ..Arc::unwrap_or_clone(base) };
     let line = line_of(lines, &before, state).expect("a step");
     tell_lines(world, &format!("{lines}{line}"));
 }

@@ -236,7 +236,7 @@ impl World {
     pub fn record(&mut self, steps: &[State]) {
         let (before, log) = (self.known(), self.log());
         let first = before.heads.first().map(|id| log.state_at(id, &mut FoldCache::default()));
-        let base = first.map_or_else(|| before.clone(), |state| state.expect("a whole log"));
+        let base = first.map_or_else(|| before.clone().into(), |state| state.expect("a whole log"));
         let recorded = record_steps(&before, &base, steps);
         assert_eq!(recorded.len(), steps.len());
         let Some(last) = recorded.last() else { return };
@@ -245,7 +245,11 @@ impl World {
         self.commits.clear();
         let log = self.log();
         let folded = log.fold(&self.workflow, &log.heads(), &mut FoldCache::default());
-        assert_eq!(folded, Ok(Some(last.state.clone())), "what was recorded is not what the log folds to");
+        assert_eq!(
+            folded,
+            Ok(Some(last.state.clone().into())),
+            "what was recorded is not what the log folds to"
+        );
         assert_eq!(self.reading(), RecordReading::Current(Box::new(last.state.clone())));
     }
 

@@ -86,6 +86,7 @@ impl Came {
 fn told(world: &World) -> Result<Option<State>, FoldError> {
     let log = world.log();
     log.fold(&LIFECYCLE, &log.heads(), &mut FoldCache::default())
+        .map(|state| state.map(std::sync::Arc::unwrap_or_clone))
 }
 
 /// A person picks a side where the rules cannot; then the task is brought to its end.

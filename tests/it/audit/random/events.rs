@@ -326,7 +326,7 @@ fn merge(past: &mut Past) {
 
 /// What both sides recorded of a task, joined; where the rules cannot, or where `stamp` says who, by the
 /// choice of a person.
-fn join(ours: &Tree, theirs: &Tree, task: &str, stamp: Option<&Stamp>) -> Option<(State, String)> {
+fn join(ours: &Tree, theirs: &Tree, task: &str, stamp: Option<&Stamp>) -> Option<(Arc<State>, String)> {
     let (one, other) = (state(ours, task)?, state(theirs, task)?);
     let lines = |tree: &Tree| text(tree, task, "transcript.jsonl").unwrap_or_default();
     let mut united = united_lines(&lines(ours), &lines(theirs));

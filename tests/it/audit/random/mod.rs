@@ -290,7 +290,9 @@ fn lacks_evidence(past: &Past, commit: usize, task: &str, proof: &Proof) -> bool
     let told: Vec<String> = log
         .events()
         .filter(is_told)
-        .flat_map(|event| event.changes.ops().into_iter().map(|change| change.to_value().to_string()))
+        .flat_map(|event| {
+            event.changes.ops().into_iter().map(|change| serde_json::to_string(&change).expect("JSON"))
+        })
         .collect();
     let mut words = told.iter().flat_map(|line| line.split('"')).filter(|word| Digest::parse(word).is_some());
     let took_over = |step: &ProvenStep| {
