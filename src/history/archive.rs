@@ -24,7 +24,7 @@ type Key = (Option<Digest>, Option<Digest>);
 pub(super) type HeldRecord = (Option<Digest>, Digest);
 
 /// All records of each task in the commits that were replayed.
-pub(super) type HeldRecords = HashMap<RepoPath, HashSet<HeldRecord>>;
+type HeldRecords = HashMap<RepoPath, HashSet<HeldRecord>>;
 
 /// How many seconds a commit may be dated before its record, because clocks differ.
 const SECONDS_OFF: i64 = 24 * 60 * 60;
@@ -74,15 +74,18 @@ impl<'s> Archive<'s> {
     }
 
     /// The noted records; `None` if a verdict depends on commits that were not noted here.
-    pub(super) fn into_held(self) -> Option<HeldRecords> {
-        (!self.is_bound_to_order.get()).then(|| self.held.into_inner())
+    pub(super) fn into_held(self) -> Option<Vec<(RepoPath, HeldRecord)>> {
+        let flat = |(task, records): (RepoPath, HashSet<HeldRecord>)| {
+            records.into_iter().map(move |record| (task.clone(), record))
+        };
+        (!self.is_bound_to_order.get()).then(|| self.held.into_inner().into_iter().flat_map(flat).collect())
     }
 
     /// Notes the records of commits that another thread replayed.
-    pub(super) fn note_all(&self, held: HeldRecords) {
+    pub(super) fn note_all(&self, held: Vec<(RepoPath, HeldRecord)>) {
         let mut known = self.held.borrow_mut();
-        for (task, records) in held {
-            known.entry(task).or_default().extend(records);
+        for (task, record) in held {
+            known.entry(task).or_default().insert(record);
         }
     }
 

@@ -15,6 +15,7 @@ use crate::record::TRANSCRIPT_FILE;
 use crate::store::{Range, Removal, Signature, Store, Visited};
 use crate::survey::{Error, Workspace};
 use std::collections::{BTreeSet, HashMap, HashSet};
+use std::sync::Arc;
 
 /// A replayed range of history.
 pub struct Audit {
@@ -180,7 +181,8 @@ impl Replaying<'_> {
         if PassingRules::of(store, archive, &new)?.has_changes() {
             return Ok(Err(format!("the settings or workflows changed after {}", from.commit.short())));
         }
-        let again: Result<Vec<Visited>, _> = from.open.iter().map(|open| store.visit(open.commit)).collect();
+        let again: Result<Vec<_>, _> =
+            from.open.iter().map(|open| store.visit(open.commit).map(Arc::new)).collect();
         let Ok(mut commits) = again else {
             return Ok(Err("a commit that was audited is no longer there".to_owned()));
         };
@@ -254,7 +256,7 @@ fn task_directories(
     store: &Store,
     archive: &Archive<'_>,
     range: &Range,
-    commits: &[Visited],
+    commits: &[Arc<Visited>],
 ) -> Result<Vec<RepoPath>, Error> {
     let Some(from) = range.from else { return Ok(vec![RepoPath::root()]) };
     let mut below = BTreeSet::new();
@@ -268,7 +270,7 @@ fn task_directories(
 fn replayed(
     store: &Store,
     range: &Range,
-    commits: &[Visited],
+    commits: &[Arc<Visited>],
     work: ReplayWork<'_>,
 ) -> Result<ReplayedCommits, Error> {
     let is_whole = range.from.is_none() && !commits.iter().any(|commit| commit.is_boundary);

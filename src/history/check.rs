@@ -19,6 +19,7 @@ use crate::survey::snapshot::Snapshot;
 use crate::survey::{Caller, CodeAt, Error, LookDepth, Sight, TaskRef, Workspace, unread};
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::rc::Rc;
+use std::sync::Arc;
 
 /// The result of a check.
 #[derive(Default)]
@@ -158,7 +159,7 @@ impl<'w> Checker<'w> {
     pub fn revision(&self, revision: &str) -> Result<Checked, Error> {
         let store = self.workspace.repository_or_refuse()?;
         let commit = store.visit(store.resolve(revision)?)?;
-        self.check_commits(store, &[commit], self.workspace.branch()?.as_deref(), None)
+        self.check_commits(store, &[commit.into()], self.workspace.branch()?.as_deref(), None)
     }
 
     /// Checks every commit of a range against its parents.
@@ -216,7 +217,7 @@ impl<'w> Checker<'w> {
     fn check_commits(
         &self,
         store: &Store,
-        commits: &[Visited],
+        commits: &[Arc<Visited>],
         branch: Option<&str>,
         range: Option<&Range>,
     ) -> Result<Checked, Error> {

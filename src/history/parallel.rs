@@ -4,14 +4,15 @@
 //! of history first. A few proofs need to know what all earlier commits contained. A piece with such a proof
 //! is replayed again in its turn.
 
-use super::archive::{Archive, HeldRecords, ReadOnce};
+use super::archive::{Archive, HeldRecord, ReadOnce};
 use super::replay::{ReplayedCommits, replay};
+use crate::base::RepoPath;
 use crate::scan::ValidationCache;
 use crate::store::{Store, Visited};
 use crate::survey::{Error, THREAD_STACK};
 use std::collections::BTreeMap;
 use std::ops::Range;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
 /// The number of commits in a piece.
@@ -29,7 +30,7 @@ pub(super) struct ReplayWork<'a> {
 /// The result of a piece that was replayed before its turn.
 struct ReplayedPiece {
     replayed: ReplayedCommits,
-    held: HeldRecords,
+    held: Vec<(RepoPath, HeldRecord)>,
 }
 
 /// The numbers of the pieces that no thread has taken yet: a section for each thread.
@@ -80,7 +81,7 @@ impl Sections {
 /// A commit cannot be read.
 pub(super) fn replay_all(
     store: &Store,
-    commits: &[Visited],
+    commits: &[Arc<Visited>],
     is_whole: bool,
     ReplayWork { threads, progress }: ReplayWork<'_>,
 ) -> Result<ReplayedCommits, Error> {
@@ -88,11 +89,11 @@ pub(super) fn replay_all(
     let validations = ValidationCache::default();
     let read = ReadOnce::default();
     let archive = Archive::new(store, &read, is_whole);
-    let pieces: Vec<&[Visited]> = commits.chunks(PIECE).collect();
+    let pieces: Vec<&[Arc<Visited>]> = commits.chunks(PIECE).collect();
     let helpers = (threads - 1).min(pieces.len() / 2);
     let sections = Sections::new(pieces.len(), helpers + 1);
     // A piece whose verdicts depend on all earlier commits has no result here.
-    let ahead = |store: &Store, read: &ReadOnce, piece: &[Visited]| {
+    let ahead = |store: &Store, read: &ReadOnce, piece: &[Arc<Visited>]| {
         read.forget_many();
         let archive = Archive::new(store, read, is_whole);
         let replayed = replay(store, &archive, &validations, piece).ok()?;

@@ -16,6 +16,7 @@ use crate::survey::{Error, TaskRef};
 use std::cell::{OnceCell, RefCell};
 use std::collections::HashMap;
 use std::rc::Rc;
+use std::sync::Arc;
 
 /// A commit whose settings or workflows differ from those of a parent.
 struct SettingChange {
@@ -56,7 +57,11 @@ type Reached = Rc<[bool]>;
 impl<'a> PassingRules<'a> {
     /// Finds the changes in these commits, which list parents before their children. Returns an error if git
     /// cannot read a commit.
-    pub(super) fn of(store: &'a Store, archive: &'a Archive<'a>, commits: &[Visited]) -> Result<Self, Error> {
+    pub(super) fn of(
+        store: &'a Store,
+        archive: &'a Archive<'a>,
+        commits: &[Arc<Visited>],
+    ) -> Result<Self, Error> {
         let mut changes = Vec::new();
         for (number, commit) in commits.iter().enumerate() {
             let after = archive.setting(&store.tree_source(commit.id))?;

@@ -16,6 +16,7 @@ use crate::store::{Removal, Store, Visited};
 use crate::survey::Error;
 use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
+use std::sync::Arc;
 
 /// The version of its format.
 const VERSION: u32 = 1;
@@ -134,7 +135,7 @@ pub(super) fn unsteady(store: &Store) -> Result<Option<&'static str>, Error> {
 /// Those of these commits with verdicts that depend on more than their history; `None` if they are too many. A verdict
 /// belongs to the commit whose replay has found it.
 pub(super) fn open_commits<'c>(
-    commits: impl Iterator<Item = &'c Visited>,
+    commits: impl Iterator<Item = &'c Arc<Visited>>,
     changes: &[Audited],
 ) -> Option<Vec<OpenCommit>> {
     let is_open =

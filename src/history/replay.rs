@@ -16,7 +16,7 @@ use std::sync::Arc;
 /// One change of a task's record in one commit.
 pub struct Audited {
     /// The commit that contains the change.
-    pub commit: Visited,
+    pub commit: Arc<Visited>,
     /// The task whose record changed.
     pub task: Arc<TaskRef>,
     /// The verdict of the replay.
@@ -32,8 +32,10 @@ pub struct Audited {
 }
 
 impl Audited {
-    fn new(commit: Visited, task: Arc<TaskRef>, proof: Proof) -> Self {
+    fn new(commit: Arc<Visited>, task: Arc<TaskRef>, mut proof: Proof) -> Self {
         let found_in = commit.id;
+        // Nearly every change has one step, and the changes of a whole history are kept.
+        proof.steps.shrink_to_fit();
         Self { commit, task, proof, found_in, is_by_signature: false, is_doubted: false, acknowledged: None }
     }
 
@@ -72,7 +74,7 @@ pub(super) fn replay(
     store: &Store,
     archive: &Archive<'_>,
     validations: &ValidationCache,
-    commits: &[Visited],
+    commits: &[Arc<Visited>],
 ) -> Result<ReplayedCommits, Error> {
     let mut sides = SideCache::new(store, archive);
     let mut changes = Vec::new();
@@ -97,7 +99,7 @@ pub(super) fn replay(
         for task in compared.uncovered(&recorded)? {
             archive.note(&task, &after.source)?;
             for HiddenChange { commit: hiding, proof } in hidden_changes(&mut sides, &compared, &task)? {
-                let change = Audited::new(hiding, archive.shared(task.clone()), proof);
+                let change = Audited::new(hiding.into(), archive.shared(task.clone()), proof);
                 changes.push(Audited { found_in: commit.id, ..change });
             }
         }

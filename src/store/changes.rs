@@ -6,6 +6,7 @@ use crate::base::{Digest, RepoPath, Timestamp};
 use git2::{ObjectType, Oid, Sort, Tree, TreeEntry};
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 /// The commits of a range: those reachable from `to` and not from `from`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -53,11 +54,11 @@ impl Store {
     }
 
     /// The commits of a range, parents before children. Returns an error if git cannot read them.
-    pub fn commits(&self, range: &Range) -> Result<Vec<Visited>, Error> {
+    pub fn commits(&self, range: &Range) -> Result<Vec<Arc<Visited>>, Error> {
         let mut walk = self.revwalk(&[range.to], range.from.as_slice())?;
         walk.set_sorting(Sort::TOPOLOGICAL | Sort::REVERSE)?;
         let boundary = self.boundary()?;
-        walk.map(|id| self.visited(id?, &boundary)).collect()
+        walk.map(|id| Ok(Arc::new(self.visited(id?, &boundary)?))).collect()
     }
 
     /// Reads one commit. Returns an error if it does not exist.
@@ -93,7 +94,7 @@ impl Store {
 
     /// The commits that a push adds: those reachable from `to` and not from `known`. Returns an error if git
     /// cannot read them.
-    pub fn commits_new_to(&self, to: Digest, known: KnownRefs<'_>) -> Result<Vec<Visited>, Error> {
+    pub fn commits_new_to(&self, to: Digest, known: KnownRefs<'_>) -> Result<Vec<Arc<Visited>>, Error> {
         let (prefix, pushed) = match known {
             KnownRefs::Remotes => ("refs/remotes/", None),
             KnownRefs::AllBut(pushed) => ("refs/", Some(pushed)),
@@ -108,7 +109,7 @@ impl Store {
         }
         let mut walk = self.revwalk(&[to], &hidden)?;
         walk.set_sorting(Sort::TOPOLOGICAL | Sort::REVERSE)?;
-        walk.map(|id| self.visited(id?, &[])).collect()
+        walk.map(|id| Ok(Arc::new(self.visited(id?, &[])?))).collect()
     }
 
     /// The commit that an object is or that a tag points to; `None` for other objects. Returns an error if

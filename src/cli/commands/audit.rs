@@ -131,8 +131,9 @@ pub(super) fn report(workspace: &Workspace, scope: AuditScope<'_>) -> Result<Aud
     let audit = history::audit(workspace, scope)?;
     let changes = audit.changes.into_iter().map(|change| {
         let Audited { commit, task, proof, is_doubted, acknowledged, .. } = change;
-        let Visited { id, parents, at, author, .. } = commit;
-        let commit = AuditCommit { id, parent: parents.first().copied(), at, author };
+        let Visited { id, parents, at, author, .. } = &*commit;
+        let (parent, author) = (parents.first().copied(), author.clone());
+        let commit = AuditCommit { id: *id, parent, at: *at, author };
         let (task, place) = (task.id.clone(), task.place.clone());
         AuditedChange { commit, task, place, proof, is_doubted, acknowledged }
     });
