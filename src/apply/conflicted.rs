@@ -4,6 +4,7 @@ use super::Writer;
 use super::merge_driver::united;
 use crate::base::{Code, Digest, RepoPath};
 use crate::record::{EventLog, sides};
+use crate::scan::io_error;
 use crate::store::{Unmerged, durable};
 use crate::survey::{Error, TaskRef};
 
@@ -51,13 +52,17 @@ impl Writer<'_> {
     pub(super) fn is_conflicted(&self, task: &TaskRef, unmerged: &[Unmerged]) -> Result<bool, Error> {
         let own = [task.state_path(), task.transcript_path()];
         let is_unmerged = unmerged.iter().any(|one| own.contains(&one.path));
-        Ok(is_unmerged || own.iter().any(|path| LogSides::in_text(&self.bytes_at(path)).is_some()))
+        let mut is_conflicted = is_unmerged;
+        for path in &own {
+            is_conflicted = is_conflicted || LogSides::in_text(&self.bytes_at(path)?).is_some();
+        }
+        Ok(is_conflicted)
     }
 
     /// Whether the log is readable and has several heads, because it was merged and no event follows both
     /// sides.
     pub(super) fn has_several_heads(&self, task: &TaskRef) -> Result<bool, Error> {
-        let (log, faults) = EventLog::parse(&self.bytes_at(&task.transcript_path()));
+        let (log, faults) = EventLog::parse(&self.bytes_at(&task.transcript_path())?);
         Ok(faults.is_empty() && log.heads().len() > 1)
     }
 
@@ -82,7 +87,7 @@ impl Writer<'_> {
         let path = task.transcript_path();
         let (Some(store), Some(one)) = (&self.workspace.store, unmerged.iter().find(|one| one.path == path))
         else {
-            return Ok(LogSides::in_text(&self.bytes_at(&path)));
+            return Ok(LogSides::in_text(&self.bytes_at(&path)?));
         };
         let blob = |stage: usize| -> Result<Option<Vec<u8>>, Error> {
             Ok(one.stages[stage].map(|blob| store.blob(blob)).transpose()?.flatten())
@@ -115,7 +120,10 @@ impl Writer<'_> {
         Ok(Vec::new())
     }
 
-    pub(super) fn bytes_at(&self, path: &RepoPath) -> Vec<u8> {
-        durable::read_regular(&path.under(&self.workspace.root)).unwrap_or_default()
+    /// The bytes of a file of the work tree; none if there is no regular file. Returns an error if it cannot be read.
+    pub(super) fn bytes_at(&self, path: &RepoPath) -> Result<Vec<u8>, Error> {
+        let place = path.under(&self.workspace.root);
+        let bytes = durable::read_if_there(&place).map_err(|source| io_error(&place, source))?;
+        Ok(bytes.unwrap_or_default())
     }
 }

@@ -7,8 +7,10 @@
 use super::Writer;
 use crate::base::RepoPath;
 use crate::record::{STATE_FILE, TRANSCRIPT_FILE, united_lines};
+use crate::scan::io_error;
 use crate::store::durable;
 use crate::survey::{Error, TaskRef};
+use std::io;
 use std::path::Path;
 
 /// The name of the driver in `.gitattributes` and in git's configuration.
@@ -18,7 +20,7 @@ impl Writer<'_> {
     /// Merges three versions of the file at `path` into `ours`.
     ///
     /// Returns whether there was no conflict; otherwise `ours` contains markers. Returns an error if there is
-    /// no repository or `ours` cannot be written.
+    /// no repository, a side cannot be read, or `ours` cannot be written.
     pub fn merge_files(
         &self,
         path: &RepoPath,
@@ -35,8 +37,9 @@ impl Writer<'_> {
         match own {
             Some(STATE_FILE) => Ok(true),
             Some(TRANSCRIPT_FILE) => {
-                let [own, other] = [ours, theirs].map(|path| durable::read_regular(path).unwrap_or_default());
-                durable::write_atomic(durable::parent(ours), ours, &united(&own, &other))?;
+                // A side that cannot be read is not an empty one.
+                let united = united(&side(ours)?, &side(theirs)?);
+                durable::write_atomic(durable::parent(ours), ours, &united)?;
                 Ok(true)
             }
             _ => {
@@ -45,6 +48,13 @@ impl Writer<'_> {
             }
         }
     }
+}
+
+/// The bytes of one side. Returns an error if they cannot be read.
+fn side(path: &Path) -> Result<Vec<u8>, Error> {
+    let none = || io::ErrorKind::NotFound.into();
+    let bytes = durable::read_if_there(path).and_then(|bytes| bytes.ok_or_else(none));
+    bytes.map_err(|source| io_error(path, source))
 }
 
 /// The lines of both sides of a log, without repetitions.

@@ -187,7 +187,7 @@ impl Writer<'_> {
         let log = match judged.observed.log.whole() {
             Some(log) => log,
             None => {
-                whole = self.bytes_at(&judged.task.transcript_path());
+                whole = self.bytes_at(&judged.task.transcript_path())?;
                 &whole
             }
         };

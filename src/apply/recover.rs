@@ -69,7 +69,7 @@ impl Writer<'_> {
     /// newest commit with an intact log.
     fn whole_log(&self, task: &TaskRef) -> Result<(Vec<u8>, Recovered), Error> {
         let path = task.transcript_path();
-        let here = self.bytes_at(&path);
+        let here = self.bytes_at(&path)?;
         let Some(store) = &self.workspace.store else {
             return Ok((whole_lines(&[&here]), Recovered::FromTranscript));
         };
@@ -102,7 +102,7 @@ impl Writer<'_> {
     /// copy cannot be written.
     pub(super) fn keep_copy(&self, path: &RepoPath, suffix: &str) -> Result<(), Error> {
         let place = path.under(&self.workspace.root);
-        let bytes = durable::read_regular(&place);
+        let bytes = durable::read_if_there(&place).map_err(|source| io_error(&place, source))?;
         if bytes.is_none() && !place.symlink_metadata().is_ok_and(|metadata| metadata.is_dir()) {
             return Ok(());
         }

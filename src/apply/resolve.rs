@@ -11,7 +11,7 @@ use crate::base::{Code, Diagnostic, Digest, Place};
 use crate::decide::{self, Conflict, HistoryEntry, Kind, Stamp, State, Step};
 use crate::record::{EventLog, FoldCache, FoldError, LogFault};
 use crate::scan::conflict;
-use crate::store::{Operation, Store, durable, resolving};
+use crate::store::{Operation, Store, resolving};
 use crate::survey::{Error, Sight, TaskRef, UsableWorkflow};
 use crate::workflow::Workflow;
 use std::sync::Arc;
@@ -185,7 +185,7 @@ impl Writer<'_> {
     ) -> Result<UnitedLog, Error> {
         let lines = match &sides {
             Some(sides) => sides.united(),
-            None => log_before(&self.bytes_at(&task.transcript_path())),
+            None => log_before(&self.bytes_at(&task.transcript_path())?),
         };
         let (log, faults) = EventLog::parse(&lines);
         if let Some(fault) = faults.first() {
@@ -264,7 +264,7 @@ impl Writer<'_> {
             if !judged.task.place.owns(&one.path) {
                 continue;
             }
-            let bytes = durable::read_regular(&one.path.under(&self.workspace.root)).unwrap_or_default();
+            let bytes = self.bytes_at(&one.path)?;
             let text = String::from_utf8_lossy(&bytes);
             let found = conflict(&one.path, &text).unwrap_or_else(|| {
                 Diagnostic::error(Code::Unmerged, "this file is unmerged").at(Place::file(&one.path))

@@ -10,7 +10,7 @@ use super::document::{ControlDocument, RunDocument};
 use super::record::{Process, RunStanding, RunState};
 use crate::base::{Code, Error, Reason, RepoPath, shell_word};
 use crate::decide::ControlRequest;
-use crate::scan::{Directory, OWN_DIRECTORY, io_error, open_regular, read_up_to};
+use crate::scan::{Directory, OWN_DIRECTORY, io_error};
 use crate::store::durable;
 use serde::Serialize;
 use serde_json::Value;
@@ -63,8 +63,6 @@ const LOOKS: u32 = 50;
 const RECORD: &str = "run.json";
 /// The control request for it.
 const CONTROL: &str = "control.json";
-/// The maximum size of it.
-const MOST_CONTROL: u64 = 64 << 10;
 /// The directory of the logs.
 const LOGS: &str = "logs";
 
@@ -198,7 +196,7 @@ impl RunFiles {
     /// The stored process group of a try; `None` if there is none.
     #[must_use]
     pub fn left_process(&self, name: &str) -> Option<Process> {
-        serde_json::from_slice(&durable::read_regular(&self.process_file(name))?).ok()
+        serde_json::from_slice(&durable::read_kept(&self.process_file(name)).ok()??).ok()
     }
 
     /// Takes the right to drive the task and writes the record that `make` derives from the last one. Drops
@@ -292,7 +290,7 @@ impl RunFiles {
     /// The pending request to this run; `None` if there is none. Returns an error that says what is wrong if
     /// there is a file that is no request to it: such a file has no effect.
     pub fn request(&self, run: &str) -> Result<Option<Control>, Reason> {
-        let text = match self.control_text() {
+        let text = match durable::read_kept(&self.directory.join(CONTROL)) {
             Ok(Some(text)) => text,
             Ok(None) => return Ok(None),
             Err(error) => return Err(error.to_string().into()),
@@ -307,18 +305,6 @@ impl RunFiles {
     #[must_use]
     pub fn pending(&self, run: &str) -> Option<ControlRequest> {
         Some(self.request(run).ok()??.request)
-    }
-
-    /// The bytes of the control request; `None` if there is no file. Returns an error if it cannot be read.
-    fn control_text(&self) -> io::Result<Option<Vec<u8>>> {
-        let path = self.directory.join(CONTROL);
-        let file = match open_regular(&path) {
-            Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
-                return Ok(None);
-            }
-            file => file?.ok_or_else(|| io::Error::other("it is not a regular file"))?,
-        };
-        read_up_to(&file, MOST_CONTROL)?.map(Some).ok_or_else(|| io::Error::other("it is too large"))
     }
 
     /// The path of the control request, as messages show it.
@@ -338,17 +324,14 @@ impl RunFiles {
     /// The record of the last run; `None` if there is none. Returns an error if it cannot be read.
     pub fn read(&self) -> Result<Option<RunState>, Error> {
         let path = self.directory.join(RECORD);
-        if path.symlink_metadata().is_err_and(|error| error.kind() == io::ErrorKind::NotFound) {
-            return Ok(None);
-        }
         let shown = format!("{}/{RECORD}", self.shown);
         let refuse = |why: &str| {
             let message = format!("cannot read {shown}, the record of the last run: {why}");
             let hint = format!("move it away to start a new run: mv {shown} {shown}.old");
             Error::new(Code::RunUnreadable, message).with_hint(hint)
         };
-        let bytes = durable::read_regular(&path).ok_or_else(|| refuse("it is not a readable file"))?;
-        RunDocument::read(&bytes).map(Some).map_err(|why| refuse(&why))
+        let bytes = durable::read_kept(&path).map_err(|error| refuse(&error.to_string()))?;
+        bytes.map(|bytes| RunDocument::read(&bytes).map_err(|why| refuse(&why))).transpose()
     }
 
     /// Replaces the record of the run atomically and syncs it; of a task that is gone there is none. Returns
@@ -363,7 +346,7 @@ impl RunFiles {
     /// The bytes of the record of the last run; `None` if there is none that can be read.
     #[must_use]
     pub fn record(&self) -> Option<Vec<u8>> {
-        durable::read_regular(&self.directory.join(RECORD))
+        durable::read_kept(&self.directory.join(RECORD)).ok().flatten()
     }
 
     /// The sizes of the logs, by their names.
@@ -534,7 +517,6 @@ mod tests {
         fs::create_dir(&files.task).expect("made");
         files.create().expect("made");
         let control = files.directory.join(CONTROL);
-        let large = format!("{{\"by\": \"{}\"}}", "x".repeat(1 << 20));
         for (text, why) in [
             ("", "EOF"),
             ("{", "EOF"),
@@ -544,12 +526,15 @@ mod tests {
             ("{\"run\": \"1-2\", \"request\": \"stop\", \"by\": \"Ann\"}", "for another run, \"1-2\""),
             ("{\"run\": \"1-1\", \"request\": \"halt\", \"by\": \"Ann\"}", "unknown request \"halt\""),
             ("{\"run\": \"1-1\", \"request\": \"interrupt\", \"by\": \"Ann\"}", "unknown request"),
-            (&large, "too large"),
         ] {
             fs::write(&control, text).expect("written");
             let told = files.request("1-1").expect_err(text);
             assert!(told.to_string().contains(why), "{told}");
         }
+        // Nothing of it is on the disk.
+        File::create(&control).and_then(|file| file.set_len(1 << 30)).expect("grown");
+        let told = files.request("1-1").expect_err("a large file");
+        assert!(told.to_string().contains("longer than"), "{told}");
         fs::remove_file(&control).expect("removed");
         fs::create_dir(&control).expect("made");
         let told = files.request("1-1").expect_err("a directory");

@@ -1,5 +1,6 @@
 //! What `git add` would store: bytes after clean filters and line-ending conversion; see gitattributes(5).
 
+use super::environment::settings;
 use super::git::git_id;
 use super::{Error, Store};
 use crate::base::{Digest, RepoPath, command};
@@ -131,7 +132,7 @@ impl Store {
     /// Attribute files outside the repository: the user's and the system's; see gitattributes(5).
     fn shared_attributes(&self) -> &[PathBuf] {
         self.shared_attributes.get_or_init(|| {
-            let config = self.repo.config().and_then(|mut config| config.snapshot());
+            let config = settings(&self.repo);
             let configured =
                 config.as_ref().ok().and_then(|config| config.get_path("core.attributesfile").ok());
             let home = git2::Config::find_global()

@@ -1,5 +1,6 @@
 //! Unfinished git operations and unmerged paths.
 
+use super::environment::{settings, settings_of_clone};
 use super::ls_files::{Listed, path_of};
 use super::{Error, Store, digest, durable};
 use crate::base::{Digest, RepoPath};
@@ -118,37 +119,21 @@ impl Store {
         self.git(&arguments, &[]).is_ok()
     }
 
-    /// Registers a command as a merge driver in the configuration of this clone. Returns an error if it
-    /// cannot be written.
+    /// Registers a command as a merge driver in the configuration of this clone, in one write: the driver gets no name in
+    /// words, which git does not need. Returns an error if it cannot be written.
     pub fn set_merge_driver(&self, driver: &str, command: &str) -> Result<(), Error> {
-        let mut config = self.repo.config()?.open_level(git2::ConfigLevel::Local)?;
-        let name = format!("merge.{driver}.name");
-        let had_name = config.get_entry(&name).is_ok();
-        config.set_str(&name, "orch derives the record of a task")?;
-        let set = config.set_str(&format!("merge.{driver}.driver"), command);
-        if set.is_err() && !had_name {
-            // A name alone is no merge driver.
-            let _ = config.remove(&name);
-        }
-        Ok(set?)
+        Ok(settings_of_clone(&self.repo)?.set_str(&format!("merge.{driver}.driver"), command)?)
     }
 
     /// Defines a git alias in the configuration of this clone. Returns false, and changes nothing, if the name
     /// already has another meaning, and an error if the configuration cannot be read or written.
     pub fn set_alias(&self, name: &str, meaning: &str) -> Result<bool, Error> {
         let key = format!("alias.{name}");
-        let config = self.repo.config()?;
-        if let Ok(known) = config.get_string(&key) {
+        if let Ok(known) = settings(&self.repo)?.get_str(&key) {
             return Ok(known == meaning);
         }
-        config.open_level(git2::ConfigLevel::Local)?.set_str(&key, meaning)?;
+        settings_of_clone(&self.repo)?.set_str(&key, meaning)?;
         Ok(true)
-    }
-
-    /// Whether a merge driver with this name is registered.
-    #[must_use]
-    pub fn has_merge_driver(&self, driver: &str) -> bool {
-        self.merge_driver(driver).is_some()
     }
 
     /// The attribute `merge` that git gives a path: the name of a merge driver. `None` if it has no text as value.
@@ -162,8 +147,12 @@ impl Store {
     }
 
     /// The command of a merge driver that is registered in this clone, or for its user; `None` if there is none.
-    #[must_use]
-    pub fn merge_driver(&self, driver: &str) -> Option<String> {
-        self.repo.config().ok()?.get_string(&format!("merge.{driver}.driver")).ok()
+    /// Returns an error if the settings cannot be read.
+    pub fn merge_driver(&self, driver: &str) -> Result<Option<String>, Error> {
+        match settings(&self.repo)?.get_str(&format!("merge.{driver}.driver")) {
+            Ok(command) => Ok(Some(command.to_owned())),
+            Err(error) if error.code() == git2::ErrorCode::NotFound => Ok(None),
+            Err(error) => Err(error.into()),
+        }
     }
 }

@@ -1,7 +1,7 @@
 //! Crash-safe file writes: write a temporary file, sync it, rename it, and sync the directory.
 
 use super::Error;
-use crate::scan::{Directory, FileStamp, io_error, open_regular};
+use crate::scan::{Directory, FileStamp, io_error, open_regular, read_up_to};
 use rustix::process::geteuid;
 use std::collections::BTreeSet;
 use std::fs::{File, Permissions};
@@ -237,7 +237,7 @@ pub fn read_private(path: &Path) -> io::Result<PrivateFile> {
 }
 
 fn read_private_of(path: &Path, user: u32) -> io::Result<PrivateFile> {
-    let mut file = match open_regular(path) {
+    let file = match open_regular(path) {
         Ok(Some(file)) => file,
         Ok(None) => return Ok(PrivateFile::Foreign),
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(PrivateFile::Missing),
@@ -250,9 +250,7 @@ fn read_private_of(path: &Path, user: u32) -> io::Result<PrivateFile> {
     if metadata.uid() != user || metadata.mode() & 0o077 != 0 {
         return Ok(PrivateFile::Foreign);
     }
-    let mut bytes = Vec::new();
-    file.read_to_end(&mut bytes)?;
-    Ok(PrivateFile::Own(bytes))
+    within_limit(&file).map(PrivateFile::Own)
 }
 
 /// Replaces a file in a directory atomically by one that only this user can read and change, without syncing it.
@@ -263,15 +261,38 @@ pub fn write_private(directory: &Directory, name: &str, bytes: &[u8]) -> io::Res
     directory.rename(&written, directory, name)
 }
 
-/// The text of a file, which is empty if there is no file. Returns an error if it cannot be read, or is no file.
-pub fn text_of(path: &Path) -> Result<String, Error> {
-    let fail = |error| io_error(path, error);
+/// The most bytes of a file that this program keeps for itself, or git for a repository: a list of commits, or the
+/// record of a run. The largest are caches: a part of the looks has 8 MiB and what one command adds, the removals of the
+/// newest 20,000 commits some MiB, the newest changes a 256th of all paths. Whatever is longer comes from neither.
+const MOST_KEPT: u64 = 64 << 20;
+
+/// The bytes of such a file; `None` if there is no file. Returns an error if it cannot be read, is no regular file, or is
+/// longer than any that is kept.
+pub fn read_kept(path: &Path) -> io::Result<Option<Vec<u8>>> {
+    use io::ErrorKind::{NotADirectory, NotFound};
     match open_regular(path) {
-        Ok(Some(file)) => io::read_to_string(file).map_err(fail),
-        Ok(None) => Err(fail(io::Error::other("it is not a regular file"))),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(String::new()),
-        Err(error) => Err(fail(error)),
+        Ok(Some(file)) => within_limit(&file).map(Some),
+        Ok(None) => Err(io::Error::other("it is not a regular file")),
+        Err(error) if matches!(error.kind(), NotFound | NotADirectory) => Ok(None),
+        Err(error) => Err(error),
     }
+}
+
+fn within_limit(file: &File) -> io::Result<Vec<u8>> {
+    // Of a file that is longer nothing is read, however little of it is on the disk.
+    let is_long = file.metadata()?.len() > MOST_KEPT;
+    let bytes = if is_long { None } else { read_up_to(file, MOST_KEPT)? };
+    bytes.ok_or_else(|| io::Error::other(format!("it is longer than {} MiB", MOST_KEPT >> 20)))
+}
+
+/// The text of such a file, which is empty if there is no file. Returns an error as [`read_kept`] does, and if it is no
+/// text.
+pub fn text_of(path: &Path) -> Result<String, Error> {
+    let text = read_kept(path).and_then(|bytes| {
+        String::from_utf8(bytes.unwrap_or_default())
+            .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error.utf8_error()))
+    });
+    text.map_err(|error| io_error(path, error))
 }
 
 /// The bytes of a regular file; `None` for anything else and for a file that permissions forbid to read. Returns an
@@ -330,6 +351,35 @@ mod tests {
     use super::*;
     use std::fs;
     use std::os::unix::fs::symlink;
+
+    #[test]
+    fn a_file_that_is_kept_is_regular_and_not_too_long() {
+        let home = tempfile::tempdir().expect("a directory");
+        let path = home.path().join("kept");
+        assert_eq!(text_of(&path).expect("there is none"), "");
+        assert_eq!(read_kept(&path.join("below")).expect("there is none"), None);
+        fs::write(&path, "text").expect("written");
+        assert_eq!(text_of(&path).expect("read"), "text");
+        let refused = |why: &str| {
+            for error in [text_of(&path).map(drop).map_err(|error| error.to_string()), {
+                read_kept(&path).map(drop).map_err(|error| error.to_string())
+            }] {
+                assert!(error.as_ref().is_err_and(|error| error.contains(why)), "{why}: {error:?}");
+            }
+        };
+        // Nothing of it is on the disk.
+        let file = File::options().write(true).open(&path).expect("opened");
+        file.set_len(MOST_KEPT + 1).expect("grown");
+        refused("it is longer than 64 MiB");
+        let private = |path: &Path| read_private_of(path, geteuid().as_raw()).map(drop);
+        fs::set_permissions(&path, Permissions::from_mode(0o600)).expect("set");
+        assert!(private(&path).expect_err("too long").to_string().contains("longer"));
+        file.set_len(4).expect("cut");
+        assert_eq!(read_kept(&path).expect("read").expect("there"), b"text");
+        fs::remove_file(&path).expect("removed");
+        fs::create_dir(&path).expect("made");
+        refused("it is not a regular file");
+    }
 
     #[test]
     fn a_private_file_is_this_users_and_nobody_else_may_open_it() {

@@ -29,6 +29,19 @@ pub struct Environment {
     pub index_gate: IndexGate,
 }
 
+/// The settings of git as they are now. The answers of [`Repository::config`] itself are not safe to ask for: it reads a
+/// file that has changed again, and if that fails libgit2 1.9 frees an entry that it never had.
+#[expect(clippy::disallowed_methods, reason = "the one place that reads settings")]
+pub(super) fn settings(repo: &Repository) -> Result<git2::Config, git2::Error> {
+    repo.config()?.snapshot()
+}
+
+/// The settings of git in this clone, to write to. They are not to be read.
+#[expect(clippy::disallowed_methods, reason = "the one place that writes settings")]
+pub(super) fn settings_of_clone(repo: &Repository) -> Result<git2::Config, git2::Error> {
+    repo.config()?.open_level(git2::ConfigLevel::Local)
+}
+
 impl Environment {
     /// Reads the environment variables through a function.
     #[must_use]
@@ -81,7 +94,8 @@ impl Environment {
                 around.path().display()
             ))),
             _ => {
-                let has_place = self.work_tree.is_some() || repo.config()?.get_path("core.worktree").is_ok();
+                let has_place =
+                    self.work_tree.is_some() || settings(&repo)?.get_path("core.worktree").is_ok();
                 if !has_place && !repo.is_bare() {
                     repo.set_workdir(start, false)?;
                 }

@@ -5,6 +5,7 @@
 //! that is the slowest step in a large repository. Any other index is written by git.
 
 use super::entries::{IndexEntry, IndexFile, Staged};
+use super::environment::settings;
 use super::lock::IndexLock;
 use super::ls_files::Listed;
 use super::splice::{Edit, is_plain, splice};
@@ -167,7 +168,7 @@ impl Store {
 
     /// Whether the configuration contains something that only git applies when it writes an index.
     fn wants_git_to_write(&self) -> bool {
-        let Ok(config) = self.repo.config().and_then(|mut config| config.snapshot()) else { return true };
+        let Ok(config) = settings(&self.repo) else { return true };
         let hooks = match config.get_path("core.hookspath") {
             Ok(path) => self.root.join(path),
             Err(_) => self.repo.commondir().join("hooks"),

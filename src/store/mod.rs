@@ -310,7 +310,7 @@ impl Store {
         let mut options = git2::RepositoryInitOptions::new();
         options.initial_head("main").no_reinit(true);
         let repo = Repository::init_opts(directory, &options)?;
-        let mut config = repo.config()?;
+        let mut config = environment::settings_of_clone(&repo)?;
         config.set_str("user.name", "Demo")?;
         config.set_str("user.email", "demo@example.com")?;
         // The user's settings may require signatures, which the demo cannot create.
@@ -396,7 +396,7 @@ impl Store {
 
     /// The permissions of directories that users share, as `core.sharedRepository` says.
     fn sharing(&self) -> Result<u32, Error> {
-        let said = self.repo.config()?.snapshot()?.get_str("core.sharedRepository").map(str::to_owned);
+        let said = environment::settings(&self.repo)?.get_str("core.sharedRepository").map(str::to_owned);
         let said = said.unwrap_or_default().to_lowercase();
         Ok(match said.as_str() {
             "group" | "true" | "yes" | "on" | "1" => 0o770,

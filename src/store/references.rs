@@ -3,6 +3,7 @@
 //! libgit2 reads and locks references that are files. Those in a reftable are read and moved by git; see
 //! [`RefTables`]. No other file of this room knows the difference.
 
+use super::environment::settings;
 use super::error::{ambiguous_revision, unknown_revision, unsupported};
 use super::git::git_id;
 use super::lock_wait::LockWait;
@@ -27,9 +28,9 @@ pub(super) enum RefStorage {
 impl RefStorage {
     /// Reads the format from the configuration. Returns an error if `orch` does not know it.
     pub(super) fn of(repo: &Repository) -> Result<Self, Error> {
-        match repo.config()?.get_string("extensions.refstorage") {
-            Ok(format) if format == "files" => Ok(Self::Files),
-            Ok(format) if format == "reftable" => Ok(Self::Tables(RefTables::of(repo))),
+        match settings(repo)?.get_str("extensions.refstorage") {
+            Ok("files") => Ok(Self::Files),
+            Ok("reftable") => Ok(Self::Tables(RefTables::of(repo))),
             Ok(format) => Err(unsupported(&format!("the ref format `{format}`"))),
             Err(error) if error.code() == ErrorCode::NotFound => Ok(Self::Files),
             Err(error) => Err(error.into()),

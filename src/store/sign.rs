@@ -2,6 +2,7 @@
 //!
 //! libgit2 implements most of git's configuration. If a setting beyond that is present, git is asked.
 
+use super::environment::settings;
 use super::error::{GitFault, no_identity, signing};
 use super::git::git_id;
 use super::{Error, Store, digest};
@@ -71,8 +72,7 @@ impl Store {
                 self.git(&["config", "--type=bool", "--default=false", "--get", "commit.gpgSign"], &[])?;
             return Ok(answer.trim_ascii() == b"true");
         }
-        // A snapshot includes changes on the disk.
-        match self.repo.config()?.snapshot()?.get_bool("commit.gpgSign") {
+        match settings(&self.repo)?.get_bool("commit.gpgSign") {
             Ok(signs) => Ok(signs),
             Err(error) if error.code() == ErrorCode::NotFound => Ok(false),
             Err(error) => Err(error.into()),
@@ -144,7 +144,7 @@ impl Store {
         if self.environment.has_settings {
             return Ok(true);
         }
-        let settings = self.repo.config()?.snapshot()?;
+        let settings = settings(&self.repo)?;
         let mut found = settings.entries(Some(BEYOND_LIBRARY))?;
         Ok(found.next().is_some())
     }

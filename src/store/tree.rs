@@ -1,5 +1,6 @@
 //! Reads trees: blobs and files by path.
 
+use super::environment::settings;
 use super::{Error, Store, digest};
 use crate::base::{Digest, RepoPath};
 use git2::{ErrorCode, ObjectType, Oid, Tree, TreeEntry};
@@ -25,7 +26,7 @@ impl Store {
     }
 
     pub(super) fn knows_modes(&self) -> Result<bool, Error> {
-        match self.repo.config()?.get_bool("core.fileMode") {
+        match settings(&self.repo)?.get_bool("core.fileMode") {
             Ok(known) => Ok(known),
             Err(error) if error.code() == ErrorCode::NotFound => Ok(true),
             Err(error) => Err(error.into()),

@@ -14,7 +14,7 @@ use crate::decide::{
 };
 use crate::record::has_lost_events;
 use crate::run::RunFiles;
-use crate::scan::{Entry, FileStamp, Observed, ObservedLog, StateFile};
+use crate::scan::{Entry, FileStamp, Observed, ObservedLog, StateFile, io_error};
 use crate::store::{Head, Store, StoreCounts, durable};
 use crate::workflow::Workflow;
 use std::cell::RefCell;
@@ -587,7 +587,8 @@ fn still_whole(
     let path = task.transcript_path();
     // Another process may have moved the branch since the log was read: then there is a journal, or its files
     // are in place by now. A decision on the older log is made again before it is committed.
-    let now = durable::read_regular(&path.under(store.root())).unwrap_or_default();
+    let place = path.under(store.root());
+    let now = durable::read_if_there(&place).map_err(|source| io_error(&place, source))?.unwrap_or_default();
     if store.has_journal()? || !has_lost_events(&held, &with_own_line_endings(now.into())) {
         return Ok(recorded);
     }

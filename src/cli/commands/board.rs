@@ -36,6 +36,8 @@ pub fn run(args: &BoardArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fai
     context.show_looks(&workspace, Some(tasks.len()), ui);
     let gathered = gather(&context.caller, &workspace, &tasks, misnamed, |is_open| is_open || args.details)?;
     let exit = report::exit_of(&gathered.problems, gathered.status.tasks.iter().map(|task| task.duty.kind));
+    // The page shows them, too; whoever reads only the exit code has to find the reason.
+    gathered.problems.iter().filter(|problem| problem.is_error()).for_each(|problem| ui.finding(problem));
     if args.html == Path::new("-") && !context.global.json {
         write(&gathered, context, |part| Ok(ui.answer(part)?))?;
         return Ok(exit);

@@ -173,14 +173,12 @@ fn install(args: &InstallArgs, context: &Context, ui: &Ui) -> Result<ExitCode, F
     }
     let slots = slots(&workspace, &hooks, &args.names(), args.commit_msg)?;
     // All or nothing: if one hook cannot be installed, none is.
-    if let Some(refusal) = slots.iter().find_map(Slot::refusal) {
-        return Err(refusal);
-    }
+    slots.iter().try_for_each(Slot::require_free)?;
     std::fs::create_dir_all(&hooks.directory)
         .map_err(|error| Failure::new(Code::Io, format!("{directory}: {error}")))?;
     let mut rows = Vec::new();
     for slot in &slots {
-        rows.push(Row::of(slot, Some(slot.install()?)));
+        rows.push(Row::of(slot, Some(slot.install()?))?);
     }
     answer(&workspace, &hooks, &rows, context, ui)?;
     if hooks.location == HooksLocation::WorkTree {
@@ -199,7 +197,7 @@ fn uninstall(context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
     let mut rows = Vec::new();
     for slot in slots(&workspace, &hooks, &Name::ALL, false)? {
         let did = slot.uninstall()?;
-        rows.push(Row::of(&slot, did));
+        rows.push(Row::of(&slot, did)?);
     }
     answer(&workspace, &hooks, &rows, context, ui)?;
     let did = |wanted: Did| rows.iter().any(|row| row.did == Some(wanted));
@@ -215,8 +213,8 @@ fn uninstall(context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
 fn status(context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
     let workspace = Workspace::open(&context.start, context.caller.environment.clone())?;
     let hooks = hooks(&workspace)?;
-    let rows: Vec<Row> =
-        slots(&workspace, &hooks, &Name::ALL, false)?.iter().map(|slot| Row::of(slot, None)).collect();
+    let slots = slots(&workspace, &hooks, &Name::ALL, false)?;
+    let rows = slots.iter().map(|slot| Row::of(slot, None)).collect::<Result<Vec<_>, _>>()?;
     answer(&workspace, &hooks, &rows, context, ui)?;
     let any = |wanted: fn(SlotState) -> bool| rows.iter().any(|row| wanted(row.state));
     let is_fine = any(|state| state == SlotState::Installed)
@@ -228,7 +226,7 @@ fn status(context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
 pub(super) fn examined(workspace: &Workspace) -> Result<(String, Vec<Diagnostic>), Failure> {
     let hooks = hooks(workspace)?;
     let slots = slots(workspace, &hooks, &Name::ALL, false)?;
-    let rows: Vec<Row> = slots.iter().map(|slot| Row::of(slot, None)).collect();
+    let rows = slots.iter().map(|slot| Row::of(slot, None)).collect::<Result<Vec<_>, _>>()?;
     let mut found = Vec::new();
     if hooks.location == HooksLocation::Outside {
         let message = format!(
@@ -268,7 +266,7 @@ pub(super) fn update(workspace: &Workspace) -> Result<Vec<&'static str>, Failure
         return Ok(updated);
     }
     for slot in slots(workspace, &hooks, &Name::ALL, false)? {
-        if slot.state() == SlotState::Outdated {
+        if slot.state()? == SlotState::Outdated {
             slot.install()?;
             updated.push(slot.name.as_str());
         }
@@ -288,11 +286,11 @@ fn hooks(workspace: &Workspace) -> Result<Hooks, Failure> {
 fn slots(workspace: &Workspace, hooks: &Hooks, names: &[Name], checks: bool) -> Result<Vec<Slot>, Failure> {
     let orch = std::env::current_exe()?;
     let slot = |name: &Name| {
-        let checks = checks || *name != Name::CommitMsg || slot::checks(&hooks.directory, *name);
+        let checks = checks || *name != Name::CommitMsg || slot::checks(&hooks.directory, *name)?;
         let text = script::text(*name, workspace.config().hook, (&orch.to_string_lossy(), checks));
-        Slot::new(&hooks.directory, *name, text)
+        Ok(Slot::new(&hooks.directory, *name, text))
     };
-    Ok(names.iter().map(slot).collect())
+    names.iter().map(slot).collect()
 }
 
 /// The current state of a hook, and what was done to it.
@@ -304,8 +302,8 @@ struct Row {
 }
 
 impl Row {
-    fn of(slot: &Slot, did: Option<Did>) -> Self {
-        Self { name: slot.name, state: slot.state(), chained: slot.has_before(), did }
+    fn of(slot: &Slot, did: Option<Did>) -> Result<Self, Failure> {
+        Ok(Self { name: slot.name, state: slot.state()?, chained: slot.has_before()?, did })
     }
 
     fn words(&self) -> String {

@@ -274,7 +274,7 @@ fn merge_driver(args: &InitArgs, workspace: &Workspace) -> Result<bool, Failure>
     if args.merge_driver {
         register_driver(store)?;
     }
-    Ok(store.has_merge_driver(DRIVER))
+    Ok(store.merge_driver(DRIVER)?.is_some())
 }
 
 /// Registers this program as the merge driver for task states in this clone.

@@ -3,7 +3,7 @@
 use super::super::prelude::{Context, Failure};
 use super::super::{hook, init};
 use crate::apply::DRIVER;
-use crate::base::{Code, Diagnostic, Digest, Error, RepoPath, Severity, TypedLine, command};
+use crate::base::{Class, Code, Diagnostic, Digest, Error, RepoPath, Severity, TypedLine, command};
 use crate::decide::OrdersBy;
 use crate::drive;
 use crate::history::Checker;
@@ -110,7 +110,9 @@ fn repository(patient: &Patient<'_>) -> Result<Examined, Failure> {
     }
     if let Err(error) = store.require_committable() {
         let message = format!("orch can record nothing here: {error}");
-        findings.push(Diagnostic { message, ..error.into_warning() });
+        let is_fault = error.class() == Class::Fault;
+        let found = if is_fault { Diagnostic::from(error) } else { error.into_warning() };
+        findings.push(Diagnostic { message, ..found });
     }
     Ok(Examined::new(branch, findings))
 }
@@ -246,7 +248,7 @@ fn merges(patient: &Patient<'_>) -> Result<Examined, Failure> {
         let finding = Diagnostic::note(Code::MergeDriver, message).hint("orch init");
         return Ok(Examined::new("no merge driver is asked for", vec![finding]));
     }
-    let message = match store.merge_driver(DRIVER).map(|driver| TypedLine::of(&driver)) {
+    let message = match store.merge_driver(DRIVER)?.map(|driver| TypedLine::of(&driver)) {
         None => ".gitattributes asks for the merge driver of orch, which this clone does not have".to_owned(),
         // git passes the command to the shell, after replacing `%O` and the like.
         Some(driver) => match driver.words.first().map(|word| word.text.replace("%%", "%")) {

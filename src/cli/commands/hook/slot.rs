@@ -3,10 +3,10 @@
 use super::script::{self, Author, Name, author};
 use crate::base::Code;
 use crate::cli::Failure;
-use crate::store::durable::{read_regular, write_executable};
-use std::fs;
+use crate::store::durable::{read_if_there, write_executable};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 /// The slot of one hook in a hooks directory.
 pub(super) struct Slot {
@@ -84,31 +84,32 @@ impl Slot {
         Self { name, file, before, text }
     }
 
-    pub(super) fn state(&self) -> SlotState {
-        if !is_there(&self.file) {
-            return SlotState::Absent;
+    /// Returns an error if the hook cannot be read: nobody knows then whose it is.
+    pub(super) fn state(&self) -> Result<SlotState, Failure> {
+        if !is_there(&self.file)? {
+            return Ok(SlotState::Absent);
         }
-        let bytes = read_regular(&self.file).unwrap_or_default();
-        match author(self.name, &bytes) {
+        let bytes = bytes_of(&self.file)?;
+        Ok(match author(self.name, &bytes) {
             Author::Orch if bytes == self.text.as_bytes() && is_executable(&self.file) => {
                 SlotState::Installed
             }
             Author::Orch => SlotState::Outdated,
             Author::Edited => SlotState::Edited,
-            Author::Other if self.has_before() => SlotState::Replaced,
+            Author::Other if self.has_before()? => SlotState::Replaced,
             Author::Other => SlotState::Other,
-        }
+        })
     }
 
     /// Whether a previous hook is kept, to run first.
-    pub(super) fn has_before(&self) -> bool {
+    pub(super) fn has_before(&self) -> Result<bool, Failure> {
         is_there(&self.before)
     }
 
-    /// The error if our hook cannot be installed here.
-    pub(super) fn refusal(&self) -> Option<Failure> {
+    /// Returns an error if our hook cannot be installed here.
+    pub(super) fn require_free(&self) -> Result<(), Failure> {
         let (name, file, before) = (self.name.as_str(), self.file.display(), self.before.display());
-        let (code, message, hint) = match self.state() {
+        let (code, message, hint) = match self.state()? {
             SlotState::Edited => (
                 Code::HookEdited,
                 format!("the {name} hook of orch was edited after it was installed"),
@@ -121,13 +122,13 @@ impl Slot {
                 ),
                 format!("remove one of {file} and {before}, then: orch hook install"),
             ),
-            _ => return None,
+            _ => return Ok(()),
         };
-        Some(Failure::new(code, message).hint(hint))
+        Err(Failure::new(code, message).hint(hint))
     }
 
     pub(super) fn install(&self) -> Result<Did, Failure> {
-        let state = self.state();
+        let state = self.state()?;
         match state {
             SlotState::Installed => return Ok(Did::Unchanged),
             SlotState::Edited | SlotState::Replaced => return Ok(Did::Left),
@@ -144,29 +145,40 @@ impl Slot {
     }
 
     pub(super) fn uninstall(&self) -> Result<Option<Did>, Failure> {
-        match self.state() {
+        match self.state()? {
             SlotState::Edited | SlotState::Replaced => Ok(Some(Did::Left)),
             SlotState::Other => Ok(None),
             // Restores the previous hook even if someone has removed ours.
-            _ if self.has_before() => rename(&self.before, &self.file).map(|()| Some(Did::Restored)),
+            _ if self.has_before()? => rename(&self.before, &self.file).map(|()| Some(Did::Restored)),
             SlotState::Absent => Ok(None),
             SlotState::Installed | SlotState::Outdated => {
-                fs::remove_file(&self.file).map_err(|error| io(&self.file, &error))?;
+                fs::remove_file(&self.file).map_err(|error| failed(&self.file, &error))?;
                 Ok(Some(Did::Removed))
             }
         }
     }
 }
 
-/// Whether the installed hook of `orch` checks the commit. One that is not there does not.
-pub(super) fn checks(directory: &Path, name: Name) -> bool {
-    let bytes = read_regular(&directory.join(name.as_str())).unwrap_or_default();
-    author(name, &bytes) == Author::Orch && script::checks(&bytes)
+/// Whether the installed hook of `orch` checks the commit. One that is not there does not. Returns an error if it cannot
+/// be read.
+pub(super) fn checks(directory: &Path, name: Name) -> Result<bool, Failure> {
+    let bytes = bytes_of(&directory.join(name.as_str()))?;
+    Ok(author(name, &bytes) == Author::Orch && script::checks(&bytes))
+}
+
+/// The bytes of a hook; none if there is no regular file.
+fn bytes_of(path: &Path) -> Result<Vec<u8>, Failure> {
+    Ok(read_if_there(path).map_err(|error| failed(path, &error))?.unwrap_or_default())
 }
 
 /// Whether the path exists, including as a dangling symbolic link.
-fn is_there(path: &Path) -> bool {
-    path.symlink_metadata().is_ok()
+fn is_there(path: &Path) -> Result<bool, Failure> {
+    match path.symlink_metadata() {
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
+            Ok(false)
+        }
+        found => found.map(|_| true).map_err(|error| failed(path, &error)),
+    }
 }
 
 fn is_executable(path: &Path) -> bool {
@@ -174,9 +186,9 @@ fn is_executable(path: &Path) -> bool {
 }
 
 fn rename(from: &Path, to: &Path) -> Result<(), Failure> {
-    fs::rename(from, to).map_err(|error| io(from, &error))
+    fs::rename(from, to).map_err(|error| failed(from, &error))
 }
 
-fn io(path: &Path, error: &std::io::Error) -> Failure {
+fn failed(path: &Path, error: &io::Error) -> Failure {
     Failure::new(Code::Io, format!("{}: {error}", path.display()))
 }
