@@ -2,6 +2,7 @@
 
 use crate::harness::{World, program, skipped};
 use crate::setting;
+use std::collections::BTreeSet;
 use std::fs;
 use std::io::Write as _;
 use std::os::unix::process::ExitStatusExt;
@@ -54,7 +55,8 @@ pub fn traced(
     (calls, fault): (&[&str], Option<Fault>),
     prepare: impl FnOnce(&mut Command),
 ) -> (Run, String) {
-    let calls = fault.map_or_else(|| calls.join(","), |fault| fault.call.to_owned());
+    // The second tells which program a process is.
+    let calls = fault.map_or_else(|| calls.join(","), |fault| format!("{},execve", fault.call));
     let mut options = match fault.map(|fault| fault.effect) {
         // With the filter in the kernel, strace injects no signal; without `-q`, it tells how processes end.
         Some(Effect::Kill) => vec!["-q".to_owned()],
@@ -108,11 +110,26 @@ fn under_strace(
 
 /// The line of a trace where the fault was injected; `None` if no call was left for it.
 pub fn hit(trace: &str, fault: Fault) -> Option<&str> {
-    let is_hit = |line: &&str| match fault.effect {
+    hits(trace, fault).next()
+}
+
+/// All lines of a trace where the fault was injected: each process is hit at its own n-th call.
+fn hits(trace: &str, fault: Fault) -> impl Iterator<Item = &str> {
+    trace.lines().filter(move |line| match fault.effect {
         Effect::Error(_) => line.contains("(INJECTED)"),
         Effect::Kill => line.contains("killed by SIGKILL"),
-    };
-    trace.lines().find(is_hit)
+    })
+}
+
+/// Whether the fault was injected into a process of this program.
+pub fn has_hit(trace: &str, fault: Fault, program: &str) -> bool {
+    let process = |line: &str| line.split(' ').next().map(str::to_owned);
+    let started: BTreeSet<_> = trace
+        .lines()
+        .filter(|line| line.contains(" execve(") && line.contains(&format!("/{program}\"")))
+        .map(process)
+        .collect();
+    hits(trace, fault).any(|line| started.contains(&process(line)))
 }
 
 /// How many calls of a kind a trace contains.

@@ -26,6 +26,9 @@ impl Order {
     }
 }
 
+/// The executor of `run`.
+pub const EXECUTOR: &str = "cp";
+
 pub const ORDERS: [Order; 37] = [
     Order { name: "new", arguments: &["new", "n", "--title", "New"], prepare: |_| {} },
     Order { name: "next", arguments: &["next", "t"], prepare: |world| world.plan("t", 1) },
@@ -142,7 +145,7 @@ pub const ORDERS: [Order; 37] = [
             let report = world.read("tasks/t/eval/junit.xml");
             world.remove("tasks/t/eval/junit.xml");
             world.write("report.xml", report);
-            executed_by(world, "[\"cp\", \"report.xml\", \"tasks/t/eval/junit.xml\"]");
+            executed_by(world, &format!("[\"{EXECUTOR}\", \"report.xml\", \"tasks/t/eval/junit.xml\"]"));
         },
     },
     Order {
