@@ -148,3 +148,41 @@ fn a_chain_of_processes_that_nobody_could_find_in_time_is_ended_at_once() {
     assert_eq!(before, after, "the chain goes on");
     task.is_clean();
 }
+
+/// Begins in the control group of the executor, and writes down where that is.
+const IN_GROUP: &str = r#"
+    while own=$(sed -n 's/^0:://p' /proc/self/cgroup); case $own in */orch-*) false ;; esac; do sleep 0.01; done
+    [ -e "/sys/fs/cgroup$own/cgroup.procs" ] && own=/sys/fs/cgroup$own || own=/sys/fs/cgroup/unified$own
+    echo "$own" > ../group
+    mkdir -p "$own/a/b"
+    setsid sh -c "echo \$\$ > $own/a/b/cgroup.procs; echo \$\$ > ../daemon; trap '' TERM; while :; do sleep 600; done" \
+      </dev/null >/dev/null 2>&1 &
+    while [ ! -s ../daemon ]; do sleep 0.01; done
+"#;
+
+/// What an executor does with groups below its own, in which a process of it lives.
+const GROUPS: [(&str, &str); 4] = [
+    ("it makes them", ""),
+    ("it freezes one", "echo 1 > \"$own/a/cgroup.freeze\""),
+    ("it freezes itself", "echo 1 > \"$own/cgroup.freeze\"; sleep 600"),
+    ("it makes very many", "for n in $(seq 300); do mkdir -p \"$own/$n/x/y/z\"; done"),
+];
+
+#[test]
+fn groups_below_the_one_of_an_executor_hide_nothing_and_do_not_stay() {
+    if !has_control_groups() {
+        return skipped("this process may not make control groups");
+    }
+    for (what, then) in GROUPS {
+        let task = Loop::new(&GOOD.replace("  polish)\n", &format!("  polish)\n{IN_GROUP}    {then}\n")));
+        let path = "system/workflows/loop.md";
+        task.world.write(path, task.world.read(path).replace("timeout = \"10s\"", "timeout = \"3s\""));
+        task.world.commit("a short time");
+        let ended = task.run();
+        assert!(ended.stderr.contains("left processes behind") || ended.code != 0, "{what}: {ended:?}");
+        assert!(task.world.path("../group").exists(), "{what}: {ended:?}");
+        let group = task.world.read("../group");
+        assert!(!task.world.lives("../daemon"), "{what}: {ended:?}");
+        assert!(!Path::new(group.trim()).exists(), "{what}: {group} stays");
+    }
+}
