@@ -176,6 +176,11 @@ impl<'s> Archive<'s> {
         self.store.blob(digest)
     }
 
+    /// Makes room for other blobs: this one is not read again soon.
+    pub(super) fn forget_blob(&self, digest: Digest) {
+        self.store.forget_blob(digest);
+    }
+
     /// Whether a filter makes the stored bytes of a path differ from those of the file.
     pub(super) fn is_filtered(&self, path: &RepoPath) -> bool {
         self.store.is_filtered(path)

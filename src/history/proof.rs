@@ -68,6 +68,9 @@ impl RecordChange<'_> {
         let old_logs: Vec<_> = olds.iter().map(|old| old.read(pool, None)).collect();
         let log = new.read(pool, olds.first());
         let (lost, added) = self.growth(&olds, &old_logs, &new, &log)?;
+        // The next step of the task follows this record.
+        let replaced = olds.iter().flat_map(|old| old.blobs_unlike(&new));
+        replaced.for_each(|blob| self.archive.forget_blob(blob));
         let contradiction = self.contradiction(&added);
         let proof = Proving { change: self, olds, old_logs, new, log, lost, added }.prove()?;
         let is_worse = |told: &Proof| proof.as_ref().is_none_or(|proof| proof.standing < told.standing);

@@ -95,6 +95,13 @@ impl TaskRecord {
         (blob(&self.state), blob(&self.log))
     }
 
+    /// Its blobs that another record does not have in their place.
+    pub(super) fn blobs_unlike(&self, other: &Self) -> impl Iterator<Item = Digest> {
+        let ((state, log), (other_state, other_log)) = (self.blobs(), other.blobs());
+        let own = |(own, other): (Option<Digest>, Option<Digest>)| own.filter(|_| own != other);
+        [(state, other_state), (log, other_log)].into_iter().filter_map(own)
+    }
+
     /// Parses the log; a missing one is empty. `older` is a record whose log it may continue.
     pub(super) fn read(&self, pool: &LogPool, older: Option<&Self>) -> Arc<ReadLog> {
         let older = older.and_then(Self::log_bytes);

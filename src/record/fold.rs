@@ -22,8 +22,10 @@ use std::sync::Arc;
 #[derive(Debug, Clone)]
 pub struct FoldCache {
     folded: HashMap<Digest, Folded>,
-    /// The same ids, oldest first.
+    /// The same ids, oldest first; also some that were forgotten.
     kept: VecDeque<Digest>,
+    /// The ids of events that another one follows. Their states are seldom asked for once that one is folded.
+    followed: VecDeque<Digest>,
     most: usize,
 }
 
@@ -44,6 +46,8 @@ struct Folded {
 
 /// How many states a cache keeps, if nothing else is said.
 const MOST_KEPT: usize = 256;
+/// Of how many events that another one follows a cache keeps the states.
+const MOST_FOLLOWED: usize = 16;
 /// How many joins of several merge bases one fold may make. Honest work never needs more.
 const MOST_JOINS: usize = 512;
 /// How deep joins of merge bases may nest.
@@ -69,15 +73,18 @@ impl FoldCache {
     /// A cache of so many states.
     #[must_use]
     pub fn of_at_most(most: usize) -> Self {
-        Self { folded: HashMap::new(), kept: VecDeque::new(), most }
+        Self { folded: HashMap::new(), kept: VecDeque::new(), followed: VecDeque::new(), most }
     }
 
-    fn keep(&mut self, id: Digest, folded: Folded) {
-        if self.folded.insert(id, folded).is_none() {
-            self.kept.push_back(id);
+    fn keep(&mut self, event: &LogEvent, folded: Folded) {
+        if self.folded.insert(event.id, folded).is_none() {
+            self.kept.push_back(event.id);
+            self.followed.extend(event.after.first());
         }
-        while self.kept.len() > self.most {
-            self.kept.pop_front().map(|oldest| self.folded.remove(&oldest));
+        for (ids, most) in [(&mut self.followed, MOST_FOLLOWED), (&mut self.kept, self.most)] {
+            while ids.len() > most {
+                ids.pop_front().map(|oldest| self.folded.remove(&oldest));
+            }
         }
     }
 }
@@ -108,7 +115,7 @@ impl EventLog {
             updated_at: Some(entry.at),
             ..standing
         });
-        cache.keep(event.id, Folded { document, state: Arc::clone(&state) });
+        cache.keep(event, Folded { document, state: Arc::clone(&state) });
         Ok(state)
     }
 

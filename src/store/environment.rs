@@ -151,7 +151,7 @@ impl Environment {
         let bare =
             self.work_tree.as_ref().map_or(RepositoryOpenFlags::empty(), |_| RepositoryOpenFlags::BARE);
         let flags = flags | bare | RepositoryOpenFlags::FROM_ENV;
-        allow_reftable();
+        prepare_library();
         let repo = match Repository::open_ext(path, flags, std::iter::empty::<&OsStr>()) {
             Ok(repo) => repo,
             Err(error) if error.code() == ErrorCode::NotFound => return Ok(None),
@@ -165,18 +165,27 @@ impl Environment {
     }
 }
 
-/// Lets libgit2 open a repository whose references are in a reftable. It cannot read them, so `orch` asks git; see
-/// `references`. To be called before a repository is opened or created.
-#[expect(unsafe_code, reason = "libgit2 keeps the extensions that it accepts in a static variable")]
-pub(super) fn allow_reftable() {
-    static ALLOWED: Once = Once::new();
-    ALLOWED.call_once(|| {
-        // SAFETY: libgit2 reads the variable only while it opens or creates a repository. Only this room uses
-        // libgit2, and it calls this function before each of both. `Once` lets a single thread write, and the
-        // others wait until it has written.
-        let allowed = unsafe { git2::opts::set_extensions(&["refstorage"]) };
-        if let Err(error) = allowed {
-            tracing::warn!(%error, "cannot allow repositories with a reftable");
+/// How many bytes of a pack libgit2 maps at once, and of all packs together, unless it needs more. It would map each
+/// pack as a whole, so that the memory of a process grew with the history. Larger parts are mapped again and again.
+const PACK_WINDOW: usize = 1 << 20;
+const MOST_MAPPED: usize = 64 << 20;
+
+/// Lets libgit2 open a repository whose references are in a reftable, and map only parts of packs. It cannot read a
+/// reftable, so `orch` asks git; see `references`. To be called before a repository is opened or created.
+#[expect(unsafe_code, reason = "libgit2 keeps these options in static variables")]
+pub(super) fn prepare_library() {
+    static PREPARED: Once = Once::new();
+    PREPARED.call_once(|| {
+        // SAFETY: libgit2 reads the variables only while it opens or creates a repository, or reads one. Only this
+        // room uses libgit2, and it calls this function before it opens or creates any. `Once` lets a single thread
+        // write, and the others wait until it has written.
+        let prepared = unsafe {
+            git2::opts::set_extensions(&["refstorage"])
+                .and_then(|()| git2::opts::set_mwindow_size(PACK_WINDOW))
+                .and_then(|()| git2::opts::set_mwindow_mapped_limit(MOST_MAPPED))
+        };
+        if let Err(error) = prepared {
+            tracing::warn!(%error, "cannot set the options of libgit2");
         }
     });
 }

@@ -306,7 +306,7 @@ impl Store {
     /// Creates a repository in an empty directory, with an identity of its own. Returns an error if git
     /// cannot write it.
     pub fn create(directory: &Path) -> Result<(), Error> {
-        environment::allow_reftable();
+        environment::prepare_library();
         let mut options = git2::RepositoryInitOptions::new();
         options.initial_head("main").no_reinit(true);
         let repo = Repository::init_opts(directory, &options)?;

@@ -1,6 +1,6 @@
 //! Where else the repository has files: its other work trees, and its branches.
 
-use super::environment::allow_reftable;
+use super::environment::prepare_library;
 use super::listing::{ListingEntry, TREE};
 use super::{Error, Store, digest};
 use crate::base::Digest;
@@ -53,7 +53,7 @@ impl Store {
             found.push((name.to_owned(), root.map_err(Error::from)));
         }
         if self.repo.is_worktree() {
-            allow_reftable();
+            prepare_library();
             let directory = self.repo.commondir();
             match Repository::open(directory) {
                 // A bare repository has no work tree of its own.

@@ -29,6 +29,14 @@ impl<K: Eq + Hash, V: Clone> Recent<K, V> {
         Some(known)
     }
 
+    /// Drops an object that is not asked for again.
+    pub(super) fn remove(&mut self, id: &K) {
+        if let Some((_, size)) = self.young.remove(id) {
+            self.size -= size;
+        }
+        self.old.remove(id);
+    }
+
     /// Keeps an object of this size, unless it would fill a generation.
     pub(super) fn put(&mut self, id: K, object: V, size: usize) {
         if size > self.most {
@@ -60,6 +68,8 @@ mod tests {
         }
         assert_eq!(recent.get(&1), Some(1), "it was read since");
         assert_eq!(recent.get(&2), None, "it was not read since");
+        recent.remove(&1);
+        assert_eq!(recent.get(&1), None, "it was removed");
         recent.put(99, 99, 9);
         assert_eq!(recent.get(&99), None, "a large object would evict all others");
     }

@@ -103,6 +103,15 @@ impl Store {
     }
 }
 
+impl Store {
+    /// Makes room for other blobs: this one is not read again soon.
+    pub fn forget_blob(&self, blob: Digest) {
+        if let Ok(id) = self.oid(blob) {
+            self.blobs.borrow_mut().remove(&id);
+        }
+    }
+}
+
 impl<'s> TreeSource<'s> {
     fn new(store: &'s Store, commit: Option<Digest>) -> Self {
         Self { store, commit, tree: OnceCell::new() }

@@ -1,6 +1,6 @@
 //! `orch audit`: the verdicts on the history, line by line.
 
-use super::layout::{Cell, counted, id_cell, paragraph, plain, styled, table};
+use super::layout::{Cell, counted, id_cell, paragraph, plain, row_text, styled};
 use super::step::origin;
 use super::{Paint, Repository, StepView, Style};
 use crate::base::{Code, Diagnostic, Digest, PhaseId, Place, TaskId, TaskPlace, Timestamp};
@@ -215,11 +215,12 @@ impl AuditReport {
     /// The audit as text: aligned lines, with the reason below every change that is not simply proven.
     #[must_use]
     pub fn text(&self, paint: Paint, width: usize) -> String {
-        let rows: Vec<Vec<Cell>> = self.changes.iter().map(AuditedChange::row).collect();
-        let heads = table(&rows, &[0, 1, 2], 0, paint, width);
+        // The rows of a long history are made twice rather than kept.
+        let head = row_text(self.changes.iter().map(AuditedChange::row), &[0, 1, 2], 0, paint, width);
         let mut out = String::new();
-        for (change, head) in self.changes.iter().map(AuditChange::of).zip(&heads) {
-            out.push_str(head);
+        for audited in &self.changes {
+            out.push_str(&head(&audited.row()));
+            let change = AuditChange::of(audited);
             if let Some(why) = &change.why {
                 paragraph(&mut out, why, 4, 0, width);
             }

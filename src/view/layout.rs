@@ -2,6 +2,7 @@
 
 use super::{Paint, Style};
 use crate::base::Timestamp;
+use std::borrow::Borrow;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 /// The maximum length of a value on one line, in characters.
@@ -155,8 +156,20 @@ pub fn columns(rows: &[Vec<Cell>], whole: &[usize], indent: usize, paint: Paint,
 /// columns `whole`, which hold what people copy. A row that is too wide even so continues on an indented line.
 #[must_use]
 pub fn table(rows: &[Vec<Cell>], whole: &[usize], indent: usize, paint: Paint, width: usize) -> Vec<String> {
+    let text = row_text(rows, whole, indent, paint, width);
+    rows.iter().map(text).collect()
+}
+
+/// The text of one row of a [`table`] with these rows.
+pub(super) fn row_text<'w>(
+    rows: impl IntoIterator<Item = impl Borrow<Vec<Cell>>>,
+    whole: &'w [usize],
+    indent: usize,
+    paint: Paint,
+    width: usize,
+) -> impl Fn(&Vec<Cell>) -> String + 'w {
     let widths = fitting(natural(rows), whole, indent, width);
-    let row_text = |row: &Vec<Cell>| {
+    move |row| {
         let filled = row.iter().rposition(|(text, _)| !text.is_empty()).map_or(0, |last| last + 1);
         let mut out = String::new();
         let (mut line, mut used) = (" ".repeat(indent), indent);
@@ -180,14 +193,14 @@ pub fn table(rows: &[Vec<Cell>], whole: &[usize], indent: usize, paint: Paint, w
         out.push_str(line.trim_end());
         out.push('\n');
         out
-    };
-    rows.iter().map(row_text).collect()
+    }
 }
 
 /// The width of each column, as wide as its widest cell.
-pub(super) fn natural(rows: &[Vec<Cell>]) -> Vec<usize> {
+pub(super) fn natural(rows: impl IntoIterator<Item = impl Borrow<Vec<Cell>>>) -> Vec<usize> {
     let mut widths: Vec<usize> = Vec::new();
     for row in rows {
+        let row = row.borrow();
         widths.resize(widths.len().max(row.len()), 0);
         for (width, (text, _)) in widths.iter_mut().zip(row) {
             *width = (*width).max(columns_of(text));
