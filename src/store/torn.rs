@@ -26,6 +26,8 @@ use std::sync::{Arc, OnceLock};
 
 /// Where Linux names the boot of the machine: another random number each time.
 const BOOT: &str = "/proc/sys/kernel/random/boot_id";
+/// Objects with more bytes are not looked at, because they are not read: more than the highest limit in the settings.
+const MOST_READ: u64 = 1 << 30;
 /// The version of the note, and of what it means.
 const VERSION: u32 = 1;
 
@@ -297,11 +299,15 @@ fn torn(file: impl BufRead) -> io::Result<Option<TornFile>> {
             _ => return Ok(Some(TornFile::Other)),
         }
     }
-    let size =
+    let size: Option<u64> =
         head.split(|byte| *byte == b' ').nth(1).and_then(|size| std::str::from_utf8(size).ok()?.parse().ok());
-    let is_whole = match io::copy(&mut reader, &mut io::sink()) {
-        Err(error) if error.raw_os_error().is_some() => return Err(error),
-        read => size.is_some() && read.ok() == size,
+    let is_whole = match size {
+        None => false,
+        Some(size) if size > MOST_READ => true,
+        Some(size) => match io::copy(&mut reader.take(size + 1), &mut io::sink()) {
+            Err(error) if error.raw_os_error().is_some() => return Err(error),
+            read => read.is_ok_and(|read| read == size),
+        },
     };
     let kind = if head.starts_with(b"blob ") { TornFile::Blob } else { TornFile::Other };
     Ok((!is_whole).then_some(kind))
@@ -331,6 +337,7 @@ mod tests {
             blank.resize(whole.len(), 0);
             assert!(torn(&blank).is_some(), "blank from {length}");
         }
+        assert_eq!(torn(&file(b"blob 1073741825\0abc")), None, "it is never read");
         for text in [&b"blob 4\0abc"[..], b"blob 2\0abc", b"blob", b"blob x\0", b"\0"] {
             assert!(torn(&file(text)).is_some(), "{text:?}");
         }

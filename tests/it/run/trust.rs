@@ -152,3 +152,49 @@ fn an_executor_that_changes_the_rules_gains_nothing_in_its_run_and_is_told_of() 
     // The next command reads what the files say.
     assert!(!world.orch(&["run", "m", "--trust-once"]).stderr.contains("these settings changed"));
 }
+
+/// Commands that only look, also at a repository that somebody else made.
+const LOOKS: [&str; 12] = [
+    "status",
+    "status --all --json",
+    "suggest",
+    "suggest t --json",
+    "explain t",
+    "check",
+    "check --staged",
+    "check --range HEAD~1..HEAD",
+    "audit",
+    "doctor",
+    "log t",
+    "prompt t",
+];
+
+#[test]
+fn what_only_looks_starts_nothing_that_a_clone_names() {
+    let world = world();
+    let program = "command = [\"./agent.sh\"]\n";
+    world.write(
+        "orch.toml",
+        format!(
+            "[executor.default]\n{program}[executor.planner]\n{program}\
+             [[notify]]\non = [\"human\", \"failed\", \"stalled\", \"done\", \"run-ended\"]\n{program}"
+        ),
+    );
+    world.write(".gitattributes", "* filter=x diff=x merge=x\n");
+    world.write(".gitmodules", "[submodule \"x\"]\n\tpath = x\n\turl = ./x\n\tupdate = !./agent.sh\n");
+    world.write(".githooks/pre-commit", world.read("agent.sh"));
+    executable(&world.path(".githooks/pre-commit"));
+    world.plan("t", 1);
+    world.commit("All");
+    world.git(&["clone", "-q", ".", "../clone"]);
+    fs::remove_file(world.path("../starts")).unwrap_or_default();
+    for arguments in LOOKS {
+        let arguments: Vec<&str> = ["-C", "../clone"].into_iter().chain(arguments.split(' ')).collect();
+        let ended = orch(&world, &arguments);
+        assert!([0, 1].contains(&ended.code), "{arguments:?}: {ended:?}");
+        assert_eq!(starts(&world), 0, "{arguments:?}");
+    }
+    // They would start it.
+    orch(&world, &["-C", "../clone", "run", "t", "--trust-once"]);
+    assert!(starts(&world) > 0);
+}
