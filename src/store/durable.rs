@@ -5,7 +5,7 @@ use crate::scan::{Directory, FileStamp, io_error, open_regular, read_up_to};
 use rustix::process::geteuid;
 use std::collections::BTreeSet;
 use std::fs::{File, Permissions};
-use std::io::{self, Read, Write};
+use std::io::{self, Write};
 use std::iter;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
@@ -250,7 +250,7 @@ fn read_private_of(path: &Path, user: u32) -> io::Result<PrivateFile> {
     if metadata.uid() != user || metadata.mode() & 0o077 != 0 {
         return Ok(PrivateFile::Foreign);
     }
-    within_limit(&file).map(PrivateFile::Own)
+    within(&file, MOST_KEPT).map(PrivateFile::Own)
 }
 
 /// Replaces a file in a directory atomically by one that only this user can read and change, without syncing it.
@@ -271,18 +271,18 @@ const MOST_KEPT: u64 = 64 << 20;
 pub fn read_kept(path: &Path) -> io::Result<Option<Vec<u8>>> {
     use io::ErrorKind::{NotADirectory, NotFound};
     match open_regular(path) {
-        Ok(Some(file)) => within_limit(&file).map(Some),
+        Ok(Some(file)) => within(&file, MOST_KEPT).map(Some),
         Ok(None) => Err(io::Error::other("it is not a regular file")),
         Err(error) if matches!(error.kind(), NotFound | NotADirectory) => Ok(None),
         Err(error) => Err(error),
     }
 }
 
-fn within_limit(file: &File) -> io::Result<Vec<u8>> {
+fn within(file: &File, most: u64) -> io::Result<Vec<u8>> {
     // Of a file that is longer nothing is read, however little of it is on the disk.
-    let is_long = file.metadata()?.len() > MOST_KEPT;
-    let bytes = if is_long { None } else { read_up_to(file, MOST_KEPT)? };
-    bytes.ok_or_else(|| io::Error::other(format!("it is longer than {} MiB", MOST_KEPT >> 20)))
+    let is_long = file.metadata()?.len() > most;
+    let bytes = if is_long { None } else { read_up_to(file, most)? };
+    bytes.ok_or_else(|| io::Error::other(format!("it is longer than {} MiB", most >> 20)))
 }
 
 /// The text of such a file, which is empty if there is no file. Returns an error as [`read_kept`] does, and if it is no
@@ -304,12 +304,14 @@ pub fn read_if_regular(path: &Path) -> io::Result<Option<Vec<u8>>> {
     }
 }
 
-/// The bytes of a regular file; `None` for anything else. Returns an error if it cannot be read.
+/// The most bytes of any file that is read as a whole: those of the longest log that is read.
+const MOST: u64 = 256 << 20;
+
+/// The bytes of a regular file; `None` for anything else. Returns an error if it cannot be read, or has more than 256 MiB.
 pub fn read_if_there(path: &Path) -> io::Result<Option<Vec<u8>>> {
     use io::ErrorKind::{NotADirectory, NotFound};
-    let mut bytes = Vec::new();
     match open_regular(path) {
-        Ok(Some(mut file)) => file.read_to_end(&mut bytes).map(|_| Some(bytes)),
+        Ok(Some(file)) => within(&file, MOST).map(Some),
         Ok(None) => Ok(None),
         Err(error) if matches!(error.kind(), NotFound | NotADirectory) => Ok(None),
         Err(error) => Err(error),
@@ -374,7 +376,10 @@ mod tests {
         let private = |path: &Path| read_private_of(path, geteuid().as_raw()).map(drop);
         fs::set_permissions(&path, Permissions::from_mode(0o600)).expect("set");
         assert!(private(&path).expect_err("too long").to_string().contains("longer"));
+        file.set_len(MOST + 1).expect("grown");
+        assert!(read_if_there(&path).expect_err("too long").to_string().contains("256 MiB"));
         file.set_len(4).expect("cut");
+        assert_eq!(read_if_there(&path).expect("read").expect("there"), b"text");
         assert_eq!(read_kept(&path).expect("read").expect("there"), b"text");
         fs::remove_file(&path).expect("removed");
         fs::create_dir(&path).expect("made");
