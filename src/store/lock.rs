@@ -115,14 +115,22 @@ impl Store {
     /// Whether a lock file of `orch` exists. It belongs to a live process unless the caller holds the lock
     /// among `orch` processes.
     pub(super) fn has_our_index_lock(&self) -> bool {
-        // One that cannot be read may be ours; whoever wants to remove it looks again.
-        is_ours(&self.index_lock()).unwrap_or(true)
+        let lock = self.index_lock();
+        match lock.symlink_metadata() {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => false,
+            // One that cannot be read may be ours; whoever wants to remove it looks again.
+            Err(_) => true,
+            Ok(_) => is_ours(&lock).unwrap_or(true) || self.is_locked_by_our_dead_git(),
+        }
     }
 
-    /// Removes the lock file of a killed process. The caller holds the lock among `orch` processes.
+    /// Removes the lock file of a killed process, also that of a git that it had started. The caller holds the lock among
+    /// `orch` processes.
     pub(super) fn clear_index_lock(&self) -> Result<(), Error> {
         let lock = self.index_lock();
-        if !is_ours(&lock).map_err(|source| io_error(&lock, source))? {
+        let is_left = is_ours(&lock).map_err(|source| io_error(&lock, source))?
+            || lock.symlink_metadata().is_ok() && self.is_locked_by_our_dead_git();
+        if !is_left {
             return Ok(());
         }
         tracing::warn!("removing the index lock of a killed process");

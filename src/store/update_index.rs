@@ -2,19 +2,27 @@
 //!
 //! The process is started before the branch moves and takes git's lock, so that the index is read under the
 //! lock; it receives the entries last.
+//!
+//! If both processes are killed, git's lock stays. So it is noted which lock the process holds, and the next command
+//! removes the lock if it is still that one and the process is gone. A lock is told from a later one with the same number
+//! by the time at which it was made.
 
 use super::error::GitFault;
 use super::git::finish_git;
 use super::splice::Edit;
 use super::{Error, Store, durable};
 use crate::base::ObjectFormat;
+use crate::scan::Directory;
 use std::fs;
+use std::io::Write as _;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Child;
 use std::thread::sleep;
-use std::time::Duration;
+use std::time::{Duration, UNIX_EPOCH};
 
+/// The note of the lock that a git process of ours holds.
+const NOTE: &str = "git-lock";
 const COMMAND: [&str; 3] = ["update-index", "-z", "--index-info"];
 
 /// A git process that holds the index lock, or is about to take it, and then waits for entries to write. If
@@ -24,6 +32,8 @@ pub(super) struct GitUpdate {
     lock: PathBuf,
     /// Where the lock file is that the process was seen to hold.
     held: Option<(u64, u64)>,
+    /// The directory of `orch`, for the note.
+    own: Directory,
     format: ObjectFormat,
 }
 
@@ -34,6 +44,7 @@ impl GitUpdate {
         for _ in 0..400 {
             if holds(process.id(), &self.lock) {
                 self.held = place_of(&self.lock);
+                self.keep_note();
                 return true;
             }
             if !matches!(process.try_wait(), Ok(None)) {
@@ -48,11 +59,25 @@ impl GitUpdate {
     pub(super) fn write(mut self, edits: &[Edit<'_>]) -> Result<(), Error> {
         let Some(process) = self.process.take() else { return Ok(()) };
         let written = finish_git(COMMAND[0], process, &lines(edits, self.format));
+        self.drop_note();
         // The process has ended, so a lock file that is still the one it held belongs to nobody.
         if written.is_err() && self.held.is_some() && self.held == place_of(&self.lock) {
             durable::remove(durable::parent(&self.lock), &self.lock);
         }
         Ok(written.map(drop)?)
+    }
+
+    /// Notes which lock the process holds. If that fails, a lock that both processes leave stays until a person removes
+    /// it.
+    fn keep_note(&self) {
+        let Some((process, lock)) = self.process.as_ref().zip(told_of(&self.lock)) else { return };
+        let note = format!("{} {lock}", process.id());
+        let _ = self.own.create_anew(NOTE).and_then(|mut file| file.write_all(note.as_bytes()));
+    }
+
+    fn drop_note(&self) {
+        // One that stays names a process that is gone and a lock that is.
+        let _ = self.own.remove_if_there(NOTE);
     }
 }
 
@@ -61,6 +86,7 @@ impl Drop for GitUpdate {
         if let Some(process) = self.process.take() {
             // Without entries it writes nothing, and releases the lock when it exits.
             let _ = finish_git(COMMAND[0], process, &[]);
+            self.drop_note();
         }
     }
 }
@@ -78,6 +104,15 @@ fn holds(process: u32, file: &Path) -> bool {
 /// The device and the number of a file; `None` if there is none.
 fn place_of(file: &Path) -> Option<(u64, u64)> {
     file.symlink_metadata().ok().map(|found| (found.dev(), found.ino()))
+}
+
+/// What tells a lock file from every other one: its device, its number and when it was made, and the namespace in which
+/// processes have their numbers. `None` if the system does not say all of it.
+fn told_of(lock: &Path) -> Option<String> {
+    let found = lock.symlink_metadata().ok()?;
+    let made = found.created().ok()?.duration_since(UNIX_EPOCH).ok()?.as_nanos();
+    let processes = fs::read_link("/proc/self/ns/pid").ok()?;
+    Some(format!("{} {} {made} {}", found.dev(), found.ino(), processes.display()))
 }
 
 /// The input of `git update-index --index-info` for these edits.
@@ -100,8 +135,16 @@ impl Store {
             process: Some(process),
             lock: directory.join("index.lock"),
             held: None,
+            own: self.own_directory()?,
             format: self.format(),
         })
+    }
+
+    /// Whether the lock of the index is that of a git process of ours that is gone.
+    pub(super) fn is_locked_by_our_dead_git(&self) -> bool {
+        let Ok(note) = durable::text_of(&self.own(NOTE)) else { return false };
+        let Some((process, lock)) = note.split_once(' ') else { return false };
+        durable::is_dead(process) && told_of(&self.index_lock()).is_some_and(|held| held == lock)
     }
 
     /// Lets git write these entries now. Returns an error with [`Code::Busy`](crate::base::Code) if it cannot
@@ -114,5 +157,44 @@ impl Store {
             }
             Err(error) => Err(error.into()),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Environment;
+    use super::*;
+
+    #[test]
+    fn the_lock_of_a_git_that_was_killed_with_its_orch_is_removed_and_no_other() {
+        let home = tempfile::tempdir().expect("a directory");
+        Store::create(home.path()).expect("created");
+        let store = || Store::discover(home.path(), &Environment::default()).expect("opened").expect("there");
+        let lock = home.path().join(".git/index.lock");
+        let stays = |what: &str| {
+            store().recover_leftovers().expect("recovered");
+            assert!(lock.exists(), "{what}");
+        };
+        let mut update = store().start_git_update().expect("started");
+        assert!(update.wait_for_lock());
+        stays("git lives");
+        let mut git = update.process.take().expect("started");
+        git.kill().and_then(|()| git.wait()).expect("killed");
+        drop(update);
+        // What nothing is known of.
+        let note = store().own(NOTE);
+        let text = fs::read_to_string(&note).expect("noted");
+        for other in [String::new(), text.replace(' ', "  "), text[..text.len() - 1].to_owned()] {
+            fs::write(&note, other).expect("written");
+            stays("another note");
+        }
+        fs::write(&note, text).expect("written");
+        store().recover_leftovers().expect("recovered");
+        assert!(!lock.exists(), "nobody holds it");
+        fs::write(&lock, "").expect("written");
+        stays("another lock");
+        fs::remove_file(&lock).expect("removed");
+        drop(store().start_git_update().map(|mut update| update.wait_for_lock()).expect("started"));
+        assert!(!note.exists() && !lock.exists(), "one that ends leaves nothing");
     }
 }
