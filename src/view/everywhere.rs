@@ -109,7 +109,7 @@ impl Everywhere {
     pub fn text(&self, paint: Paint, form: &StatusForm) -> String {
         let status = Status {
             repository: self.repository.clone(),
-            tasks: self.tasks.iter().map(|task| task.status.clone()).collect(),
+            tasks: self.tasks.iter().map(|task| task.status.clone().into()).collect(),
             phases: self.phases.clone(),
             diagnostics: self.diagnostics.clone(),
             places: Some(self.places.len()),

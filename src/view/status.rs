@@ -21,7 +21,7 @@ pub struct Status {
     /// The repository that was read.
     pub repository: Repository,
     /// The tasks, most urgent first.
-    pub tasks: Vec<TaskStatus>,
+    pub tasks: Vec<Box<TaskStatus>>,
     /// The number of tasks in each phase, by workflow and in document order.
     pub phases: Vec<PhaseCount>,
     /// Findings that do not belong to a single task.
@@ -151,14 +151,22 @@ impl Status {
     /// The status of these tasks.
     #[must_use]
     pub fn new(repository: Repository, subjects: &[Subject<'_>], diagnostics: &[Diagnostic]) -> Self {
-        Self::of_tasks(repository, subjects.iter().map(TaskStatus::of).collect(), diagnostics)
+        Self::of_tasks(
+            repository,
+            subjects.iter().map(|subject| TaskStatus::of(subject).into()).collect(),
+            diagnostics,
+        )
     }
 
     /// The same, given the status of each task, in any order.
     #[must_use]
-    pub fn of_tasks(repository: Repository, mut tasks: Vec<TaskStatus>, diagnostics: &[Diagnostic]) -> Self {
-        tasks.sort_by(TaskStatus::in_order);
-        let phases = count(&tasks);
+    pub fn of_tasks(
+        repository: Repository,
+        mut tasks: Vec<Box<TaskStatus>>,
+        diagnostics: &[Diagnostic],
+    ) -> Self {
+        tasks.sort_by(|one, other| one.in_order(other));
+        let phases = count(tasks.iter().map(AsRef::as_ref));
         let diagnostics = diagnostics.iter().map(Finding::of).collect();
         Self { repository, tasks, phases, diagnostics, places: None }
     }
@@ -216,7 +224,8 @@ impl Status {
     fn groups(&self, finished: bool) -> Vec<(Owner, Vec<&TaskStatus>)> {
         let owners = [Owner::Human, Owner::Orch, Owner::Agent, Owner::Process, Owner::None];
         let groups = owners.into_iter().filter(|owner| finished || *owner != Owner::None).map(|owner| {
-            let of_owner = self.tasks.iter().filter(|task| task.duty.owner == owner);
+            let of_owner =
+                self.tasks.iter().map(AsRef::as_ref).filter(|task: &&TaskStatus| task.duty.owner == owner);
             (owner, of_owner.collect::<Vec<_>>())
         });
         groups.filter(|(_, tasks)| !tasks.is_empty()).collect()

@@ -153,8 +153,8 @@ pub(super) fn unread_suggestion(task: &TaskRef, error: &Error) -> Suggestion {
 }
 
 /// The status of a task that cannot be evaluated.
-pub(super) fn unread_status(task: &TaskRef, error: &Error) -> TaskStatus {
-    TaskStatus::unread(unread_suggestion(task, error), &task.id)
+pub(super) fn unread_status(task: &TaskRef, error: &Error) -> Box<TaskStatus> {
+    TaskStatus::unread(unread_suggestion(task, error), &task.id).into()
 }
 
 /// For each of these logs, the commit that last changed it. What git cannot tell is a problem of the answer, and keeps

@@ -87,19 +87,19 @@ pub fn run(args: &StatusArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fa
 pub(super) const CACHE: &str = "status";
 
 /// The status of a task, and the log whose commit is to be found.
-pub(super) fn told(workspace: &Workspace, sight: &Sight) -> (TaskStatus, Option<RepoPath>) {
-    (TaskStatus::of(&workspace.subject(sight, None)), sight.log_to_find())
+pub(super) fn told(workspace: &Workspace, sight: &Sight) -> (Box<TaskStatus>, Option<RepoPath>) {
+    (TaskStatus::of(&workspace.subject(sight, None)).into(), sight.log_to_find())
 }
 
 /// The status of a task, and the log whose commit is to be found, as one look keeps them for later commands.
-pub(super) const KEPT: Keeper<(TaskStatus, Option<RepoPath>)> = Keeper {
+pub(super) const KEPT: Keeper<(Box<TaskStatus>, Option<RepoPath>)> = Keeper {
     to_text: |(status, log)| {
         Some(format!("{}\n{}", log.as_ref().map_or("", RepoPath::as_str), status.to_text()?))
     },
     of_text: |text| {
         let (log, status) = text.split_once('\n')?;
         let log = (!log.is_empty()).then(|| RepoPath::new(log).ok());
-        Some((TaskStatus::of_text(status)?, log.map_or(Some(None), |log| Some(Some(log?)))?))
+        Some((TaskStatus::of_text(status)?.into(), log.map_or(Some(None), |log| Some(Some(log?)))?))
     },
 };
 
@@ -136,7 +136,8 @@ fn answer(
     let names: BTreeSet<&str> = rows.iter().map(|row| row.task.workflow.as_str()).collect();
     let loaded: Vec<_> = names.into_iter().filter_map(|name| workspace.workflow(name).ok()).collect();
     args.are_known(loaded.iter().filter_map(|loaded| loaded.workflow()))?;
-    rows.retain(|TaskStatus { task, duty, .. }| {
+    rows.retain(|row| {
+        let TaskStatus { task, duty, .. } = &**row;
         args.selects(task.current_phase.as_deref(), duty.owner, &task.workflow)
     });
     let repository = report::repository(workspace, &mut problems);

@@ -61,7 +61,7 @@ pub(super) struct TaskDetail {
 /// What is kept of a look.
 struct LookedTask {
     task: TaskRef,
-    status: TaskStatus,
+    status: Box<TaskStatus>,
     detail: Option<TaskDetail>,
 }
 
@@ -82,7 +82,7 @@ pub(super) fn gather(
             explanation.suggestion.options.retain(|option| !(is_agent && is_order(&option.id)));
             TaskDetail { explanation, steps: Vec::new(), unmoved_since: subject.unmoved_since }
         });
-        LookedTask { task: sight.task.clone(), status: TaskStatus::of(&subject), detail }
+        LookedTask { task: sight.task.clone(), status: TaskStatus::of(&subject).into(), detail }
     };
     let failed = |task: &TaskRef, error: &Error| {
         let status = report::unread_status(task, error);
