@@ -176,9 +176,10 @@ impl<'s> Archive<'s> {
         self.store.blob(digest)
     }
 
-    /// Makes room for other blobs: this one is not read again soon.
+    /// Makes room for other records: this blob of one is not read again soon.
     pub(super) fn forget_blob(&self, digest: Digest) {
         self.store.forget_blob(digest);
+        self.logs().forget_log(digest);
     }
 
     /// Whether a filter makes the stored bytes of a path differ from those of the file.

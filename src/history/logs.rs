@@ -65,6 +65,11 @@ impl LogPool {
         }
     }
 
+    /// Forgets that the log in this blob was parsed, but none of its events.
+    pub(super) fn forget_log(&self, blob: Digest) {
+        self.read.borrow_mut().remove(&blob);
+    }
+
     /// Parses a log. If the log continues the `older` one, only the new lines are parsed.
     pub(super) fn read(&self, log: LogBytes<'_>, older: Option<LogBytes<'_>>) -> Arc<ReadLog> {
         if let Some(known) = self.read.borrow().get(&log.blob) {
