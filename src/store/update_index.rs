@@ -194,7 +194,9 @@ mod tests {
         fs::write(&lock, "").expect("written");
         stays("another lock");
         fs::remove_file(&lock).expect("removed");
-        drop(store().start_git_update().map(|mut update| update.wait_for_lock()).expect("started"));
+        let mut update = store().start_git_update().expect("started");
+        assert!(update.wait_for_lock());
+        drop(update);
         assert!(!note.exists() && !lock.exists(), "one that ends leaves nothing");
     }
 }
