@@ -1,5 +1,7 @@
 //! How the binary is linked.
 
+#![expect(clippy::disallowed_methods, reason = "this is no part of the program")]
+
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -60,12 +62,16 @@ fn links(place: &Path, arguments: &[String]) -> bool {
 }
 
 fn succeeds(command: &mut Command) -> bool {
-    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok_and(|it| it.success())
+    command
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status()
+        .is_ok_and(|it| it.success())
 }
 
 /// Whether the C compiler that links has the unwinder as a static library.
 fn has_static_unwinder() -> bool {
-    #[expect(clippy::disallowed_methods, reason = "this is no part of the program")]
     let asked = Command::new("cc").arg("-print-file-name=libgcc_eh.a").output();
     // Where there is none, it prints the name alone.
     asked.is_ok_and(|said| Path::new(String::from_utf8_lossy(&said.stdout).trim()).is_absolute())

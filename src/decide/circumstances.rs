@@ -4,9 +4,10 @@
 
 use super::decision::is_order;
 use super::judge::choice;
+use super::settle::endless;
 use super::{
     Choice, Decision, Ending, ExpectState, Expectation, Facts, Kind, Recorded, Runner, Stamp, State, Verdict,
-    evaluate, fingerprint, settle, settle_from,
+    evaluate, fingerprint, settle,
 };
 use crate::base::{Code, Diagnostic, Digest, PhaseId, Place, RepoPath, command, trailer};
 use crate::workflow::{Outcome, Owner, Workflow, is_tree_name};
@@ -96,7 +97,7 @@ pub fn judge(
         decision
     } else {
         let first = evaluate(workflow, recorded, facts);
-        endless(workflow, recorded, facts, &first).unwrap_or(first)
+        endless(&first, workflow, recorded, facts).unwrap_or(first)
     };
     conclude(workflow, recorded, facts, decision, circumstances)
 }
@@ -107,14 +108,6 @@ fn may_be_adopted(decision: &Decision) -> bool {
         Verdict::Error { code } => code == Code::OtherObjectFormat,
         _ => true,
     }
-}
-
-/// The livelock that a due transition begins; `None` if it leads somewhere.
-fn endless(workflow: &Workflow, recorded: &Recorded, facts: &Facts, first: &Decision) -> Option<Decision> {
-    first.transition().filter(|due| !due.by_human)?;
-    let stamp = Stamp::of_no_record();
-    let settled = settle_from(first.clone(), workflow, recorded, facts, &stamp, &|due| !due.by_human);
-    matches!(settled.decision.verdict, Verdict::Livelock { .. }).then_some(settled.decision)
 }
 
 /// Completes a decision of [`evaluate`] or [`settle`]: adds the commands that are available under these

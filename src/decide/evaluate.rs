@@ -198,6 +198,11 @@ impl Judge<'_> {
         TaskScope::new(self.workflow, self.seen, self.state, &self.phase.id, attempt, &self.facts.task)
     }
 
+    /// The transition that is due, without anything that explains it.
+    pub(super) fn due(&self) -> Option<Transition> {
+        self.yielded().filter(|(_, is_held)| !is_held).map(|(due, _)| due)
+    }
+
     fn yielded(&self) -> Option<(Transition, bool)> {
         if self.phase.terminal || !self.broken_needs(&self.phase.needs, &[]).is_empty() {
             return None;

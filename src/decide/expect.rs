@@ -6,8 +6,8 @@ use super::nearest_rule::by_nearness;
 use super::order::onward;
 use super::rules::{join, saw};
 use super::{
-    BrokenNeed, Choice, Decision, ExpectState, Expectation, GuardPart, Kind, Question, QuestionField, Ruling,
-    Truth, Verdict, signalled,
+    BrokenNeed, Choice, Decision, ExpectState, Expectation, GuardPart, Kind, Question, QuestionField, Truth,
+    Verdict, signalled,
 };
 use crate::base::{ActionName, ArtifactName, Digest, command};
 use crate::workflow::{Outcome, Owner, Phase, Rule, Signal};
@@ -263,11 +263,12 @@ impl Judge<'_> {
             return false;
         }
         let task = self.facts.task.as_str();
-        if let Some(to) = self.ruled_to(Ruling::Approve) {
+        let [approved, rejected] = self.ruled_to(decision.transition());
+        if let Some(to) = approved {
             let effect = format!("move to `{to}`");
             decision.options.push(choice("approve", ["orch", "approve", task], Owner::Human, effect));
         }
-        if let Some(to) = self.ruled_to(Ruling::Reject) {
+        if let Some(to) = rejected {
             let argv = ["orch", "reject", task, "--reason", "WHY"];
             let reject = choice("reject", argv, Owner::Human, format!("send back to `{to}`"));
             let at = if due == Some(to) { 0 } else { decision.options.len() };

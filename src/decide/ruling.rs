@@ -7,7 +7,7 @@
 use super::derive::look;
 use super::judge::Judge;
 use super::order::{current, given, refused};
-use super::{Decision, Facts, FileFact, Stamp, State, Transition, Verdict};
+use super::{Facts, FileFact, Stamp, State, Transition, Verdict};
 use crate::base::{ArtifactName, Code, Error, PhaseId, command, words};
 use crate::workflow::{Artifact, Format, Owner, Workflow, blank};
 use serde_json::{Map, Value};
@@ -75,8 +75,7 @@ pub fn rule_on(
 fn nothing(judge: &Judge<'_>, order: RulingOrder<'_>, stamp: &Stamp) -> Error {
     let now = judge.decide_alone(Vec::new());
     // A decision that would be taken in vain says more than the missing file.
-    let drafted = judge.drafts(order, stamp);
-    let hindered = drafted.into_iter().map(|(decision, _)| decision);
+    let hindered = judge.drafts(order, stamp).map(|draft| judge.on(&draft, |on| on.decide_alone(Vec::new())));
     let mut hindered = hindered.filter(|decision| matches!(decision.verdict, Verdict::Inconsistent { .. }));
     let decision = hindered.next().unwrap_or(now);
     let toward = order.to.map(|to| format!(" to `{to}`")).unwrap_or_default();
@@ -88,84 +87,99 @@ fn nothing(judge: &Judge<'_>, order: RulingOrder<'_>, stamp: &Stamp) -> Error {
     refused(Code::NothingToApply, message, command(&["orch", next, judge.facts.task.as_str()]))
 }
 
+/// A transition that waits for a person, and the file that makes it due.
+type Drafted = (Transition, Draft);
+
 impl Judge<'_> {
-    /// The phase to which a decision of a person would lead now, if one can be made.
-    pub(super) fn ruled_to(&self, ruling: Ruling) -> Option<PhaseId> {
-        let order = RulingOrder { ruling, to: None, reason: None };
-        let ruled = self.rule_on(order, &Stamp::of_no_record())?;
-        Some(ruled.transition.to)
+    /// The phases to which an approval and a rejection would lead now, beside the transition that is due without them;
+    /// `None` for one that cannot be made.
+    pub(super) fn ruled_to(&self, due: Option<&Transition>) -> [Option<PhaseId>; 2] {
+        let order = |ruling| RulingOrder { ruling, to: None, reason: None };
+        let drafted = self.drafted(order(Ruling::Approve), &Stamp::of_no_record());
+        [Ruling::Approve, Ruling::Reject].map(|ruling| {
+            let (taken, _) = self.ruled(order(ruling), due, (&drafted, &drafted))?;
+            Some(taken.to.clone())
+        })
     }
 
     fn rule_on(&self, order: RulingOrder<'_>, stamp: &Stamp) -> Option<Ruled> {
+        let due = self.due();
+        let approvals = self.drafted(RulingOrder { to: None, ..order }, stamp);
+        let toward = order.to.map(|_| self.drafted(order, stamp));
+        let (taken, draft) =
+            self.ruled(order, due.as_ref(), (&approvals, toward.as_ref().unwrap_or(&approvals)))?;
+        let (mut transition, draft) = (taken.clone(), draft.cloned());
+        if let (None, Some(reason), true) = (&draft, order.reason, transition.by_human) {
+            transition.reason = format!("{}: {reason}", transition.reason);
+        }
+        Some(Ruled { transition, draft })
+    }
+
+    /// The transition that an order takes: the due one, or one that a draft makes due. `drafted` are the drafts without
+    /// the phase that the order names, among which an approval is, and those with it.
+    fn ruled<'a>(
+        &self,
+        order: RulingOrder<'_>,
+        due: Option<&'a Transition>,
+        (approvals, drafted): (&'a [Drafted], &'a [Drafted]),
+    ) -> Option<(&'a Transition, Option<&'a Draft>)> {
         if self.phase.terminal {
             return None;
         }
-        let approval = self.draft(RulingOrder { ruling: Ruling::Approve, to: None, ..order }, stamp);
+        let approval = approvals.iter().find(|(transition, _)| self.leads_on(&transition.to));
         // In a phase that a person owns, the person may also take what a plain rule yields.
         let is_persons = |due: &&Transition| due.by_human || self.phase.owner == Owner::Human;
-        let due = self.decide_alone(Vec::new()).transition().filter(is_persons).cloned();
-        let due = due.filter(|due| {
-            let approves = match &approval {
-                Some(approval) => approval.transition.to == due.to,
+        let due = due.filter(is_persons).filter(|due| {
+            let approves = match approval {
+                Some((approval, _)) => approval.to == due.to,
                 None => self.leads_on(&due.to),
             };
             approves == (order.ruling == Ruling::Approve) && order.to.is_none_or(|to| due.to.as_str() == to)
         });
-        match (due, order.ruling) {
-            (Some(mut transition), _) => {
-                if let Some(reason) = order.reason.filter(|_| transition.by_human) {
-                    transition.reason = format!("{}: {reason}", transition.reason);
-                }
-                Some(Ruled { transition, draft: None })
-            }
+        let taken = match (due, order.ruling) {
+            (Some(due), _) => return Some((due, None)),
             (None, Ruling::Approve) => approval,
-            (None, Ruling::Reject) => {
-                // A rejection never takes the way of an approval, whatever `to` says.
-                let approved = approval.map(|approval| approval.transition.to);
-                self.draft(order, stamp).filter(|ruled| Some(&ruled.transition.to) != approved.as_ref())
-            }
-        }
+            // A rejection never takes the way of an approval, whatever `to` says.
+            (None, Ruling::Reject) => drafted
+                .iter()
+                .find(|(transition, _)| match order.to {
+                    None => !self.leads_on(&transition.to),
+                    Some(to) => transition.to.as_str() == to,
+                })
+                .filter(|(transition, _)| approval.is_none_or(|(approval, _)| approval.to != transition.to)),
+        };
+        taken.map(|(transition, draft)| (transition, Some(draft)))
     }
 
     fn leads_on(&self, to: &PhaseId) -> bool {
         self.workflow.position(to) > self.workflow.position(&self.phase.id)
     }
 
-    /// The first draft of an output that makes a transition due as it is wished.
-    fn draft(&self, order: RulingOrder<'_>, stamp: &Stamp) -> Option<Ruled> {
-        self.drafts(order, stamp).into_iter().find_map(|(decision, draft)| {
-            let transition = decision.transition().filter(|due| due.by_human)?.clone();
-            let is_wished = match (order.ruling, order.to) {
-                (Ruling::Approve, _) => self.leads_on(&transition.to),
-                (Ruling::Reject, None) => !self.leads_on(&transition.to),
-                (Ruling::Reject, Some(to)) => transition.to.as_str() == to,
-            };
-            is_wished.then_some(Ruled { transition, draft: Some(draft) })
-        })
+    /// The drafts that make a transition due which waits for a person.
+    fn drafted(&self, order: RulingOrder<'_>, stamp: &Stamp) -> Vec<Drafted> {
+        let due = |draft: Draft| Some((self.on(&draft, |on| on.due()).filter(|due| due.by_human)?, draft));
+        self.drafts(order, stamp).filter_map(due).collect()
     }
 
-    /// Every draft of an output of a phase that a person owns, with what the rules decide on it.
-    fn drafts(&self, order: RulingOrder<'_>, stamp: &Stamp) -> Vec<(Decision, Draft)> {
-        if self.phase.owner != Owner::Human {
-            return Vec::new();
-        }
-        let outputs = self.phase.produces.iter().filter(|name| !self.phase.optional.contains(name));
+    /// Every draft of an output of a phase that a person owns.
+    fn drafts(&self, order: RulingOrder<'_>, stamp: &Stamp) -> impl Iterator<Item = Draft> {
+        let is_persons = self.phase.owner == Owner::Human;
+        let outputs =
+            self.phase.produces.iter().filter(move |name| is_persons && !self.phase.optional.contains(name));
         let artifacts = outputs.filter_map(|name| self.workflow.artifact(name));
         let json = artifacts.filter(|artifact| artifact.format == Format::Json);
         let json = json.filter(|artifact| blank(&self.path_of(&artifact.name)).is_none());
-        json.flat_map(|artifact| {
+        json.flat_map(move |artifact| {
             let schema = artifact.schema.as_ref().and_then(|schema| serde_json::from_str(&schema.text).ok());
             let schema: Value = schema.unwrap_or_default();
             let choices = choices(&schema, order.to.is_some()).into_iter();
             let values =
                 choices.filter_map(|choice| self.filled(&schema, choice, &artifact.name, (order, stamp)));
-            values.map(|value| self.with_draft(artifact, value)).collect::<Vec<_>>()
+            values.map(|value| self.with_value(artifact, value)).collect::<Vec<_>>()
         })
-        .collect()
     }
 
-    /// What the rules decide on a file with this value.
-    fn with_draft(&self, artifact: &Artifact, value: Value) -> (Decision, Draft) {
+    fn with_value(&self, artifact: &Artifact, value: Value) -> Draft {
         let path = self.path_of(&artifact.name);
         let text = format!("{value:#}\n");
         let mut facts = self.facts.clone();
@@ -180,9 +194,13 @@ impl Judge<'_> {
             data: Some(Arc::new(value)),
             problems: Vec::new(),
         });
-        let seen = look(self.workflow, self.state, &self.phase.id, &facts);
-        let decision = Judge { facts: &facts, seen: &seen, ..*self }.decide_alone(Vec::new());
-        (decision, Draft { path, text, facts })
+        Draft { path, text, facts }
+    }
+
+    /// What is concluded with a draft in its place.
+    fn on<T>(&self, draft: &Draft, conclude: impl Fn(&Judge<'_>) -> T) -> T {
+        let seen = look(self.workflow, self.state, &self.phase.id, &draft.facts);
+        conclude(&Judge { facts: &draft.facts, seen: &seen, ..*self })
     }
 
     /// The value of a decision with these choices; `None` if the schema marks no property.

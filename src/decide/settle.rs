@@ -1,6 +1,7 @@
 //! Settling: applies transitions until none is due, and guarantees that this ends.
 
 use super::decision::is_order;
+use super::evaluate::yielded;
 use super::{
     Decision, Facts, Recorded, RunRecord, Stamp, State, Transition, Verdict, apply, evaluate, initial_state,
 };
@@ -54,33 +55,67 @@ pub fn settle_from(
     stamp: &Stamp,
     may: &dyn Fn(&Transition) -> bool,
 ) -> Settled {
+    match steps_from(&first, workflow, recorded, facts, stamp, may) {
+        Ok(steps) => {
+            let decision = match steps.last() {
+                None => first,
+                Some(step) => {
+                    let state = Recorded::Known(Box::new(step.state.clone()));
+                    evaluate(workflow, &state, &facts.after_a_step())
+                }
+            };
+            Settled { steps, decision }
+        }
+        Err(cycle) => Settled { steps: Vec::new(), decision: livelock(first, cycle) },
+    }
+}
+
+/// The livelock that a due transition begins; `None` if it leads somewhere.
+pub(super) fn endless(
+    first: &Decision,
+    workflow: &Workflow,
+    recorded: &Recorded,
+    facts: &Facts,
+) -> Option<Decision> {
+    let cycle = steps_from(first, workflow, recorded, facts, &Stamp::of_no_record(), &|due| !due.by_human);
+    cycle.err().map(|cycle| livelock(first.clone(), cycle))
+}
+
+/// The steps from a decision on, or the phases through which the rules go round.
+fn steps_from(
+    first: &Decision,
+    workflow: &Workflow,
+    recorded: &Recorded,
+    facts: &Facts,
+    stamp: &Stamp,
+    may: &dyn Fn(&Transition) -> bool,
+) -> Result<Vec<Step>, Vec<PhaseId>> {
+    let mut steps: Vec<Step> = Vec::new();
+    let mut due = first.transition().filter(|due| may(due)).cloned();
+    if due.is_none() {
+        return Ok(steps);
+    }
     let mut state = match recorded {
         Recorded::Known(state) => state.under_own_names(workflow).into_owned(),
         _ => initial_state(workflow),
     };
     let mut entered: Vec<(PhaseId, Progress)> =
         first.phase.iter().map(|phase| (phase.clone(), Progress::of(&state))).collect();
-    let mut steps: Vec<Step> = Vec::new();
-    let mut decision = first.clone();
     let moved = facts.after_a_step();
-    while let Some(transition) = decision.transition().cloned() {
-        if !may(&transition) {
-            break;
-        }
+    while let Some(transition) = due {
         let facts = if steps.is_empty() { facts } else { &moved };
-        let next = apply(workflow, &state, facts, &transition, stamp);
-        let now = Progress::of(&next);
+        state = apply(workflow, &state, facts, &transition, stamp);
+        let now = Progress::of(&state);
         match entered.iter_mut().find(|(phase, _)| *phase == transition.to) {
-            Some((_, before)) if *before == now => return livelock(first, steps, &transition),
+            Some((_, before)) if *before == now => return Err(cycle(&steps, &transition)),
             Some((_, before)) => *before = now,
             None => entered.push((transition.to.clone(), now)),
         }
-        let now = Recorded::Known(Box::new(next.clone()));
-        state.clone_from(&next);
-        steps.push(Step { transition, state: next });
-        decision = evaluate(workflow, &now, &moved);
+        let next = yielded(workflow, &Recorded::Known(Box::new(state.clone())), &moved);
+        due = next.filter(|(due, is_held)| !is_held && may(due)).map(|(due, _)| due);
+        steps.push(Step { transition, state: state.clone() });
     }
-    Settled { steps, decision }
+    Ok(steps)
 }
 
 /// What must change between two entries of a phase.
@@ -97,14 +132,17 @@ impl Progress {
     }
 }
 
-fn livelock(first: Decision, steps: Vec<Step>, last: &Transition) -> Settled {
+fn cycle(steps: &[Step], last: &Transition) -> Vec<PhaseId> {
     let mut cycle: Vec<PhaseId> = steps.iter().filter_map(|step| step.transition.from.clone()).collect();
     cycle.extend(last.from.clone());
     cycle.push(last.to.clone());
+    cycle
+}
+
+fn livelock(first: Decision, cycle: Vec<PhaseId>) -> Decision {
     let names: Vec<&str> = cycle.iter().map(PhaseId::as_str).collect();
     let reason = format!("the rules go round in circles on the same files: {}", names.join(" -> "));
     // What would apply the transition is refused; what people may order against the rules remains.
     let options = first.options.into_iter().filter(|option| is_order(option.id)).collect();
-    let verdict = Verdict::Livelock { cycle };
-    Settled { steps: Vec::new(), decision: Decision { verdict, reason, options, ..first } }
+    Decision { verdict: Verdict::Livelock { cycle }, reason, options, ..first }
 }

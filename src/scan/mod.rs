@@ -22,6 +22,7 @@ pub use matcher::Matcher;
 pub use observe::{LogEnd, Observed, ObservedFile, ObservedLog, ReadLimits, StateFile, observe};
 pub use read::{ReadResult, conflict, locate, parse_json, read};
 pub use regular::{open_linked, open_regular, read_up_to};
+use regular::{open_with_size, read_sized};
 pub use schema::{Problem, Schema, Schemas, example, lint};
 pub use source::{Child, Clean, Content, Entry, EntryKind, OWN_DIRECTORY, Raw, Source, WorkDir};
 pub use span::{inside, span};

@@ -1,11 +1,11 @@
 //! Sources of a task's bytes.
 
 use super::error::io_error;
-use super::{FileStamp, LogEnd, ObservedLog, open_regular, read_up_to};
+use super::{FileStamp, LogEnd, ObservedLog, open_with_size, read_sized};
 use crate::base::{Code, Digest, Error, ObjectFormat, Reason, RepoPath, TaskPlace};
 use std::cell::RefCell;
 use std::fs;
-use std::io::{self, Read, Seek, SeekFrom};
+use std::io::{self, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use walkdir::WalkDir;
 
@@ -385,38 +385,37 @@ impl Source for WorkDir<'_> {
     fn read(&self, path: &RepoPath, limit: u64) -> Result<Content, Error> {
         let target = path.under(&self.root);
         let fail = |source| io_error(&target, source);
-        let file = match open_regular(&target) {
-            Ok(Some(file)) => file,
+        let (file, size) = match open_with_size(&target) {
+            Ok(Some(opened)) => opened,
             Ok(None) => return Ok(Content::Unreadable("it is not a regular file".to_owned())),
             Err(error) if is_missing(&error) => return Ok(Content::Missing),
             Err(error) => return Err(fail(error)),
         };
-        Ok(match read_up_to(&file, limit).map_err(fail)? {
+        Ok(match read_sized(&file, size, limit).map_err(fail)? {
             Some(bytes) => Content::Bytes(bytes),
-            None => Content::TooLarge(file.metadata().map_err(fail)?.len()),
+            None => Content::TooLarge(size.max(limit.saturating_add(1))),
         })
     }
 
     fn read_log(&self, path: &RepoPath, most: u64) -> Result<ObservedLog, Error> {
         let target = path.under(&self.root);
         let fail = |source| io_error(&target, source);
-        let mut file = match open_regular(&target) {
-            Ok(Some(file)) => file,
+        let (mut file, length) = match open_with_size(&target) {
+            Ok(Some(opened)) => opened,
             Err(error) if is_missing(&error) => return Ok(ObservedLog::Missing),
             Ok(None) => return Ok(ObservedLog::Unreadable),
             Err(error) => return Err(fail(error)),
         };
-        let length = file.metadata().map_err(fail)?.len();
         let skipped = length.saturating_sub(most);
-        if length - skipped > MAX_LOG {
-            return Ok(ObservedLog::Unreadable);
+        if skipped > 0 {
+            file.seek(SeekFrom::Start(skipped)).map_err(fail)?;
         }
-        let mut bytes = Vec::with_capacity(usize::try_from(length - skipped).unwrap_or(0) + 1);
-        file.seek(SeekFrom::Start(skipped)).map_err(fail)?;
-        Ok(match file.take(MAX_LOG).read_to_end(&mut bytes).map_err(fail)? {
-            _ if skipped == 0 => ObservedLog::Whole(bytes),
-            // It may have grown since its length was read.
-            read => ObservedLog::End(LogEnd { length: skipped + read as u64, bytes, held: None }),
+        Ok(match read_sized(&file, length - skipped, MAX_LOG).map_err(fail)? {
+            None => ObservedLog::Unreadable,
+            Some(bytes) if skipped == 0 => ObservedLog::Whole(bytes),
+            Some(bytes) => {
+                ObservedLog::End(LogEnd { length: skipped + bytes.len() as u64, bytes, held: None })
+            }
         })
     }
 

@@ -4,9 +4,10 @@ use super::environment::settings;
 use super::git::git_id;
 use super::{Error, Store};
 use crate::base::{Digest, RepoPath, command};
-use crate::scan::{io_error, open_linked};
+use crate::scan::{Entry, io_error, open_linked};
 use git2::AttrCheckFlags;
 use std::borrow::Cow;
+use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
@@ -17,6 +18,16 @@ const CONVERTING: [&str; 3] = ["filter", "working-tree-encoding", "ident"];
 
 /// The name of the attribute files in the work tree.
 const ATTRIBUTES: &str = ".gitattributes";
+
+/// What was learned of attribute files since the last look or commit began.
+#[derive(Default)]
+pub(super) struct Conversions {
+    /// Whether one that applies to the files of a directory names a converting attribute; without a directory, of those
+    /// outside of the work tree.
+    converts: HashMap<Option<RepoPath>, bool>,
+    /// Directories that were listed, and have none.
+    bare: HashSet<RepoPath>,
+}
 
 impl Store {
     /// The blob id that `git add` would store for these bytes at this path. Returns an error if a filter
@@ -92,13 +103,51 @@ impl Store {
 
     /// Whether any attribute file that applies to a path, in the directories above it, mentions a converting attribute.
     pub(crate) fn converts_somewhere(&self, path: &RepoPath) -> bool {
-        let above = std::iter::successors(path.parent(), RepoPath::parent);
-        let in_tree = above.map(|directory| directory.under(&self.root).join(ATTRIBUTES));
-        let own = self.repo.commondir().join("info/attributes");
-        in_tree
-            .chain([own])
-            .chain(self.shared_attributes().iter().cloned())
-            .any(|file| self.names_conversion(file))
+        self.converts_below(path.parent())
+    }
+
+    /// The same for all files of a directory; `None` is what is above the root.
+    fn converts_below(&self, directory: Option<RepoPath>) -> bool {
+        if let Some(known) = self.conversions.borrow().converts.get(&directory) {
+            return *known;
+        }
+        let converts = match &directory {
+            None => {
+                let own = self.repo.commondir().join("info/attributes");
+                self.names_conversion(&own)
+                    || self.shared_attributes().iter().any(|file| self.names_conversion(file))
+            }
+            Some(inner) => {
+                let is_bare = self.conversions.borrow().bare.contains(inner);
+                !is_bare && self.names_conversion(&inner.under(&self.root).join(ATTRIBUTES))
+                    || self.converts_below(inner.parent())
+            }
+        };
+        self.conversions.borrow_mut().converts.insert(directory, converts);
+        converts
+    }
+
+    /// Notes which directories contain files, but no attribute file, so that none is looked for. `listed` are all files
+    /// below a directory.
+    pub(super) fn note_attributes(&self, directory: &RepoPath, listed: &[Entry]) {
+        let mut conversions = self.conversions.borrow_mut();
+        let mut holders: Vec<RepoPath> = Vec::new();
+        for path in listed.iter().filter_map(|entry| RepoPath::new(&entry.path).ok()) {
+            if path.name() == ATTRIBUTES {
+                holders.extend(path.parent());
+                continue;
+            }
+            let above = std::iter::successors(path.parent(), RepoPath::parent);
+            let inside = above.take_while(|above| above == directory || above.below(directory).is_some());
+            for above in inside {
+                if !conversions.bare.insert(above) {
+                    break;
+                }
+            }
+        }
+        for holder in holders {
+            conversions.bare.remove(&holder);
+        }
     }
 
     /// Returns an error if a file of this name above a path is a pipe or the like: libgit2 would wait for it forever.
@@ -119,14 +168,12 @@ impl Store {
 
     /// Clears the cache of attribute files. A look and a commit start with this, so each reads a file once.
     pub fn forget_attributes(&self) {
-        self.conversions.borrow_mut().clear();
+        *self.conversions.borrow_mut() = Conversions::default();
     }
 
-    fn names_conversion(&self, file: PathBuf) -> bool {
-        *self.conversions.borrow_mut().entry(file).or_insert_with_key(|file| {
-            self.costs.attributes.fetch_add(1, Relaxed);
-            names_conversion(file)
-        })
+    fn names_conversion(&self, file: &Path) -> bool {
+        self.costs.attributes.fetch_add(1, Relaxed);
+        names_conversion(file)
     }
 
     /// Attribute files outside the repository: the user's and the system's; see gitattributes(5).

@@ -280,9 +280,7 @@ pub fn read_kept(path: &Path) -> io::Result<Option<Vec<u8>>> {
 
 fn within(file: &File, most: u64) -> io::Result<Vec<u8>> {
     // Of a file that is longer nothing is read, however little of it is on the disk.
-    let is_long = file.metadata()?.len() > most;
-    let bytes = if is_long { None } else { read_up_to(file, most)? };
-    bytes.ok_or_else(|| io::Error::other(format!("it is longer than {} MiB", most >> 20)))
+    read_up_to(file, most)?.ok_or_else(|| io::Error::other(format!("it is longer than {} MiB", most >> 20)))
 }
 
 /// The text of such a file, which is empty if there is no file. Returns an error as [`read_kept`] does, and if it is no

@@ -90,7 +90,6 @@ use references::RefStorage;
 use replaced::KnownReplaced;
 use sign::Person;
 use std::cell::{Cell, OnceCell, RefCell};
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -105,9 +104,7 @@ pub struct Store {
     options: StoreOptions,
     environment: Environment,
     shared_attributes: OnceCell<Vec<PathBuf>>,
-    /// Whether an attribute file names a converting attribute, of those that were read since the last
-    /// look or commit began.
-    conversions: RefCell<BTreeMap<PathBuf, bool>>,
+    conversions: RefCell<clean::Conversions>,
     /// How often it was not known without the settings of git whether it converts bytes.
     converted: Cell<u64>,
     /// Cached results about parts of trees.

@@ -7,7 +7,7 @@ use super::staged::StagedFile;
 use super::{Error, Store};
 use crate::base::{Digest, ObjectFormat, RepoPath};
 use crate::scan::{Child, Content, Entry, ObservedLog, Source, WorkDir};
-use std::cell::RefCell;
+use std::cell::{OnceCell, RefCell};
 use std::collections::BTreeMap;
 
 /// The files left out, by the directory that was listed.
@@ -17,6 +17,7 @@ type LeftOut = BTreeMap<RepoPath, Vec<StagedFile>>;
 pub struct WorkTree<'s> {
     files: WorkDir<'s>,
     store: &'s Store,
+    is_sparse: OnceCell<bool>,
     left_out: RefCell<LeftOut>,
 }
 
@@ -24,7 +25,8 @@ impl Store {
     /// The work tree as a source.
     #[must_use]
     pub fn work_tree(&self) -> WorkTree<'_> {
-        WorkTree { files: WorkDir::new(&self.root, self), store: self, left_out: RefCell::default() }
+        let files = WorkDir::new(&self.root, self);
+        WorkTree { files, store: self, is_sparse: OnceCell::new(), left_out: RefCell::default() }
     }
 
     /// The files below these paths that are missing because git left them out of the work tree. Returns an
@@ -55,7 +57,7 @@ fn skipped(line: &[u8]) -> Option<StagedFile> {
 impl WorkTree<'_> {
     /// The files left out below a directory; git is asked once per directory.
     fn below(&self, directory: &RepoPath) -> Result<Vec<StagedFile>, Error> {
-        if !self.store.is_sparse() {
+        if !*self.is_sparse.get_or_init(|| self.store.is_sparse()) {
             return Ok(Vec::new());
         }
         if let Some(known) = self.left_out.borrow().get(directory) {
@@ -82,6 +84,7 @@ impl Source for WorkTree<'_> {
         let mut entries = self.files.list(directory)?;
         let left_out = self.below(directory).map_err(|error| refused(directory, &error))?;
         entries.extend(left_out.iter().map(|file| entry(&file.path, file.mode)));
+        self.store.note_attributes(directory, &entries);
         Ok(entries)
     }
 

@@ -1,6 +1,6 @@
 //! The types of the values in an expression, and the calls that do not fit them.
 
-use super::functions::{MACROS, MATCHES, OVERLOADS, Overload, pattern, spoken_name};
+use super::functions::{MACROS, MATCHES, OVERLOADS, Overload, Pattern, Patterns, pattern, spoken_name};
 use super::strings::calls;
 use super::types::{ITEM, Names, Types};
 use super::walk::{IN_ORDER, is_metered};
@@ -8,7 +8,6 @@ use super::{Guard, GuardError};
 use crate::base::{Code, nearest};
 use cel::IdedExpr;
 use cel::common::ast::{CallExpr, ComprehensionExpr, Expr, LiteralValue, operators};
-use regex::Regex;
 use std::collections::BTreeMap;
 
 /// Knows nothing: every name may be anything.
@@ -39,14 +38,15 @@ impl Guard {
     }
 }
 
-/// The types of an expression whose names may be anything, and its compiled patterns, by their texts. Returns an
-/// error if it calls a function that does not exist, or calls one in a way in which it cannot be called, or
-/// contains an invalid pattern.
+/// The types of an expression whose names may be anything, and its patterns. Returns an error if it calls a function that
+/// does not exist, or calls one in a way in which it cannot be called, or contains an invalid pattern. The patterns of an
+/// expression that is known to be valid are not compiled.
 pub(super) fn check(
     text: &str,
     expression: &IdedExpr,
-) -> Result<(Types, BTreeMap<String, Regex>), GuardError> {
-    let mut checker = TypeChecker::new(text, &NoNames);
+    is_known: bool,
+) -> Result<(Types, Patterns), GuardError> {
+    let mut checker = TypeChecker { is_known, ..TypeChecker::new(text, &NoNames) };
     let types = checker.types(expression);
     match checker.faults.into_iter().find(|fault| fault.code != Code::GuardType) {
         Some(fault) => Err(fault),
@@ -61,14 +61,16 @@ struct TypeChecker<'a> {
     bound: Vec<(String, Option<Vec<String>>)>,
     /// How often each function was called up to this place.
     called: BTreeMap<&'a str, usize>,
-    patterns: BTreeMap<String, Regex>,
+    patterns: Patterns,
+    /// Whether the expression is known to be valid.
+    is_known: bool,
     faults: Vec<GuardError>,
 }
 
 impl<'a> TypeChecker<'a> {
     fn new(text: &'a str, names: &'a dyn Names) -> Self {
-        let (called, patterns) = (BTreeMap::new(), BTreeMap::new());
-        Self { text, names, bound: Vec::new(), called, patterns, faults: Vec::new() }
+        let (called, patterns) = (BTreeMap::new(), Patterns::new());
+        Self { text, names, bound: Vec::new(), called, patterns, is_known: false, faults: Vec::new() }
     }
 
     fn fault(&mut self, code: Code, offset: usize, message: String, hint: String) {
@@ -227,14 +229,16 @@ impl<'a> TypeChecker<'a> {
         })
     }
 
-    /// Compiles the pattern of a `matches`.
+    /// Notes the pattern of a `matches`.
     fn pattern(&mut self, offset: usize, arg: Option<&IdedExpr>) {
         let Some(Expr::Literal(LiteralValue::String(text))) = arg.map(|arg| &arg.expr) else {
             let message = "the pattern of `matches` is no literal text".to_owned();
             let hint = "write the pattern itself, for example `matches('^v[0-9]+$')`".to_owned();
             return self.fault(Code::GuardPattern, offset, message, hint);
         };
-        match pattern(text.inner()) {
+        let checked =
+            if self.is_known { Ok(Pattern::default()) } else { pattern(text.inner()).map(Pattern::from) };
+        match checked {
             Ok(pattern) => _ = self.patterns.insert(text.inner().to_owned(), pattern),
             Err(message) => {
                 let hint = "see https://docs.rs/regex for the syntax; it has no look-around and no \

@@ -161,14 +161,16 @@ fn add_metering(context: &mut Context<'_, '_>, meter: &Meter) -> Result<(), cel:
     context.add_function(CHARGED, meter.clone().charge())
 }
 
-/// Defines `matches` by the patterns of a part, which were compiled when it was parsed.
+/// Defines `matches` by the patterns of a part.
 fn add_patterns(context: &mut Context<'_, '_>, part: &ParsedPart) -> Result<(), cel::DeclarationError> {
-    let patterns = part.patterns.clone();
-    let matches =
-        move |This(text): This<Arc<String>>, pattern: Arc<String>| match patterns.get(pattern.as_str()) {
+    let patterns = Arc::clone(&part.patterns);
+    let matches = move |This(text): This<Arc<String>>, pattern: Arc<String>| {
+        let known = patterns.get(pattern.as_str());
+        match known.and_then(|known| known.compiled(&pattern)) {
             Some(pattern) => Ok(pattern.is_match(&text)),
             None => Err(ExecutionError::function_error(MATCHES, "the pattern is no literal text")),
-        };
+        }
+    };
     context.add_function(MATCHES, matches)
 }
 

@@ -8,7 +8,8 @@ use cel::common::types::{CelList, CelString, LIST_TYPE};
 use cel::common::value::{CowVal, Val};
 use cel::{DeclarationError, Env, ExecutionError, Value};
 use regex::{Regex, RegexBuilder};
-use std::sync::{Arc, LazyLock};
+use std::collections::BTreeMap;
+use std::sync::{Arc, LazyLock, OnceLock};
 
 /// One way to call a function, or to use an operator.
 #[derive(Debug, Clone, Copy)]
@@ -236,6 +237,26 @@ fn items(function: &str, args: &[CowVal<'_, '_>]) -> Result<Arc<Vec<Value>>, Exe
 
 /// The largest size of a compiled pattern, in bytes. The time that a match takes grows with it.
 const MAX_PATTERN: usize = 256 << 10;
+
+/// The patterns of an expression, by their texts.
+pub(super) type Patterns = BTreeMap<String, Pattern>;
+
+/// A pattern that is compiled when it is first asked for.
+#[derive(Default)]
+pub(super) struct Pattern(OnceLock<Option<Regex>>);
+
+impl Pattern {
+    /// The compiled pattern of this text; `None` if it is no pattern.
+    pub(super) fn compiled(&self, text: &str) -> Option<&Regex> {
+        self.0.get_or_init(|| pattern(text).ok()).as_ref()
+    }
+}
+
+impl From<Regex> for Pattern {
+    fn from(regex: Regex) -> Self {
+        Self(OnceLock::from(Some(regex)))
+    }
+}
 
 /// Compiles the pattern of `matches`. Returns what is wrong with it in one sentence without a final full stop.
 pub(super) fn pattern(text: &str) -> Result<Regex, String> {

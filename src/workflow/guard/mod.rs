@@ -22,8 +22,7 @@ pub use types::{ITEM, Names, Types};
 pub use walk::spelled;
 
 use cel::IdedExpr;
-use regex::Regex;
-use std::collections::BTreeMap;
+use functions::Patterns;
 use std::fmt;
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
@@ -52,14 +51,14 @@ struct ParsedPart {
     has_macros: bool,
     /// For a part that is a single path, whether it is negated: `plan.ready`, `!plan.ready`.
     denies: Option<bool>,
-    /// The compiled patterns of its calls of `matches`, by their texts.
-    patterns: BTreeMap<String, Regex>,
+    /// The patterns of its calls of `matches`.
+    patterns: Arc<Patterns>,
 }
 
 impl Guard {
     /// Parses an expression. Returns a [`GuardError`] with a byte offset if it is not CEL or exceeds a limit.
     pub fn parse(text: &str) -> Result<Self, GuardError> {
-        parse::parse(text).map(|parsed| Self::new(text, OnceLock::from(parsed)))
+        parse::parse(text, false).map(|parsed| Self::new(text, OnceLock::from(parsed)))
     }
 
     /// An expression that is known to be valid. It is parsed when it is first used.
@@ -81,7 +80,7 @@ impl Guard {
     fn parsed(&self) -> &Parsed {
         self.0.parsed.get_or_init(|| {
             // Nothing may move by a text that was wrongly taken for valid.
-            let parsed = parse::parse(&self.0.text).or_else(|_| parse::parse("false"));
+            let parsed = parse::parse(&self.0.text, true).or_else(|_| parse::parse("false", true));
             parsed.unwrap_or_else(|_| unreachable!("`false` is a valid guard"))
         })
     }

@@ -6,6 +6,7 @@ use super::{Parsed, ParsedPart, checker, walk};
 use crate::base::Code;
 use cel::IdedExpr;
 use cel::parser::PrattParser;
+use std::sync::Arc;
 
 /// The maximum length of a guard in bytes.
 pub const MAX_LENGTH: usize = 1024;
@@ -36,7 +37,8 @@ impl GuardError {
     }
 }
 
-pub(super) fn parse(text: &str) -> Result<Parsed, GuardError> {
+/// The guard of a text, of which it may be known that it is one.
+pub(super) fn parse(text: &str, is_known: bool) -> Result<Parsed, GuardError> {
     let splits = prescan(text)?;
     let (mut parts, mut of_parts) = (Vec::new(), Vec::new());
     for (start, end) in splits {
@@ -51,13 +53,14 @@ pub(super) fn parse(text: &str) -> Result<Parsed, GuardError> {
         }
         let start = start + lead;
         walk::name_functions(&mut expression);
-        let (types, patterns) = checker::check(source.trim(), &expression)
+        let (types, patterns) = checker::check(source.trim(), &expression, is_known)
             .map_err(|error| GuardError { offset: start + error.offset, ..error })?;
         of_parts.push(types);
         let (chains, has_macros) = (walk::chains(&expression), depth > 0);
         walk::meter(&mut expression);
         let text = source.trim().to_owned();
         let denies = denies(&text, &chains);
+        let patterns = Arc::new(patterns);
         parts.push(ParsedPart { text, start, chains, has_macros, denies, patterns, expression });
     }
     // A part that cannot be true or false makes the whole an error.
