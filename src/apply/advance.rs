@@ -7,7 +7,7 @@ use crate::base::{Code, Diagnostic, Digest, TaskId};
 use crate::decide::{HistoryEntry, Recorded, Settled, Step, Transition, Verdict, settle, settle_from};
 use crate::scan::io_error;
 use crate::store::{Head, LockWait, PATIENCE, Store};
-use crate::survey::{Error, LookDepth, Sight, TaskRef};
+use crate::survey::{Error, Sight, TaskRef};
 use std::fs::File;
 use std::sync::Arc;
 
@@ -117,15 +117,9 @@ impl Writer<'_> {
         self.apply(tasks, plan.dry_run, &|judged| self.due(judged, plan))
     }
 
-    /// What [`Writer::advance`] would do with a task now, as one of a series of looks; writes nothing. `head` is HEAD
-    /// now. Returns an error if the task cannot be read.
-    pub(crate) fn foresee(
-        &self,
-        task: &TaskRef,
-        head: Option<Head>,
-        plan: &AdvancePlan<'_>,
-    ) -> Result<Wanted, Error> {
-        let judged = self.workspace.look_further(task, head, LookDepth::End)?;
+    /// What [`Writer::advance`] would do with a task that was looked at; writes nothing. Returns an error if a new record of
+    /// it cannot be made.
+    pub(crate) fn foresee(&self, judged: Sight, plan: &AdvancePlan<'_>) -> Result<Wanted, Error> {
         let settled = self.due(&judged, plan)?;
         Ok(Wanted::seen(judged, settled))
     }

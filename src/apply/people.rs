@@ -3,7 +3,7 @@
 use super::Writer;
 use crate::base::{Code, command};
 use crate::decide::{ActorKind, Kind, OrdersBy, People, Sender, Stamp};
-use crate::run::{ControlRequest, RunFiles, RunState};
+use crate::run::{ControlRequest, RunState};
 use crate::survey::{Error, TaskRef};
 
 /// A step that a caller orders.
@@ -55,7 +55,7 @@ impl Writer<'_> {
 
     /// Asks the run to end, because its executor gave an order that needs a person.
     fn tell_run(&self, task: &TaskRef, run: &RunState, ordered: &OrderedStep) {
-        let files = RunFiles::of(&self.workspace.root, task.directory());
+        let files = self.workspace.run_files(task);
         let work = run.unsettled().map_or("the run", |work| work.work.name());
         let why =
             format!("the executor of `{work}` ordered `{}`, which needs a person", command(&ordered.argv));

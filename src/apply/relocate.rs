@@ -10,7 +10,6 @@ use super::orders::usable_state;
 use super::people::OrderedStep;
 use crate::base::{Code, Digest, RepoPath, SingleFile, TaskId, command};
 use crate::decide::{self, Facts, Kind, Stamp, Step};
-use crate::run::RunFiles;
 use crate::scan::Source as _;
 use crate::store::{MovedPath, PlannedCommit, Store, durable};
 use crate::survey::{Error, Sight, TaskRef};
@@ -56,12 +55,14 @@ impl Writer<'_> {
             self.stamp()
         };
         // No run may begin while the directory moves.
-        let files = RunFiles::of(&self.workspace.root, task.directory());
+        let files = self.workspace.run_files(task);
         let Some(_idle) = files.keep_idle()? else {
             let message = format!("a process drives `{}`, so its directory cannot move", task.id);
             let hint = command(&["orch", "stop", task.id.as_str()]);
             return Err(Error::new(Code::Busy, message).with_hint(hint));
         };
+        // The record moves with the directory.
+        files.forget_copy();
         if !self.workspace.commits() {
             return self.relocate_without_git(task, &place, to, &stamp);
         }

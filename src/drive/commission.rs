@@ -6,7 +6,7 @@ use super::{RunOptions, StopFlag, cannot_start, command_for, executor_environmen
 use crate::apply::Writer;
 use crate::base::{Code, Error, Period};
 use crate::decide::ExecutorExit;
-use crate::run::{Executor, LimitedProgram, Live, Process, RunFiles, adopt_orphans, unstartable};
+use crate::run::{Executor, LimitedProgram, Live, Process, adopt_orphans, unstartable};
 use crate::scan::io_error;
 use crate::survey::TaskRef;
 use serde_json::Value;
@@ -46,7 +46,7 @@ pub fn commission(
     if let Some(why) = unstartable(program, root, writer.caller.path.as_deref().map(OsStr::new)) {
         return Err(cannot_start(&why));
     }
-    let files = RunFiles::of(root, task.directory());
+    let files = writer.workspace.run_files(task);
     let driven = || Error::busy(format!("another process runs task `{}`", task.id));
     let _lock = files.keep_idle()?.ok_or_else(driven)?;
     files.create()?;

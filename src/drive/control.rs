@@ -6,7 +6,7 @@ use super::{Happened, RunOptions, StopFlag, state_of};
 use crate::apply::{Applied, Writer, first_applied};
 use crate::base::Diagnostic;
 use crate::decide;
-use crate::run::{ControlOutcome, ControlRequest, RunFiles, RunState};
+use crate::run::{ControlOutcome, ControlRequest, RunState};
 use crate::survey::{Error, TaskRef};
 use crate::workflow::Signal;
 
@@ -27,7 +27,7 @@ const TRIES: u32 = 5;
 /// Asks the process that drives a task to pause or stop. If there is none, executes the request. Returns an
 /// error if the task cannot be read or a step cannot be recorded.
 pub fn control(writer: &Writer<'_>, task: &TaskRef, request: ControlRequest) -> Result<Controlled, Error> {
-    let files = RunFiles::of(&writer.workspace.root, task.directory());
+    let files = writer.workspace.run_files(task);
     let by = writer.stamp().by.name;
     for _ in 0..TRIES {
         let run = match files.send(Some(request), &by)? {
@@ -78,7 +78,7 @@ fn end_run(
 /// there is one; continuing the run is left to the caller. Returns an error if the task cannot be read or a
 /// step cannot be recorded.
 pub fn resume(writer: &Writer<'_>, task: &TaskRef) -> Result<Controlled, Error> {
-    let files = RunFiles::of(&writer.workspace.root, task.directory());
+    let files = writer.workspace.run_files(task);
     let by = writer.stamp().by.name;
     let run = match files.send(None, &by)? {
         ControlOutcome::Sent(run) => return Ok(Controlled::Sent(run)),

@@ -108,7 +108,7 @@ pub(super) fn take_up(
 ) -> Result<Option<RunEnd>, Error> {
     let workflow = judged.workflow();
     let mut budget = budget(workflow, options);
-    let files = RunFiles::of(&writer.workspace.root, judged.task.directory());
+    let files = writer.workspace.run_files(&judged.task);
     let (now, known_mode) = (writer.now(), state_of(judged)?.run.mode);
     let mode = |old: Option<Mode>| options.mode.or(known_mode).or(old).unwrap_or(Mode::Interactive);
     let mut was_interrupted = false;

@@ -4,7 +4,6 @@ use super::recording::steps_for;
 use super::{RunEnd, RunOptions, budget, continued, first_step, refuse_idle, state_of};
 use crate::apply::Writer;
 use crate::decide::{Ending, Mode, NextStep, Recorded, RunCommand, Transition, Usage, Worker};
-use crate::run::RunFiles;
 use crate::survey::{Error, Sight, TaskRef};
 
 /// How many steps are foreseen at most, as a run records at most so many without a turn.
@@ -42,7 +41,7 @@ pub(super) fn look_ahead(
 ) -> Result<RunAhead, Error> {
     let budget = budget(judged.workflow(), options);
     let mode = options.mode.or(state_of(judged)?.run.mode).unwrap_or(Mode::Interactive);
-    let last = RunFiles::of(&writer.workspace.root, judged.task.directory()).read()?;
+    let last = writer.workspace.run_files(&judged.task).last()?;
     let mut usage = last.filter(|last| last.goes_on()).map(|last| last.usage).unwrap_or_default();
     let mut ahead = judged.clone();
     let mut foreseen = Vec::new();

@@ -37,7 +37,7 @@ use crate::apply::{Applied, Writer};
 use crate::base::{Code, Diagnostic, Period, command};
 use crate::config::ExecutorConfig;
 use crate::decide::{Budget, Ending, Mode, NextStep, State, Transition, Usage, Work, next};
-use crate::run::{RESULT, RunFiles, RunState, RunningExecutor, unstartable};
+use crate::run::{RESULT, RunState, RunningExecutor, unstartable};
 use crate::survey::{Error, Sight, TaskRef};
 use crate::workflow::{Times, Workflow};
 use std::path::Path;
@@ -176,7 +176,7 @@ pub(super) type Tell<'a> = dyn FnMut(&Happened<'_>) + 'a;
 fn continued(writer: &Writer<'_>, task: &TaskRef, options: &RunOptions) -> Result<RunOptions, Error> {
     let mut options = options.clone();
     if options.command.is_empty() {
-        let last = RunFiles::of(&writer.workspace.root, task.directory()).read()?;
+        let last = writer.workspace.run_files(task).last()?;
         options.command = last.filter(RunState::goes_on).map(|last| last.command).unwrap_or_default();
     }
     Ok(options)
@@ -204,7 +204,7 @@ fn refuse_idle(
     ahead: &RunAhead,
     options: &RunOptions,
 ) -> Result<Option<ExecutorConfig>, Error> {
-    let last = RunFiles::of(&writer.workspace.root, judged.task.directory()).read()?;
+    let last = writer.workspace.run_files(&judged.task).last()?;
     if last.is_some_and(|last| last.unsettled().is_some()) {
         return Ok(None);
     }

@@ -4,7 +4,7 @@ use super::RunEnd;
 use super::driver::own;
 use crate::apply::Writer;
 use crate::base::{Diagnostic, Timestamp};
-use crate::run::{RunFiles, RunState};
+use crate::run::RunState;
 use crate::survey::{Error, TaskRef, Workspace, unread};
 
 /// The last run of a task.
@@ -42,7 +42,7 @@ pub fn runs_in<'w>(
             Vec::new()
         });
         for task in tasks {
-            let files = RunFiles::of(&workspace.root, task.directory());
+            let files = workspace.run_files(&task);
             match files.read() {
                 Ok(None) => {}
                 Ok(Some(run)) => {
@@ -59,7 +59,7 @@ pub fn runs_in<'w>(
 /// Updates the end of a waiting run with what others have done since: another ending, or another phase of the
 /// task. Returns whether there was anything. Returns an error if the task or the record cannot be read.
 pub(super) fn overrule(writer: &Writer<'_>, end: &mut RunEnd) -> Result<bool, Error> {
-    let files = RunFiles::of(&writer.workspace.root, end.judged.task.directory());
+    let files = writer.workspace.run_files(&end.judged.task);
     let judged = writer.workspace.look(&end.judged.task)?;
     let is_elsewhere = judged.decision.phase != end.judged.decision.phase;
     let run = files.read()?.filter(|run| run.id == end.run);
@@ -75,7 +75,7 @@ pub(super) fn overrule(writer: &Writer<'_>, end: &mut RunEnd) -> Result<bool, Er
 /// How a run ended that an error ended; `None` if another run has begun since, or it has not ended. Returns an error if
 /// the task or the record cannot be read.
 pub fn last_end(writer: &Writer<'_>, task: &TaskRef, run: &str) -> Result<Option<RunEnd>, Error> {
-    let files = RunFiles::of(&writer.workspace.root, task.directory());
+    let files = writer.workspace.run_files(task);
     let Some(last) = files.read()?.filter(|last| last.id == run) else { return Ok(None) };
     let Some((ending, why)) = last.ended() else { return Ok(None) };
     Ok(Some(RunEnd {

@@ -508,12 +508,9 @@ impl Watching {
         tasks.retain(|task| !task.id.is_archived());
         // One walk over the history for all tasks.
         self.workspace.find_commits(&tasks);
-        self.workspace.forget_attributes();
-        for task in tasks {
-            if (self.stops)() {
-                break;
-            }
-            match self.plan(|writer, plan| writer.foresee(&task, head.clone(), plan)) {
+        for sight in self.workspace.sights(&tasks, head, &*self.stops) {
+            let foreseen = sight.and_then(|sight| self.plan(|writer, plan| writer.foresee(sight, plan)));
+            match foreseen {
                 Ok(wanted) if wanted.is_due() && !self.only_reads() => due.push(wanted),
                 Ok(wanted) => {
                     wanted.uncommitted().into_iter().for_each(|outcome| self.tell(outcome, effects))

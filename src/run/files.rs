@@ -8,7 +8,7 @@
 
 use super::document::{ControlDocument, RunDocument};
 use super::record::{Process, RunStanding, RunState};
-use crate::base::{Code, Error, Reason, RepoPath, shell_word};
+use crate::base::{Code, Digest, Error, Reason, RepoPath, shell_word};
 use crate::decide::ControlRequest;
 use crate::scan::{Directory, OWN_DIRECTORY, io_error};
 use crate::store::durable;
@@ -31,6 +31,17 @@ pub struct RunFiles {
     directory: PathBuf,
     /// The path of the directory relative to the repository, for messages.
     shown: String,
+    /// Where the copy of the record is as long as the run may go on.
+    copy: Option<RecordCopy>,
+}
+
+/// Where a copy of a record is.
+#[derive(Debug, Clone)]
+struct RecordCopy {
+    /// The git directory.
+    git: PathBuf,
+    /// The file in it.
+    path: PathBuf,
 }
 
 /// The exclusive right to drive a task, released when its process dies.
@@ -84,7 +95,16 @@ impl RunFiles {
     pub fn of(root: &Path, task: &RepoPath) -> Self {
         let shown = format!("{task}/{OWN_DIRECTORY}");
         let task = task.under(root);
-        Self { root: root.to_owned(), directory: task.join(OWN_DIRECTORY), task, shown }
+        Self { root: root.to_owned(), directory: task.join(OWN_DIRECTORY), task, shown, copy: None }
+    }
+
+    /// The same, with a copy of the record in the git directory as long as the run may go on, so that removing the
+    /// files of a task does not give its run a new budget.
+    #[must_use]
+    pub fn with_copy(self, git: &Path) -> Self {
+        let name = Digest::of_blob(self.shown.as_bytes());
+        let path = git.join(format!("orch/runs/{name}.json"));
+        Self { copy: Some(RecordCopy { git: git.to_owned(), path }), ..self }
     }
 
     /// Creates the directory of the runs, which git ignores. An executor may have deleted it. The task's
@@ -209,7 +229,7 @@ impl RunFiles {
         self.create()?;
         let _control = self.control_lock()?;
         let Some(lock) = self.try_lock()? else { return Ok(None) };
-        let old = self.read()?;
+        let old = self.last()?;
         let before = old.as_ref().map(|old| old.id.clone());
         let run = make(old);
         // The run may have the id of one that a killed process drove, to which the request was sent.
@@ -233,6 +253,7 @@ impl RunFiles {
     ) -> Result<Option<Control>, Error> {
         // The executor deleted or moved the task: there is no place for a record.
         if self.is_task_gone() {
+            self.forget_copy();
             *lock = None;
             return Ok(None);
         }
@@ -340,7 +361,39 @@ impl RunFiles {
         if self.is_task_gone() {
             return Ok(());
         }
-        self.replace(Within::Own, RECORD, &RunDocument::of(run), true)
+        self.replace(Within::Own, RECORD, &RunDocument::of(run), true)?;
+        if !run.goes_on() {
+            self.forget_copy();
+        } else if let Err(error) = self.keep_copy(run) {
+            tracing::warn!(error = error.logged(), "cannot keep a copy of the record of the run");
+        }
+        Ok(())
+    }
+
+    /// Writes the copy of the record. It is not synced: it is read only if somebody has removed the record.
+    fn keep_copy(&self, run: &RunState) -> Result<(), Error> {
+        let Some(RecordCopy { git, path }) = &self.copy else { return Ok(()) };
+        Directory::make(git, durable::parent(path)).map_err(|error| io_error(path, error))?;
+        let text = serde_json::to_vec(&RunDocument::of(run)).map_err(|error| io_error(path, error.into()))?;
+        durable::write_derived(git, path, &text)
+    }
+
+    /// The record of the last run. If somebody has removed it and the run may go on, it is the copy, without work: what
+    /// that wrote is gone, too. Returns an error if the record cannot be read.
+    pub fn last(&self) -> Result<Option<RunState>, Error> {
+        let known = self.read()?;
+        let copied = || {
+            let bytes = durable::read_kept(&self.copy.as_ref()?.path).ok()??;
+            Some(RunState { standing: RunStanding::Idle, ..RunDocument::read(&bytes).ok()? })
+        };
+        Ok(known.or_else(copied))
+    }
+
+    /// Removes the copy of the record, as if the run had ended.
+    pub fn forget_copy(&self) {
+        if let Some(copy) = &self.copy {
+            let _ = fs::remove_file(&copy.path);
+        }
     }
 
     /// The bytes of the record of the last run; `None` if there is none that can be read.

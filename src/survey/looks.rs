@@ -4,7 +4,7 @@ use super::known::{Keeper, KnownLooks};
 use super::sight::LookDepth;
 use super::{At, Costs, Error, Setting, Sight, TaskRef, Workspace};
 use crate::scan::ValidationCache;
-use crate::store::{Environment, Location, Store};
+use crate::store::{Environment, Head, Location, Store};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -71,6 +71,23 @@ impl Workspace {
             };
             part.iter().map(|task| told(workspace, task, look(task))).collect()
         })
+    }
+
+    /// Looks at each of these tasks, of few under this HEAD, of many in several threads; at none that was not begun with
+    /// when `stops` says so.
+    pub(crate) fn sights(
+        &self,
+        tasks: &[TaskRef],
+        head: &Option<Head>,
+        stops: &(dyn Fn() -> bool + Sync),
+    ) -> Vec<Result<Sight, Error>> {
+        if tasks.len() > PART {
+            let going_on = |_: &Self, _: &TaskRef, sight| (!stops()).then_some(sight);
+            return self.look_at_each(tasks, LookDepth::End, going_on).into_iter().flatten().collect();
+        }
+        self.forget_attributes();
+        let going_on = tasks.iter().take_while(|_| !stops());
+        going_on.map(|task| self.look_further(task, head.clone(), LookDepth::End)).collect()
     }
 
     /// What `told` makes of a look at each of these tasks, or has made of an earlier one that a new look would repeat,

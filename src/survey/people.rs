@@ -4,7 +4,7 @@ use super::{Caller, Error, TaskRef, Workspace};
 use crate::base::{Code, Diagnostic, RepoPath};
 use crate::config;
 use crate::decide::{ActorKind, People};
-use crate::run::{Lineage, RunFiles, RunState};
+use crate::run::{Lineage, RunState};
 
 impl Workspace {
     /// Who may order what, as `orch.toml` in HEAD says, so that nobody grants a right to oneself without a
@@ -41,7 +41,7 @@ impl Workspace {
     pub(crate) fn run_above(&self, caller: &Caller) -> Result<Option<(TaskRef, RunState)>, Error> {
         let lineage = caller.process.map(Lineage::of);
         for task in self.tasks()? {
-            let files = RunFiles::of(&self.root, task.directory());
+            let files = self.run_files(&task);
             if let Some(run) = lineage.as_ref().and_then(|lineage| lineage.run_in(&files)) {
                 return Ok(Some((task, run)));
             }

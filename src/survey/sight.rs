@@ -499,9 +499,19 @@ impl Workspace {
         (found, fault.into_inner())
     }
 
+    /// The files of the runs of a task.
+    #[must_use]
+    pub fn run_files(&self, task: &TaskRef) -> RunFiles {
+        let files = RunFiles::of(&self.root, task.directory());
+        match &self.store {
+            Some(store) => files.with_copy(store.git_directory()),
+            None => files,
+        }
+    }
+
     /// The state of the task's last run.
     fn last_run(&self, task: &TaskRef) -> LastRun {
-        let files = RunFiles::of(&self.root, task.directory());
+        let files = self.run_files(task);
         let Ok(Some(run)) = files.read() else { return LastRun::Settled };
         match run.ended() {
             None if files.is_driven() => LastRun::Driven,

@@ -1,6 +1,6 @@
 //! The types of the values in an expression, and the calls that do not fit them.
 
-use super::functions::{MACROS, MATCHES, OVERLOADS, Overload, Pattern, Patterns, pattern, spoken_name};
+use super::functions::{LazyRegex, MACROS, MATCHES, OVERLOADS, Overload, Regexes, pattern, spoken_name};
 use super::strings::calls;
 use super::types::{ITEM, Names, Types};
 use super::walk::{IN_ORDER, is_metered};
@@ -45,7 +45,7 @@ pub(super) fn check(
     text: &str,
     expression: &IdedExpr,
     is_known: bool,
-) -> Result<(Types, Patterns), GuardError> {
+) -> Result<(Types, Regexes), GuardError> {
     let mut checker = TypeChecker { is_known, ..TypeChecker::new(text, &NoNames) };
     let types = checker.types(expression);
     match checker.faults.into_iter().find(|fault| fault.code != Code::GuardType) {
@@ -61,7 +61,7 @@ struct TypeChecker<'a> {
     bound: Vec<(String, Option<Vec<String>>)>,
     /// How often each function was called up to this place.
     called: BTreeMap<&'a str, usize>,
-    patterns: Patterns,
+    patterns: Regexes,
     /// Whether the expression is known to be valid.
     is_known: bool,
     faults: Vec<GuardError>,
@@ -69,7 +69,7 @@ struct TypeChecker<'a> {
 
 impl<'a> TypeChecker<'a> {
     fn new(text: &'a str, names: &'a dyn Names) -> Self {
-        let (called, patterns) = (BTreeMap::new(), Patterns::new());
+        let (called, patterns) = (BTreeMap::new(), Regexes::new());
         Self { text, names, bound: Vec::new(), called, patterns, is_known: false, faults: Vec::new() }
     }
 
@@ -237,7 +237,7 @@ impl<'a> TypeChecker<'a> {
             return self.fault(Code::GuardPattern, offset, message, hint);
         };
         let checked =
-            if self.is_known { Ok(Pattern::default()) } else { pattern(text.inner()).map(Pattern::from) };
+            if self.is_known { Ok(LazyRegex::default()) } else { pattern(text.inner()).map(LazyRegex::from) };
         match checked {
             Ok(pattern) => _ = self.patterns.insert(text.inner().to_owned(), pattern),
             Err(message) => {

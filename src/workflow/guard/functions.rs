@@ -239,20 +239,20 @@ fn items(function: &str, args: &[CowVal<'_, '_>]) -> Result<Arc<Vec<Value>>, Exe
 const MAX_PATTERN: usize = 256 << 10;
 
 /// The patterns of an expression, by their texts.
-pub(super) type Patterns = BTreeMap<String, Pattern>;
+pub(super) type Regexes = BTreeMap<String, LazyRegex>;
 
 /// A pattern that is compiled when it is first asked for.
 #[derive(Default)]
-pub(super) struct Pattern(OnceLock<Option<Regex>>);
+pub(super) struct LazyRegex(OnceLock<Option<Regex>>);
 
-impl Pattern {
+impl LazyRegex {
     /// The compiled pattern of this text; `None` if it is no pattern.
     pub(super) fn compiled(&self, text: &str) -> Option<&Regex> {
         self.0.get_or_init(|| pattern(text).ok()).as_ref()
     }
 }
 
-impl From<Regex> for Pattern {
+impl From<Regex> for LazyRegex {
     fn from(regex: Regex) -> Self {
         Self(OnceLock::from(Some(regex)))
     }

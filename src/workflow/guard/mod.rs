@@ -22,7 +22,7 @@ pub use types::{ITEM, Names, Types};
 pub use walk::spelled;
 
 use cel::IdedExpr;
-use functions::Patterns;
+use functions::Regexes;
 use std::fmt;
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
@@ -52,7 +52,7 @@ struct ParsedPart {
     /// For a part that is a single path, whether it is negated: `plan.ready`, `!plan.ready`.
     denies: Option<bool>,
     /// The patterns of its calls of `matches`.
-    patterns: Arc<Patterns>,
+    patterns: Arc<Regexes>,
 }
 
 impl Guard {

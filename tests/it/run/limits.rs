@@ -36,6 +36,22 @@ fn a_run_that_goes_on_may_use_no_more_than_it_was_given() {
 }
 
 #[test]
+fn a_run_whose_files_were_removed_may_use_no_more_than_it_was_given() {
+    let task = Loop::new("cat > /dev/null; rm -rf tasks/t/.orch; kill -9 $PPID; sleep 60\n");
+    // The first turn answers a question by its default.
+    for round in 1..=2 {
+        task.world.orch(&["run", "t", "--auto", "--max-turns", "3"]);
+        assert!(!task.world.path("tasks/t/.orch/run.json").exists(), "round {round}: it was removed");
+    }
+    let report = task.run_json();
+    assert_eq!((&report["turns"], &report["maxTurns"]), (&3.into(), &3.into()), "{report:#}");
+    assert_eq!(report["ending"], "exhausted", "{report:#}");
+    // That run is over, and a new one has a budget of its own.
+    task.world.orch(&["run", "t", "--auto", "--max-turns", "1"]);
+    assert!(!task.world.path("tasks/t/.orch/run.json").exists());
+}
+
+#[test]
 fn a_program_that_cannot_be_started_counts_for_nothing() {
     let task = Loop::new(GOOD);
     task.world.orch(&["answer", "t", "rounds=1"]).succeeds();

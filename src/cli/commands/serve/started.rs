@@ -191,5 +191,5 @@ impl StartedRuns {
 /// The files of the last run of a task.
 pub(super) fn files(runner: &CommandRunner, task: &str) -> Result<RunFiles, Error> {
     let (workspace, task) = runner.task(task)?;
-    Ok(RunFiles::of(workspace.root(), task.directory()))
+    Ok(workspace.run_files(&task))
 }
