@@ -45,26 +45,40 @@ pub fn standstill(judged: &Sight) -> Option<Standstill<'_>> {
     judged.decision.question.as_ref().map(Standstill::Question)
 }
 
-/// Records a person's answer. Returns an error if nothing is asked, or the question or the state schema
-/// rejects the answer.
+/// Records a person's answer, if the task is still at the revision that the answer rests on. Returns an error if it is
+/// at another one, if nothing is asked, or if the question or the state schema rejects the answer.
 pub fn answer(
     writer: &Writer<'_>,
     task: &TaskRef,
-    answers: &[Asked],
+    (answers, expected): (&[Asked], Option<u64>),
     dry_run: bool,
 ) -> Result<Applied, Error> {
     let judged = writer.workspace.look(task)?;
     judged.require_tracked()?;
-    state_of(&judged)?;
+    require_revision(&judged, expected)?;
     if standstill(&judged).is_none() {
         let message = format!("there is no question about `{}` now: {}", task.id, judged.decision.reason);
         let hint = Some(command(&["orch", "suggest", task.id.as_str()]));
         return Err(Error::new(Code::NothingAsked, message).with_hint(hint));
     }
     let outcomes = writer.apply(std::slice::from_ref(task), dry_run, &|judged| {
+        require_revision(judged, expected)?;
         own_step(writer, judged, |judged| answered(writer, judged, answers))
     })?;
     first_applied(outcomes)
+}
+
+/// Returns an error if the state cannot be read, or has another revision than the one that is expected.
+fn require_revision(judged: &Sight, expected: Option<u64>) -> Result<(), Error> {
+    let (rev, id) = (state_of(judged)?.rev, &judged.task.id);
+    match expected.filter(|expected| *expected != rev) {
+        None => Ok(()),
+        Some(expected) => {
+            let message = format!("`{id}` has changed: it is at revision {rev}, not {expected}");
+            let hint = command(&["orch", "suggest", "--json", id.as_str()]);
+            Err(Error::new(Code::TaskChanged, message).with_hint(hint))
+        }
+    }
 }
 
 /// Adds items to the end of a list in the state, as an answer to the question that is asked: to the list as it is when

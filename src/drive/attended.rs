@@ -56,6 +56,6 @@ pub fn run_attended(
         if overrule(writer, &mut end)? {
             return Ok(end);
         }
-        attendant.answered(&answer(writer, task, &answers, false));
+        attendant.answered(&answer(writer, task, (&answers, None), false));
     }
 }

@@ -734,7 +734,7 @@ codes! {
         "Replace the link by the directory.";
     TaskChanged = "task-changed", No,
         "A task has changed since the client looked at it.",
-        "The request has a header `If-Match`, and the task has another `ETag` now.",
+        "The order says by `--expect`, or by the header `If-Match`, what it rests on, and the task is at another revision, or has another `ETag`, now.",
         "Look at the task again, and decide anew.";
     TaskExists = "task-exists", Usage,
         "A task with this id already exists.",

@@ -18,6 +18,9 @@ pub struct AnswerArgs {
     /// directory, the branch name or a single open task identifies it.
     #[arg(required = true, value_name = "[TASK] KEY=VALUE")]
     words: Vec<String>,
+    /// Fail if the task has changed since it was at this revision: its `rev` in `orch suggest --json`.
+    #[arg(long, value_name = "REV")]
+    expect: Option<u64>,
     /// Write nothing; only validate the answer.
     #[arg(long)]
     dry_run: bool,
@@ -29,7 +32,7 @@ pub fn run(args: &AnswerArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fa
     let workspace = context.workspace(ui)?;
     let (task, answers) = args.parts()?;
     let task = report::meant(&workspace, context, task)?;
-    let applied = drive::answer(&context.writer(&workspace), &task, &answers, args.dry_run)?;
+    let applied = drive::answer(&context.writer(&workspace), &task, (&answers, args.expect), args.dry_run)?;
     report::applied(&workspace, context, ui, &applied, args.dry_run)?;
     Ok(ExitCode::Fine)
 }

@@ -13,6 +13,7 @@ mod issues;
 mod live;
 mod loop_changes;
 mod loop_generate;
+mod loop_list;
 mod loop_socket;
 mod loops;
 mod openapi;

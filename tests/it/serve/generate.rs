@@ -22,7 +22,7 @@ printf '{"continue": false, "stateUpdates": {"skill_state": {"develop": %s, "deb
 "#;
 
 /// A repository with a paused loop `l`, whose executor plans one task, and proposes tasks by `propose.sh`.
-fn world(propose: &str) -> World {
+pub fn world(propose: &str) -> World {
     let world = World::ready();
     world.write("executor.sh", DEVELOPS);
     world.write("propose.sh", propose);
@@ -37,18 +37,18 @@ fn world(propose: &str) -> World {
 }
 
 /// The descriptions of the tasks in the list.
-fn descriptions(world: &World) -> Vec<String> {
+pub fn descriptions(world: &World) -> Vec<String> {
     let state = world.json("tasks/l/state.json");
     let tasks = state["skill_state"]["develop"]["tasks"].as_array().expect("a list").clone();
     tasks.iter().map(|task| task["description"].as_str().expect("a text").to_owned()).collect()
 }
 
 /// A script that prints an answer.
-fn prints(answer: &Value) -> String {
+pub fn prints(answer: &Value) -> String {
     format!("cat <<'END'\nThinking.\n{answer}\nEND\n")
 }
 
-fn task(description: &str) -> Value {
+pub fn task(description: &str) -> Value {
     json!({"description": description, "mode": "analysis", "prompt_template": "p"})
 }
 

@@ -104,6 +104,12 @@ pub(super) const TOOLS: [ToolRow; 8] = [
                 form: ArgumentForm::Pairs,
                 is_required: true,
             },
+            Argument {
+                name: "expect",
+                about: "`rev` of `suggest`; fails if it is another one now",
+                form: ArgumentForm::Number("--expect"),
+                is_required: false,
+            },
         ],
         writes: true,
         text: None,

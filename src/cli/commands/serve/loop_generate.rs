@@ -2,7 +2,8 @@
 
 use super::super::generate::MOST;
 use super::generations::{complete, progress};
-use super::loops::{LoopAnswer, LoopView, Loops, PATH, not_now, only, outward, text, view};
+use super::loop_list::outward;
+use super::loops::{LoopAnswer, LoopView, Loops, PATH, not_now, only, text, view};
 use super::request::wrong;
 use super::service::Service;
 use super::started::StartOutcome;

@@ -2,7 +2,8 @@
 
 use super::events::HEARTBEAT;
 use super::loop_changes::{KnownLoop, KnownLoops, changes};
-use super::loops::{LoopView, all_loops, outward};
+use super::loop_list::outward;
+use super::loops::{LoopView, all_loops};
 use super::problem::problem;
 use super::request::wrong;
 use super::service::Service;

@@ -3,10 +3,9 @@
 //! Each route is written with commands of `orch`; only the form of requests and answers is the older one. What was
 //! inconsistent there is settled, and `docs/serve.md` lists it.
 
-use super::super::loop_tasks::{LIST, WORKFLOW, new_task};
+use super::super::loop_tasks::WORKFLOW;
 use super::super::report::told_of_each;
 use super::gate::Asker;
-use super::issues::tasks_of_issue;
 use super::request::wrong;
 use super::service::Service;
 use super::{problem, request};
@@ -32,8 +31,6 @@ use std::time::Duration;
 pub(super) const PATH: &str = "/api/loops/v2";
 /// The settings of a loop that a request may change.
 const SETTINGS: [&str; 5] = ["description", "max_iterations", "tags", "priority", "notes"];
-/// The members of a task of a loop that a request may give.
-const TASK_KEYS: [&str; 6] = ["description", "tool", "mode", "prompt_template", "command", "on_error"];
 /// How many loops are listed if the request does not say.
 const LIMIT: usize = 50;
 /// How often a status is looked at after a start.
@@ -48,6 +45,8 @@ pub(super) struct LoopView {
     pub id: String,
     /// The phase of the task.
     pub phase: String,
+    /// The number of its last step.
+    pub rev: u64,
     /// The time of its last step.
     pub updated: String,
     pub document: Value,
@@ -115,7 +114,7 @@ async fn respond(service: Arc<Service>, request: Request) -> Result<LoopAnswer, 
         method: parts.method,
     };
     let is_order = ![Method::GET, Method::HEAD].contains(&request.method);
-    // Between the reading and the replacing of a list there is no other order. A run goes on after its answer.
+    // Changes of a list follow one another, instead of being tried again. A run goes on after its answer.
     let excludes = if is_order && !request.starts_run() { Excluded::Orders } else { Excluded::Nothing };
     let terms = WorkTerms { is_order, excludes, within: None };
     let work = move |service: &Service, waited: Duration| {
@@ -232,7 +231,7 @@ impl Loops<'_> {
         let (workflow, titled) = (format!("--workflow={WORKFLOW}"), format!("--title={title}"));
         self.execute(&["new", &workflow, &titled, "--", &id])?;
         if !settings.is_empty() {
-            self.give(&id, &settings).map_err(|error| {
+            self.give(&id, &settings, None).map_err(|error| {
                 let hint = format!("the loop `{id}` was created without its settings");
                 error.with_hint(hint)
             })?;
@@ -252,17 +251,19 @@ impl Loops<'_> {
         }
         let settings = settings(body)?;
         if !settings.is_empty() {
-            self.give(id, &settings)?;
+            self.give(id, &settings, None)?;
         }
         Ok(found(&self.one(id)?.document))
     }
 
-    /// Gives settings, or the list of tasks, as answers.
-    fn give(&self, id: &str, answers: &[(&str, &Value)]) -> Result<(), Error> {
+    /// Gives settings, or the list of tasks, as answers, which may rest on a revision of the loop.
+    pub(super) fn give(&self, id: &str, answers: &[(&str, &Value)], rev: Option<u64>) -> Result<(), Error> {
         let answers: Vec<String> = answers.iter().map(|(key, value)| format!("{key}={value}")).collect();
         // A word with `=` would be an answer.
         let task = format!("--use={id}");
-        let words = ["answer", &task, "--"].into_iter().chain(answers.iter().map(String::as_str));
+        let rev = rev.map(|rev| format!("--expect={rev}"));
+        let words = ["answer", &task].into_iter().chain(rev.as_deref()).chain(["--"]);
+        let words = words.chain(answers.iter().map(String::as_str));
         self.execute(&words.collect::<Vec<_>>()).map(drop)
     }
 
@@ -340,122 +341,6 @@ impl Loops<'_> {
         }
         Ok(())
     }
-
-    fn tasks(&self, id: &str) -> Result<LoopAnswer, Error> {
-        let view = self.one(id)?;
-        let tasks: Vec<Value> = view
-            .tasks
-            .unwrap_or_default()
-            .iter()
-            .enumerate()
-            .map(|(order, task)| outward(task, order))
-            .collect();
-        let timestamp = self.caller.clock.now().to_string();
-        let members = json!({"total": tasks.len(), "data": tasks, "loop_id": id, "timestamp": timestamp});
-        Ok(LoopAnswer(StatusCode::OK, members, None))
-    }
-
-    /// The loop that has a task with this id, and the task. Returns an error if there is none.
-    fn task(&self, id: &str) -> Result<(LoopView, Value), Error> {
-        let views = all_loops(&self.service.runner.workspace()?)?;
-        let holds = |view: LoopView| {
-            let order = view.tasks.as_ref()?.iter().position(|task| task["id"] == id)?;
-            let mut task = outward(&view.tasks.as_ref()?[order], order);
-            task["loop_id"] = view.id.as_str().into();
-            Some((view, task))
-        };
-        let found = views.into_iter().find_map(holds);
-        found.ok_or_else(|| Error::new(Code::UnknownTask, format!("no loop has a task `{id}`")))
-    }
-
-    /// The loop that a request names, with its list of tasks.
-    pub(super) fn planned(&self, id: &str) -> Result<(LoopView, Vec<Value>), Error> {
-        let mut view = self.one(id)?;
-        let tasks = view.tasks.take().ok_or_else(|| {
-            Error::new(Code::NotEnabled, format!("`{id}` has no plan yet"))
-                .with_hint("start the loop; its first action makes the list of tasks".to_owned())
-        })?;
-        Ok((view, tasks))
-    }
-
-    /// Replaces the list of tasks of a loop.
-    fn replace(&self, id: &str, tasks: Vec<Value>) -> Result<(), Error> {
-        self.give(id, &[(LIST, &Value::Array(tasks))])
-    }
-
-    fn add_task(&self, id: &str, body: &Map<String, Value>) -> Result<LoopAnswer, Error> {
-        only(body, &TASK_KEYS)?;
-        for key in ["description", "tool", "mode", "prompt_template"] {
-            text(body, key)?.ok_or_else(|| wrong(&format!("`{key}` is missing")))?;
-        }
-        check_task(body)?;
-        let (_, mut tasks) = self.planned(id)?;
-        let task = new_task(body, self.caller.clock.now())?;
-        let added = outward(&task, tasks.len());
-        tasks.push(task);
-        self.replace(id, tasks)?;
-        Ok(LoopAnswer(StatusCode::CREATED, json!({"data": added}), None))
-    }
-
-    /// Adds the tasks of an issue of the older tool.
-    fn import(&self, id: &str, body: &Map<String, Value>) -> Result<LoopAnswer, Error> {
-        only(body, &["issue_id"])?;
-        let issue = text(body, "issue_id")?.ok_or_else(|| wrong("`issue_id` is missing"))?;
-        let (_, mut tasks) = self.planned(id)?;
-        let workspace = self.service.runner.workspace()?;
-        let before = tasks.len();
-        for members in tasks_of_issue(workspace.root(), issue)? {
-            tasks.push(new_task(&members, self.caller.clock.now())?);
-        }
-        let added: Vec<Value> =
-            tasks.iter().enumerate().skip(before).map(|(order, task)| outward(task, order)).collect();
-        self.replace(id, tasks)?;
-        let message = format!("Imported {} tasks from issue {issue}", added.len());
-        Ok(LoopAnswer(StatusCode::CREATED, json!({"data": added, "message": message}), None))
-    }
-
-    fn change_task(&self, task_id: &str, body: &Map<String, Value>) -> Result<LoopAnswer, Error> {
-        only(body, &[&["loop_id"], TASK_KEYS.as_slice()].concat())?;
-        let id = text(body, "loop_id")?.ok_or_else(|| wrong("`loop_id` is missing"))?;
-        check_task(body)?;
-        let (_, mut tasks) = self.planned(id)?;
-        let (order, task) = place(&mut tasks, task_id)?;
-        for (key, value) in body.iter().filter(|(key, _)| *key != "loop_id") {
-            task[key.as_str()] = value.clone();
-        }
-        task["updated_at"] = self.caller.clock.now().to_string().into();
-        let changed = outward(task, order);
-        self.replace(id, tasks)?;
-        Ok(found(&changed))
-    }
-
-    fn remove_task(&self, task_id: &str, query: &[(String, String)]) -> Result<LoopAnswer, Error> {
-        let [(name, id)] = query else { return Err(wrong("`loop_id` is missing in the query")) };
-        if name != "loop_id" {
-            return Err(wrong("`loop_id` is missing in the query"));
-        }
-        let (_, mut tasks) = self.planned(id)?;
-        let (order, _) = place(&mut tasks, task_id)?;
-        tasks.remove(order);
-        self.replace(id, tasks)?;
-        Ok(LoopAnswer(StatusCode::OK, json!({"message": format!("Task {task_id} deleted")}), None))
-    }
-
-    fn reorder(&self, id: &str, body: &Map<String, Value>) -> Result<LoopAnswer, Error> {
-        only(body, &["ordered_task_ids"])?;
-        let ids = body.get("ordered_task_ids").and_then(Value::as_array).filter(|ids| !ids.is_empty());
-        let ids = ids.ok_or_else(|| wrong("`ordered_task_ids` is not a list of ids"))?;
-        let (_, mut tasks) = self.planned(id)?;
-        let mut ordered = Vec::new();
-        for id in ids {
-            let (order, _) = place(&mut tasks, id.as_str().unwrap_or_default())?;
-            ordered.push(tasks.remove(order));
-        }
-        // What the request does not name stays behind, in its order.
-        ordered.append(&mut tasks);
-        self.replace(id, ordered)?;
-        self.tasks(id)
-    }
 }
 
 /// The loops that are not archived. One that cannot be read is passed over. Returns an error if there is no list.
@@ -503,7 +388,7 @@ pub(super) fn view(workspace: &Workspace, sight: &Sight) -> Option<LoopView> {
         "notes": data("notes"),
         "skill_state": data("skill_state"),
     });
-    Some(LoopView { id, phase, updated, document, tasks })
+    Some(LoopView { id, phase, rev: state.rev, updated, document, tasks })
 }
 
 /// The time of the first event in a log.
@@ -513,25 +398,7 @@ fn created(path: &std::path::Path) -> Option<String> {
     Some(LogEvent::read(line.trim_end()).ok()?.entry.at.to_string())
 }
 
-/// A task of a loop as the older tool shows it.
-pub(super) fn outward(task: &Value, order: usize) -> Value {
-    let mut shown = json!({"task_id": task["id"], "order": order});
-    for (key, value) in
-        task.as_object().into_iter().flatten().filter(|(key, _)| !["id", "order"].contains(&key.as_str()))
-    {
-        shown[key.as_str()] = value.clone();
-    }
-    shown
-}
-
-/// Where a task is in the list. Returns an error if it is not there.
-fn place<'t>(tasks: &'t mut [Value], id: &str) -> Result<(usize, &'t mut Value), Error> {
-    let order = tasks.iter().position(|task| task["id"] == id);
-    let order = order.ok_or_else(|| Error::new(Code::UnknownTask, format!("the loop has no task `{id}`")))?;
-    Ok((order, &mut tasks[order]))
-}
-
-fn found(data: &Value) -> LoopAnswer {
+pub(super) fn found(data: &Value) -> LoopAnswer {
     LoopAnswer(StatusCode::OK, json!({"data": data}), None)
 }
 
@@ -553,22 +420,6 @@ fn settings(body: &Map<String, Value>) -> Result<Vec<(&'static str, &Value)>, Er
             if fits { Ok((key, value)) } else { Err(wrong(&format!("`{key}` cannot be {value}"))) }
         })
         .collect()
-}
-
-/// Returns an error if a member of a task cannot be meant.
-fn check_task(body: &Map<String, Value>) -> Result<(), Error> {
-    for key in TASK_KEYS {
-        let Some(value) = text(body, key)? else { continue };
-        let known: &[&str] = match key {
-            "mode" => &["analysis", "write", "review"],
-            "on_error" => &["continue", "pause", "fail_fast"],
-            _ => continue,
-        };
-        if !known.contains(&value) {
-            return Err(wrong(&format!("`{key}` is not one of {}", known.join(", "))));
-        }
-    }
-    Ok(())
 }
 
 /// A text in a body; `None` if it is not there. Returns an error if it is empty or no text.

@@ -317,6 +317,13 @@ pub(super) static ROUTES: &[Route] = &[
                 form: ArgumentForm::Pairs,
                 is_required: true,
             },
+            Argument {
+                name: "expect",
+                about: "The revision (`rev` of the suggestion) that the answer rests on: fails with 412 if the task \
+                        is at another one.",
+                form: ArgumentForm::Number("--expect"),
+                ..OPTIONAL
+            },
             DRY_RUN,
             WAIT,
         ],
