@@ -162,6 +162,42 @@ fn an_interrupt_ends_the_command_and_not_the_prompt() {
     assert_eq!(terminal.ends(), Some(0));
 }
 
+/// The line editor forgets the keys that follow the end of a line in one batch: an order could go to the wrong task.
+#[test]
+fn lines_that_are_typed_ahead_are_executed_in_order() {
+    let world = started("planning");
+    world.orch(&["new", "other"]).succeeds();
+    let mut terminal = at_terminal(&world, &["--no-watch", "t"]);
+    terminal.shows("agent> ");
+    // Line feeds at the prompt; an interrupt clears what was typed before it.
+    terminal.types("/use other\n/use t\n/next\u{3}/use other\n/rename other moved\n");
+    eventually("the task in use was renamed", || world.path("tasks/moved").exists());
+    terminal.types("/use t\r/run -- sh -c 'touch began; sleep 1'\r");
+    eventually("the executor works", || world.path("began").exists());
+    // Meanwhile a terminal turns carriage returns into line feeds, and edits lines itself.
+    terminal.types("/use wrong\u{15}/use movef\u{7f}d\r/next --override \"two\rlines\" --dry-run\r");
+    terminal.types("/explain\r/pau");
+    terminal.shows("moved  planning");
+    terminal.types("se\r/quit\r");
+    assert_eq!(terminal.ends(), Some(0));
+    let history = world.read(".git/orch/history");
+    let typed: Vec<String> = history.lines().map(|line| serde_json::from_str(line).expect("a line")).collect();
+    let expected = [
+        "/use other",
+        "/use t",
+        "/use other",
+        "/rename other moved",
+        "/use t",
+        "/run -- sh -c 'touch began; sleep 1'",
+        "/use moved",
+        "/next --override \"two\nlines\" --dry-run",
+        "/explain",
+        "/pause",
+        "/quit",
+    ];
+    assert_eq!(typed, expected);
+}
+
 #[test]
 fn a_signal_ends_the_prompt() {
     let world = started("planning");

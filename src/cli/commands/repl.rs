@@ -4,6 +4,7 @@
 //! `orch --use TASK next --dry-run`. So the prompt has no table of commands, every option is there, and what ends a
 //! command does not end the prompt.
 
+mod ahead;
 mod background;
 mod board;
 mod editor;
@@ -12,11 +13,10 @@ mod own;
 mod session;
 
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
-use crate::base::TypedLine;
 #[cfg(all(feature = "api", feature = "mcp"))]
 pub(super) use own::PROMPT;
 
-use own::is_skipped;
+use own::goes_on;
 use session::Session;
 use std::io;
 
@@ -68,7 +68,7 @@ fn execute(
     mut next: impl FnMut() -> io::Result<Option<String>>,
 ) -> Result<(), Failure> {
     while let Some(mut line) = next()? {
-        while !is_skipped(&line) && TypedLine::of(&line).is_open {
+        while goes_on(&line) {
             let Some(more) = next()? else { break };
             line.push('\n');
             line.push_str(&more);

@@ -1,19 +1,20 @@
 //! The prompt at a terminal: editing, completion, history, and messages above it.
 
 use super::super::prelude::{Context, ExitCode, Failure, Ui};
+use super::ahead::{Ahead, Replayed};
 use super::background::{Background, Outlet};
 use super::board::Board;
 use super::history::{FILE, MOST, TypedHistory};
-use super::own::{is_skipped, whole_line};
+use super::own::whole_line;
 use super::session::Session;
 use crate::base::{TaskId, TypedLine, shell_word};
 use crate::cli::complete::at_prompt;
 use crate::survey::{Caller, Workspace};
 use reedline::{
-    Color, ColumnarMenu, Completer, CompletionResult, DefaultHinter, EditCommand, Emacs, ExternalPrinter,
+    Color, ColumnarMenu, Completer, CompletionResult, DefaultHinter, EditCommand, ExternalPrinter,
     FileBackedHistory, History, HistoryItem, KeyCode, KeyModifiers, MenuBuilder, Prompt, PromptEditMode,
-    PromptHistorySearch, Reedline, ReedlineEvent, ReedlineMenu, Signal, Span, Suggestion, ValidationResult,
-    Validator, default_emacs_keybindings,
+    PromptHistorySearch, Reedline, ReedlineEvent, ReedlineMenu, Signal, Span, Suggestion,
+    default_emacs_keybindings,
 };
 use std::borrow::Cow;
 use std::io;
@@ -37,7 +38,8 @@ pub(super) fn run(
     context.interrupts.end_with_terminal();
     let (board, printer) = (Board::default(), ExternalPrinter::new(WAITING));
     let in_use = Arc::new(Mutex::new(None));
-    let ended = Arc::new(AtomicBool::new(false));
+    let (ended, wake) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(false)));
+    let ahead = Ahead::new(Arc::clone(&wake));
     let lines = printer.sender();
     let place = match &watched {
         Some(workspace) => workspace.store().map(|store| store.own(FILE)),
@@ -49,10 +51,10 @@ pub(super) fn run(
         start: context.start.clone(),
         caller: context.caller.clone(),
     };
-    let mut editor = editor(ui, &before.unwrap_or_default())?
+    let mut editor = editor(ui, &before.unwrap_or_default(), &ahead)?
         .with_completer(Box::new(completer))
         .with_external_printer(printer)
-        .with_break_signal(Arc::clone(&ended));
+        .with_break_signal(Arc::clone(&wake));
     let redraw = editor.repaint_signal();
     let _watch = watched.and_then(|workspace| {
         let redraw = Box::new(move || redraw.request_repaint());
@@ -64,32 +66,44 @@ pub(super) fn run(
     });
     let prompt = TaskPrompt(board.clone());
     loop {
-        let is_ended = Arc::clone(&ended);
+        wake.store(false, Ordering::SeqCst);
+        let (is_ended, woken) = (Arc::clone(&ended), Arc::clone(&wake));
         // The terminal is restored before the process ends.
-        context.interrupts.instead(move || is_ended.store(true, Ordering::SeqCst));
+        context.interrupts.instead(move || {
+            is_ended.store(true, Ordering::SeqCst);
+            woken.store(true, Ordering::SeqCst);
+        });
+        if ended.load(Ordering::SeqCst) {
+            return Ok(ExitCode::Interrupted);
+        }
         session.renew(&board);
         *in_use.lock().unwrap_or_else(PoisonError::into_inner) = session.in_use().cloned();
-        match editor.read_line(&prompt).map_err(Failure::from)? {
+        let signal = match ahead.replay(&mut editor) {
+            Replayed::End => Ok(Signal::CtrlD),
+            Replayed::Rest => editor.read_line(&prompt),
+            Replayed::Line => {
+                editor = editor.with_immediately_accept(true);
+                let signal = editor.read_line(&prompt);
+                editor = editor.with_immediately_accept(false);
+                signal
+            }
+        };
+        match signal.map_err(Failure::from)? {
             Signal::Success(line) => {
                 kept.iter_mut().for_each(|kept| kept.append(&line));
                 if !session.execute(&line)? {
                     return Ok(ExitCode::Fine);
                 }
             }
-            Signal::CtrlC => {}
             Signal::CtrlD => return Ok(ExitCode::Fine),
-            Signal::ExternalBreak(_) => return Ok(ExitCode::Interrupted),
-            // No key is bound to another signal.
+            // The line was cleared, a signal has come, or keys are held back. No key is bound to another signal.
             _ => {}
-        }
-        if ended.load(Ordering::SeqCst) {
-            return Ok(ExitCode::Interrupted);
         }
     }
 }
 
 /// The line editor, with the history and the keys.
-fn editor(ui: &Ui, before: &[String]) -> Result<Reedline, Failure> {
+fn editor(ui: &Ui, before: &[String], ahead: &Ahead) -> Result<Reedline, Failure> {
     let mut history = FileBackedHistory::new(MOST).map_err(|error| io::Error::other(error.to_string()))?;
     for line in before {
         // Only lines that cannot be found again are lost.
@@ -111,9 +125,9 @@ fn editor(ui: &Ui, before: &[String]) -> Result<Reedline, Failure> {
     };
     Ok(editor
         .with_history(Box::new(history))
-        .with_validator(Box::new(WholeLine))
+        .with_validator(ahead.validator())
         .with_menu(ReedlineMenu::EngineCompleter(Box::new(menu)))
-        .with_edit_mode(Box::new(Emacs::new(keys)))
+        .with_edit_mode(ahead.edit_mode(keys))
         .with_quick_completions(true)
         .with_partial_completions(true)
         .use_bracketed_paste(true)
@@ -154,18 +168,6 @@ impl Prompt for TaskPrompt {
 
     fn get_prompt_multiline_color(&self) -> Color {
         Color::Default
-    }
-}
-
-/// A line goes on while a quote is open.
-struct WholeLine;
-
-impl Validator for WholeLine {
-    fn validate(&self, line: &str) -> ValidationResult {
-        match !is_skipped(line) && TypedLine::of(line).is_open {
-            true => ValidationResult::Incomplete,
-            false => ValidationResult::Complete,
-        }
     }
 }
 

@@ -47,6 +47,11 @@ pub(super) fn is_skipped(line: &str) -> bool {
     line.is_empty() || line.starts_with('#')
 }
 
+/// Whether a line goes on after its end, because a quote is open.
+pub(super) fn goes_on(line: &str) -> bool {
+    !is_skipped(line) && TypedLine::of(line).is_open
+}
+
 /// What a typed line is. Returns an error if a quote is open, the slash is missing, or a command of the prompt has
 /// other arguments. The arguments of other commands are not checked.
 pub(super) fn typed(line: &str) -> Result<Typed, Failure> {
