@@ -4,6 +4,7 @@
 mod agents;
 pub mod client;
 mod generate;
+mod interrupted;
 mod lists;
 mod live;
 mod load;

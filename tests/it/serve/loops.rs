@@ -31,7 +31,7 @@ pub fn refused(answer: &Answer) -> (u16, String) {
 }
 
 /// A repository whose executor plans two tasks, and then waits for the file `may-end`.
-fn with_executor() -> World {
+pub fn with_executor() -> World {
     let world = World::ready();
     let script = r#"
 set -e

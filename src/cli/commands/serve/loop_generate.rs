@@ -29,6 +29,7 @@ impl Loops<'_> {
             .map(|count| count.ok_or_else(|| wrong(&format!("`count` is not a number from 1 to {MOST}"))));
         let count = count.transpose()?;
         let (loop_view, _) = self.planned(id)?;
+        let loop_view = self.rest(loop_view)?;
         if !["paused", "user_exit"].contains(&loop_view.phase.as_str()) {
             return Err(not_now(&loop_view, "generate tasks for"));
         }

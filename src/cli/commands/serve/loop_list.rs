@@ -57,6 +57,10 @@ impl Loops<'_> {
         for _ in 0..TRIES {
             let (view, mut tasks) = self.planned(id)?;
             let changed = change(&mut tasks)?;
+            if view.is_interrupted {
+                self.rest(view)?;
+                continue;
+            }
             match self.give(id, &[(LIST, &Value::Array(tasks))], Some(view.rev)) {
                 Err(error) if error.code() == Code::TaskChanged => {}
                 done => return done.map(|()| changed),

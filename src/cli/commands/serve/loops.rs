@@ -14,6 +14,7 @@ use crate::cli::random::random;
 use crate::cli::remote::{Excluded, WorkTerms};
 use crate::decide::State;
 use crate::record::LogEvent;
+use crate::run::RunFiles;
 use crate::scan::open_regular;
 use crate::survey::{Caller, Sight, Workspace};
 use axum::extract::{Request, State as Given};
@@ -45,6 +46,8 @@ pub(super) struct LoopView {
     pub id: String,
     /// The phase of the task.
     pub phase: String,
+    /// Whether it may go on, and no process drives it. It is shown as paused.
+    pub is_interrupted: bool,
     /// The number of its last step.
     pub rev: u64,
     /// The time of its last step.
@@ -251,6 +254,7 @@ impl Loops<'_> {
         }
         let settings = settings(body)?;
         if !settings.is_empty() {
+            self.rest(view)?;
             self.give(id, &settings, None)?;
         }
         Ok(found(&self.one(id)?.document))
@@ -269,14 +273,24 @@ impl Loops<'_> {
 
     fn delete(&self, id: &str) -> Result<LoopAnswer, Error> {
         let view = self.one(id)?;
-        if view.phase == "running" {
+        if view.phase == "running" && !view.is_interrupted {
             return Err(not_now(&view, "delete"));
         }
+        let view = self.rest(view)?;
         let is_over = ["completed", "failed", "exhausted"].contains(&view.phase.as_str());
         let force = ["--force=deleted over the loop API"];
         let words = ["archive"].into_iter().chain(force.into_iter().filter(|_| !is_over)).chain(["--", id]);
         self.execute(&words.collect::<Vec<_>>())?;
         Ok(LoopAnswer(StatusCode::OK, json!({"message": format!("Loop {id} deleted")}), None))
+    }
+
+    /// Ends the run of a loop that was interrupted, which leaves the loop paused. Returns the loop as it is then.
+    pub(super) fn rest(&self, view: LoopView) -> Result<LoopView, Error> {
+        if !view.is_interrupted {
+            return Ok(view);
+        }
+        self.execute(&["pause", "--", &view.id])?;
+        self.one(&view.id)
     }
 
     fn set_status(&self, id: &str, body: &Map<String, Value>) -> Result<LoopAnswer, Error> {
@@ -310,12 +324,19 @@ impl Loops<'_> {
             "pause" => &["running"],
             _ => &["created", "running", "paused", "user_exit"],
         };
-        if !may.contains(&view.phase.as_str()) {
+        let is_allowed =
+            may.contains(&view.phase.as_str()) || (view.is_interrupted && may.contains(&"paused"));
+        if !is_allowed {
             return Err(not_now(&view, order));
         }
         let message = match order {
             "start" | "resume" => {
-                let words: &[&str] = if order == "start" { &["run", "--auto"] } else { &["resume"] };
+                let words: &[&str] = match order {
+                    "start" => &["run", "--auto"],
+                    // Nobody has paused it.
+                    _ if view.is_interrupted => &["run"],
+                    _ => &["resume"],
+                };
                 let mut words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
                 // What follows `--` would be a program.
                 words.push(format!("--use={id}"));
@@ -334,7 +355,9 @@ impl Loops<'_> {
     /// Waits until a run that was started has recorded another status, or has ended.
     fn await_status(&self, before: &LoopView) -> Result<(), Error> {
         for _ in 0..STATUS_TICKS {
-            if self.one(&before.id)?.phase != before.phase || !self.service.runs.drives(&before.id) {
+            if self.one(&before.id)?.document["status"] != before.document["status"]
+                || !self.service.runs.drives(&before.id)
+            {
                 break;
             }
             thread::sleep(TICK);
@@ -353,6 +376,23 @@ pub(super) fn all_loops(workspace: &Workspace) -> Result<Vec<LoopView>, Error> {
 
 /// A task as a loop; `None` if it is none.
 pub(super) fn view(workspace: &Workspace, sight: &Sight) -> Option<LoopView> {
+    let seen = recorded(workspace, sight)?;
+    let is_at_rest = seen.phase != "running";
+    if is_at_rest || RunFiles::of(workspace.root(), sight.task.directory()).is_driven() {
+        return Some(seen);
+    }
+    // A run that has ended since the look has recorded how.
+    let again = workspace.look(&sight.task).ok().and_then(|sight| recorded(workspace, &sight));
+    let mut view = again.unwrap_or(seen);
+    if view.phase == "running" {
+        view.is_interrupted = true;
+        view.document["status"] = "paused".into();
+    }
+    Some(view)
+}
+
+/// A task as a loop, as its record says.
+fn recorded(workspace: &Workspace, sight: &Sight) -> Option<LoopView> {
     if sight.workflow().name.as_str() != WORKFLOW {
         return None;
     }
@@ -388,7 +428,7 @@ pub(super) fn view(workspace: &Workspace, sight: &Sight) -> Option<LoopView> {
         "notes": data("notes"),
         "skill_state": data("skill_state"),
     });
-    Some(LoopView { id, phase, rev: state.rev, updated, document, tasks })
+    Some(LoopView { id, phase, is_interrupted: false, rev: state.rev, updated, document, tasks })
 }
 
 /// The time of the first event in a log.
