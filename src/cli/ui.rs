@@ -3,7 +3,7 @@
 use crate::base::{Diagnostic, RepoPath, argv_at, commands_at};
 use crate::view::{JsonDocument, Paint, Style, enveloped, line, pretty};
 use console::Term;
-use std::io::{self, Write};
+use std::io::{self, BufRead, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
@@ -203,12 +203,14 @@ impl Ui {
         }
     }
 
-    /// Reads a line from stdin without its end; `None` at the end of input. Returns an error if stdin cannot be read
-    /// as text.
-    pub fn read_line(&self) -> io::Result<Option<String>> {
-        let mut line = String::new();
-        let count = io::stdin().read_line(&mut line)?;
-        Ok((count > 0).then(|| line.trim_end_matches(['\n', '\r']).to_owned()))
+    /// Reads a line from stdin without its end, which may be no text; `None` at the end of input. Returns an error if
+    /// stdin cannot be read.
+    pub fn read_line(&self) -> io::Result<Option<Vec<u8>>> {
+        let mut line = Vec::new();
+        let count = io::stdin().lock().read_until(b'\n', &mut line)?;
+        let end = line.iter().rposition(|byte| !matches!(byte, b'\n' | b'\r')).map_or(0, |last| last + 1);
+        line.truncate(end);
+        Ok((count > 0).then_some(line))
     }
 
     /// Rings the bell of the terminal on stderr, if there is one.

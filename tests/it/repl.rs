@@ -47,14 +47,15 @@ fn the_prompt_ends_when_its_terminal_is_gone() {
 }
 
 #[test]
-fn a_script_that_cannot_be_read_fails() {
+fn a_line_that_is_no_text_fails_and_the_next_one_is_executed() {
     let world = started("planning");
     let mut command = world.orch_command(&["repl"]);
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().expect("orch starts");
-    child.stdin.take().expect("a pipe").write_all(b"/status\n\xff\n/rename t u\n").expect("written");
-    world.end(child.wait_with_output().expect("ends")).ends(70);
-    assert!(!world.path("tasks/u").exists());
+    child.stdin.take().expect("a pipe").write_all(b"/log \"\n\"\n/use \xff\n/rename t u\n").expect("written");
+    let ended = world.end(child.wait_with_output().expect("ends"));
+    ended.reports("line 3 is not UTF-8");
+    assert!(world.path("tasks/u").exists());
 }
 
 #[test]
@@ -162,6 +163,21 @@ fn an_interrupt_ends_the_command_and_not_the_prompt() {
     assert_eq!(terminal.ends(), Some(0));
 }
 
+#[test]
+fn after_use_only_tasks_are_completed() {
+    let world = started("planning");
+    world.orch(&["new", "other"]).succeeds();
+    let mut terminal = at_terminal(&world, &["--no-watch", "t"]);
+    terminal.shows("agent> ");
+    terminal.types("/use --js\t\r");
+    terminal.shows("unexpected argument");
+    terminal.types("/use o\t\r");
+    terminal.shows("other  planning  attempt 1  agent> ");
+    terminal.types("/quit\r");
+    assert_eq!(terminal.ends(), Some(0));
+    assert!(world.read(".git/orch/history").starts_with("\"/use --js\"\n\"/use other"));
+}
+
 /// The line editor forgets the keys that follow the end of a line in one batch: an order could go to the wrong task.
 #[test]
 fn lines_that_are_typed_ahead_are_executed_in_order() {
@@ -181,7 +197,8 @@ fn lines_that_are_typed_ahead_are_executed_in_order() {
     terminal.types("se\r/quit\r");
     assert_eq!(terminal.ends(), Some(0));
     let history = world.read(".git/orch/history");
-    let typed: Vec<String> = history.lines().map(|line| serde_json::from_str(line).expect("a line")).collect();
+    let typed: Vec<String> =
+        history.lines().map(|line| serde_json::from_str(line).expect("a line")).collect();
     let expected = [
         "/use other",
         "/use t",

@@ -13,6 +13,7 @@ mod own;
 mod session;
 
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
+use crate::base::Code;
 #[cfg(all(feature = "api", feature = "mcp"))]
 pub(super) use own::PROMPT;
 
@@ -51,7 +52,7 @@ pub fn run(args: &ReplArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fail
     let mut session = Session::begin(&workspace, args.task.as_deref(), context, ui)?;
     if !args.lines.is_empty() {
         let text = args.lines.join("\n");
-        let mut lines = text.lines().map(str::to_owned);
+        let mut lines = text.lines().map(|line| line.as_bytes().to_vec());
         execute(&mut session, || Ok(lines.next()))?;
     } else if ui.interactive && ui.width > 0 && !context.global.json {
         let watched = (!args.no_watch).then_some(workspace);
@@ -65,16 +66,25 @@ pub fn run(args: &ReplArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fail
 /// Executes lines until there are no more, or one of them says `/quit`. A line goes on while a quote is open.
 fn execute(
     session: &mut Session<'_>,
-    mut next: impl FnMut() -> io::Result<Option<String>>,
+    mut next: impl FnMut() -> io::Result<Option<Vec<u8>>>,
 ) -> Result<(), Failure> {
+    let mut number = 0;
     while let Some(mut line) = next()? {
-        while goes_on(&line) {
+        number += 1;
+        let first = number;
+        while goes_on(&String::from_utf8_lossy(&line)) {
             let Some(more) = next()? else { break };
-            line.push('\n');
-            line.push_str(&more);
+            number += 1;
+            line.push(b'\n');
+            line.extend(more);
         }
-        if !session.execute(&line)? {
-            break;
+        match String::from_utf8(line) {
+            Ok(line) if session.execute(&line)? => {}
+            Ok(_) => break,
+            Err(_) => {
+                let failure = Failure::new(Code::Usage, format!("line {first} is not UTF-8"));
+                session.refuse(&failure.hint("write commands as UTF-8"));
+            }
         }
     }
     Ok(())

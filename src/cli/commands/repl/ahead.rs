@@ -6,8 +6,8 @@
 
 use super::own::goes_on;
 use reedline::{
-    EditCommand, EditMode, Emacs, KeyCode, KeyModifiers, Keybindings, PromptEditMode, Reedline, ReedlineEvent,
-    ReedlineRawEvent, ValidationResult, Validator,
+    EditCommand, EditMode, Emacs, KeyCode, KeyModifiers, Keybindings, PromptEditMode, Reedline,
+    ReedlineEvent, ReedlineRawEvent, ValidationResult, Validator,
 };
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -5,7 +5,7 @@ use super::ahead::{Ahead, Replayed};
 use super::background::{Background, Outlet};
 use super::board::Board;
 use super::history::{FILE, MOST, TypedHistory};
-use super::own::whole_line;
+use super::own::{line_of, whole_line};
 use super::session::Session;
 use crate::base::{TaskId, TypedLine, shell_word};
 use crate::cli::complete::at_prompt;
@@ -193,7 +193,8 @@ impl Completer for PromptCompleter {
         words[0] = words[0].trim_start_matches('/').to_owned();
         let in_use = self.in_use.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let in_use = in_use.as_ref().map(TaskId::as_str);
-        let found = at_prompt(whole_line(), words, in_use, &self.start, self.caller.environment.clone());
+        let command = if is_command { whole_line() } else { line_of(&words[0]) };
+        let found = at_prompt(command, words, in_use, &self.start, self.caller.environment.clone());
         let suggestions: Vec<Suggestion> = found
             .into_iter()
             .map(|(value, description)| {

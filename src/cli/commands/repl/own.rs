@@ -109,6 +109,14 @@ pub(super) fn whole_line() -> Command {
     OwnCommand::augment_subcommands(command_line()).mut_subcommand(PROMPT, |sub| sub.hide(true))
 }
 
+/// What can be typed after the name of a command: those of the prompt have no options.
+pub(super) fn line_of(name: &str) -> Command {
+    if !OwnCommand::has_subcommand(name) {
+        return whole_line();
+    }
+    OwnCommand::augment_subcommands(Command::new("orch").disable_help_flag(true))
+}
+
 /// The commands of the prompt, each with its manual.
 pub(super) fn own_help() -> String {
     let line = OwnLine::command();

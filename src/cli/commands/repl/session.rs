@@ -58,19 +58,25 @@ impl<'c> Session<'c> {
     /// Executes a line and reports what is wrong with it. Returns whether more lines are wanted, and an error if
     /// stdout is closed.
     pub(super) fn execute(&mut self, text: &str) -> Result<bool, Failure> {
-        let code = match self.carry_out(text) {
+        match self.carry_out(text) {
             Ok(None) => return Ok(false),
-            Ok(Some(code)) => code,
+            Ok(Some(code)) => self.ended_with(code),
             Err(Failure::ClosedPipe) => return Err(Failure::ClosedPipe),
-            Err(failure) => {
-                crate::cli::report(&failure, self.context, self.ui);
-                failure.exit()
-            }
-        };
+            Err(failure) => self.refuse(&failure),
+        }
+        Ok(true)
+    }
+
+    /// Reports what is wrong with a line that is not executed.
+    pub(super) fn refuse(&mut self, failure: &Failure) {
+        crate::cli::report(failure, self.context, self.ui);
+        self.ended_with(failure.exit());
+    }
+
+    fn ended_with(&mut self, code: ExitCode) {
         if self.first_failure == ExitCode::Fine {
             self.first_failure = code;
         }
-        Ok(true)
     }
 
     /// Executes a line. Returns its exit code, or `None` if it ends the prompt.
