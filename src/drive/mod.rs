@@ -27,7 +27,7 @@ pub use driver::run;
 pub use foresee::foresee_run;
 use foresee::{RunAhead, look_ahead};
 pub use prompt::prompt;
-pub use runs::{RunInfo, last_end, runs, runs_in};
+pub use runs::{RunInfo, last_end, runs, runs_in, work_tree_of_run};
 pub use task_notice::TaskNotice;
 pub use trust::{NotificationLeave, Trustee, revoke_trust, trust, trustees};
 pub use watch_loop::{Waited, WatchHandle, WatchLoop, follow, wait_for};

@@ -3,9 +3,10 @@
 use super::RunEnd;
 use super::driver::own;
 use crate::apply::Writer;
-use crate::base::{Diagnostic, Timestamp};
+use crate::base::{Diagnostic, TaskId, Timestamp};
 use crate::run::RunState;
 use crate::survey::{Error, TaskRef, Workspace, unread};
+use std::path::PathBuf;
 
 /// The last run of a task.
 pub struct RunInfo {
@@ -54,6 +55,18 @@ pub fn runs_in<'w>(
         }
     }
     (runs, unreadable)
+}
+
+/// The root of another work tree in which a run of the task has not ended, if there is one that can be read.
+#[must_use]
+pub fn work_tree_of_run(workspace: &Workspace, task: &TaskId) -> Option<PathBuf> {
+    let others = workspace.other_work_trees(&mut Vec::new()).ok()?;
+    let is_open = |other: &Workspace| {
+        let found = other.tasks().unwrap_or_default().into_iter().find(|one| one.id == *task);
+        let run = found.and_then(|task| other.run_files(&task).read().ok()?);
+        run.is_some_and(|run| run.ended().is_none())
+    };
+    others.into_iter().find(is_open).map(|other| other.root)
 }
 
 /// Updates the end of a waiting run with what others have done since: another ending, or another phase of the

@@ -2,9 +2,9 @@
 
 use super::prelude::{Context, ExitCode, Failure, Ui};
 use crate::apply::{Applied, Order};
-use crate::base::{Class, Code, Diagnostic, Digest, Error, RepoPath};
+use crate::base::{Class, Code, Diagnostic, Digest, Error, RepoPath, command};
 use crate::decide::{ActorKind, Choice, Decision, DutyKind, duty, is_order};
-use crate::drive::Controlled;
+use crate::drive::{Controlled, work_tree_of_run};
 use crate::store::Store;
 use crate::survey::{LookDepth, NamedBy, Sight, TaskRef, Workspace, unjudged, unread};
 use crate::view::{
@@ -293,9 +293,7 @@ pub(super) fn controlled(
         }
         Controlled::Nothing => {
             let judged = workspace.look(task)?;
-            let text =
-                format!("`{}` has no active or interrupted run, so there is nothing to {request}", task.id);
-            nothing(context, ui, &judged.decision, &text)?;
+            nothing(context, ui, &judged.decision, &nothing_to_control(workspace, task, request))?;
             return Ok(ExitCode::Nothing);
         }
     };
@@ -345,6 +343,17 @@ pub(super) fn text(context: &Context, ui: &Ui, text: &str) -> Result<(), Failure
         return Ok(ui.document(&TextAnswer { text: text.to_owned() })?);
     }
     Ok(context.page(ui, text)?)
+}
+
+/// Why a request about a run was not sent, and where it can be.
+fn nothing_to_control(workspace: &Workspace, task: &TaskRef, request: &str) -> String {
+    match work_tree_of_run(workspace, &task.id) {
+        None => format!("`{}` has no active or interrupted run, so there is nothing to {request}", task.id),
+        Some(root) => {
+            let there = command(&["orch", "-C", &root.to_string_lossy(), request, task.id.as_str()]);
+            format!("the run of `{}` is in another work tree: {there}", task.id)
+        }
+    }
 }
 
 /// Prints that there was nothing to apply, and why.

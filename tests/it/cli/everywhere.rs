@@ -1,10 +1,11 @@
 //! `orch status --everywhere`, `orch runs` and `orch status --watch`.
 
-use crate::harness::World;
+use crate::harness::{World, eventually};
 use crate::outputs::fits;
 use crate::run::control::signal;
 use crate::terminal::Terminal;
 use serde_json::{Value, json};
+use std::process::Stdio;
 
 /// A task of an overview: where it is, and in which phase.
 fn task<'v>(everywhere: &'v Value, id: &str) -> &'v Value {
@@ -154,6 +155,15 @@ fn runs_of_other_work_trees_are_listed() {
     assert_eq!(runs["runs"][0]["workTree"], "../side", "{runs:#}");
     world.orch(&["runs"]).says("in ../side");
     assert_eq!(world.orch_json(&["-C", &side, "runs"])["runs"][0]["workTree"], ".");
+    // A request about such a run is made there.
+    let executor = ["-C", &side, "run", "t", "--", "sh", "-c", "touch began; exec sleep 100"];
+    let mut run = world.orch_command(&executor).stdout(Stdio::null()).spawn().expect("orch starts");
+    eventually("the executor works", || world.path("../side/began").exists());
+    let there = format!("the run of `t` is in another work tree: orch -C {side} stop t");
+    world.orch(&["stop", "t"]).ends(3).says(&there);
+    world.orch(&["-C", &side, "stop", "t"]).succeeds();
+    run.wait().expect("ends");
+    world.orch(&["stop", "t"]).ends(3).says("`t` has no active or interrupted run");
 }
 
 #[test]
