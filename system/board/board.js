@@ -10,6 +10,7 @@ const ownTask = body.dataset.task;
 
 const all = (selector, within = document) => [...within.querySelectorAll(selector)];
 const say = (text) => { live.textContent = text; };
+const SIGN_IN = "Signed out. Open the URL that orch serve prints when it starts.";
 const isDialogOpen = () => document.querySelector("dialog[open]") !== null;
 
 async function get(path) {
@@ -155,13 +156,17 @@ async function refreshPage() {
   const scrolled = all(".columns", main).map((columns) => columns.scrollLeft);
   const focused = document.activeElement?.closest("[id]")?.id;
   const output = document.getElementById("output");
+  // An element that leaves the page forgets how far it is scrolled.
+  const at = output && (isAtEnd(output) ? Infinity : output.scrollTop);
   main.replaceChildren(...document.importNode(fresh, true).childNodes);
   for (const details of all("details", main)) if (open.has(details.dataset.name)) details.open = true;
   all(".columns", main).forEach((columns, index) => { columns.scrollLeft = scrolled[index] ?? 0; });
   const freshOutput = document.getElementById("output");
-  if (output && freshOutput?.dataset.run === output.dataset.run) freshOutput.replaceWith(output);
+  const isSame = output !== null && freshOutput?.dataset.run === output.dataset.run;
+  if (isSame) freshOutput.replaceWith(output);
   if (focused) document.getElementById(focused)?.focus();
   begin();
+  if (isSame) output.scrollTop = Math.min(at, output.scrollHeight);
 }
 
 // --- Orders ----------------------------------------------------------------------------------------------------------
@@ -243,6 +248,8 @@ function begin() {
 const MOST_OUTPUT = 200_000;
 let outputStream = null;
 
+const isAtEnd = (output) => output.scrollHeight - output.scrollTop - output.clientHeight < 20;
+
 function begunOutput() {
   const output = document.getElementById("output");
   if (output === null) {
@@ -257,10 +264,10 @@ function begunOutput() {
   output.dataset.begun = output.dataset.run;
   outputStream = new EventSource(output.dataset.output);
   outputStream.addEventListener("output", (event) => {
-    const isAtEnd = output.scrollHeight - output.scrollTop - output.clientHeight < 20;
+    const isFollowing = isAtEnd(output);
     const text = output.textContent + JSON.parse(event.data).text;
     output.textContent = text.length > MOST_OUTPUT ? `…${text.slice(-MOST_OUTPUT)}` : text;
-    if (isAtEnd) output.scrollTop = output.scrollHeight;
+    if (isFollowing) output.scrollTop = output.scrollHeight;
   });
   const over = () => outputStream?.close();
   outputStream.addEventListener("end", over);
@@ -326,7 +333,7 @@ let timer = null;
 let isReset = false;
 
 function lost(error) {
-  say(`Not up to date: ${error.message}`);
+  if (body.dataset.live !== "out") say(`Not up to date: ${error.message}`);
 }
 
 // Several events about a task come together.
@@ -350,6 +357,15 @@ function later() {
   }, 60);
 }
 
+// A server that was started again knows no browser.
+async function isSignedOut() {
+  try {
+    return (await fetch("/assets/board.css", { cache: "no-store" })).status === 401;
+  } catch {
+    return false;
+  }
+}
+
 function listen() {
   const events = new EventSource("/api/v1/events");
   const about = (event) => {
@@ -365,11 +381,17 @@ function listen() {
   };
   // What happened between the answer of the page and now is not in the stream.
   ["ready", "reset", "started"].forEach((name) => events.addEventListener(name, everything));
-  events.addEventListener("open", () => { body.dataset.live = "yes"; });
-  events.addEventListener("error", () => {
-    body.dataset.live = "no";
+  events.addEventListener("open", () => {
+    if (body.dataset.live === "out") say("");
+    body.dataset.live = "yes";
+  });
+  events.addEventListener("error", async () => {
     // The browser tries again by itself, unless the server refuses.
-    if (events.readyState === EventSource.CLOSED) setTimeout(listen, 5000);
+    const isRefused = events.readyState === EventSource.CLOSED;
+    const isOut = isRefused && await isSignedOut();
+    if (isOut && body.dataset.live !== "out") say(SIGN_IN);
+    body.dataset.live = isOut ? "out" : "no";
+    if (isRefused) setTimeout(listen, 5000);
   });
 }
 

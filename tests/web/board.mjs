@@ -37,9 +37,9 @@ orch("new", "team/t-2", "--title", "Rotate the keys <script>alert(1)</script>", 
 orch("new", "t-3", "--title", "An earlier decision", "--quiet");
 write("tasks/t-3/planning/plan.json", "{\n  \"title\": 3\n}\n");
 
-async function serve(...options) {
+async function serve(options = [], listen = "127.0.0.1:0") {
   // A person starts it: the token of a person has only the rights of whoever did, and a program has none.
-  const typed = ["exec", process.env.ORCH, "serve", "--listen", "127.0.0.1:0", ...options].join(" ");
+  const typed = ["exec", process.env.ORCH, "serve", "--listen", listen, ...options].join(" ");
   const server = spawn("script", ["-qfec", typed, "/dev/null"], { cwd: root, env: { ...env, SHELL: "/bin/sh" } });
   let said = "";
   server.stderr.on("data", (data) => { said += data; });
@@ -141,6 +141,54 @@ const tests = {
     return page;
   },
 
+  async "the output of a run is followed, and stays where it was scrolled to"() {
+    const lines = 'for i in $(seq 200); do echo "line $i"; done; until [ -e more ]; do sleep 0.1; done; seq 300 400; sleep 100';
+    const executor = spawn(process.env.ORCH, ["run", "t-3", "--", "sh", "-c", lines], { cwd: root, env });
+    const page = await open();
+    await page.goto(`${main.address}/tasks/t-3`);
+    await page.waitForFunction(() => document.querySelector("#output")?.textContent.includes("line 200"));
+    const output = page.locator("#output");
+    const left = () => output.evaluate((one) => one.scrollHeight - one.scrollTop - one.clientHeight);
+    /** Changes the page around the output. */
+    const change = async (text) => {
+      write("tasks/t-3/planning/plan.json", text);
+      await page.getByText(`planning/plan.json:1:${text === "{" ? 2 : 1}`).first().waitFor();
+    };
+    assert.ok(await left() < 20, "it follows");
+    await change("{");
+    assert.ok(await left() < 20, "it follows on a page that was renewed");
+    await output.evaluate((one) => { one.scrollTop = 100; });
+    await change("{}");
+    assert.equal(await output.evaluate((one) => one.scrollTop), 100);
+    await output.evaluate((one) => { one.scrollTop = one.scrollHeight; });
+    await change("{");
+    write("more", "");
+    await page.waitForFunction(() => document.querySelector("#output").textContent.includes("400"));
+    assert.ok(await left() < 20, "it goes on following");
+    orch("stop", "t-3");
+    await new Promise((ended) => executor.exitCode === null ? executor.once("exit", ended) : ended());
+    write("tasks/t-3/planning/plan.json", "{\n  \"title\": 3\n}\n");
+    return page;
+  },
+
+  async "a page whose server was started again says how to sign in"() {
+    const port = Number(new URL(main.address).port) + 1;
+    const first = await serve([], `127.0.0.1:${port}`);
+    const page = await open({}, { address: first.address });
+    await page.waitForSelector('body[data-live="yes"]');
+    first.server.kill("SIGINT");
+    await new Promise((ended) => first.server.once("exit", ended));
+    await page.waitForSelector('body[data-live="no"]');
+    const second = await serve([], `127.0.0.1:${port}`);
+    await page.locator("#live", { hasText: "Open the URL that orch serve prints" }).waitFor();
+    await shot(page, "signed-out");
+    await page.context().newPage().then((other) => other.goto(second.url));
+    await page.waitForSelector('body[data-live="yes"]');
+    assert.equal(await page.locator("#live").textContent(), "");
+    second.server.kill("SIGINT");
+    await page.context().close();
+  },
+
   async "an order that rests on what has changed is refused"() {
     const page = await open();
     await page.goto(`${main.address}/tasks/t-3`);
@@ -195,7 +243,7 @@ const tests = {
   },
 
   async "an agent, and a server that only reads, have no buttons"() {
-    const only = await serve("--read-only");
+    const only = await serve(["--read-only"]);
     for (const setting of [{ token: tokens.agent }, { address: only.address }]) {
       const page = await open({}, setting);
       await page.goto(`${setting.address ?? main.address}/tasks/t-1`);

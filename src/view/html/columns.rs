@@ -83,6 +83,7 @@ impl<'a> CardSetting<'a> {
                     @if task.attempt > 1 || task.substate.is_some() {
                         p.card-more {
                             @if task.attempt > 1 { span.attempt { "attempt " (task.attempt) } }
+                            @if task.attempt > 1 && task.substate.is_some() { ", " }
                             @let substate = substate_text(task.substate.as_ref());
                             bdi { (substate.trim_start_matches([' ', '/'])) }
                         }
