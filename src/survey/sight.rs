@@ -9,8 +9,8 @@ use super::snapshot::{Reading, Snapshot, log_faults};
 use super::{Error, TaskRef, UsableWorkflow, Workspace};
 use crate::base::{Code, Diagnostic, Digest, Place, RepoPath, command};
 use crate::decide::{
-    Circumstances, Decision, Ending, Judgement, LastRun, Recorded, Remembered, Runner, STALE_STATE, Settled,
-    State, Step, conclude, evaluate, judge,
+    Circumstances, Decision, Ending, Judgement, LastRun, PersonOrder, Recorded, Remembered, Runner,
+    STALE_STATE, Settled, State, Step, conclude, evaluate, judge, person_orders,
 };
 use crate::record::has_lost_events;
 use crate::run::RunFiles;
@@ -78,6 +78,16 @@ impl Sight {
     #[must_use]
     pub fn title(&self) -> Option<&str> {
         self.state()?.title.as_deref()
+    }
+
+    /// What a person may order in any case; nothing if no step can follow the record.
+    #[must_use]
+    pub fn person_orders(&self) -> Vec<PersonOrder> {
+        let state = self.state().filter(|_| !self.untracked);
+        let orders = state.map(|state| {
+            person_orders(self.workflow(), state, &self.observed.facts, &self.decision, self.runner.as_ref())
+        });
+        orders.unwrap_or_default()
     }
 
     /// Returns an error if the record of the task is damaged or lost.

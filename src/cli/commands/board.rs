@@ -10,7 +10,7 @@ use crate::base::Code;
 use crate::store::durable;
 use crate::view::html::{BoardFilter, TaskLinks, file_end, file_start, file_task};
 use crate::view::layout::counted;
-use gather::{GatheredTasks, gather};
+use gather::{GatheredTasks, WantedPages, gather};
 use std::path::{Path, PathBuf};
 
 /// Write the tasks as one HTML file, for example as an artifact of CI.
@@ -34,7 +34,8 @@ pub fn run(args: &BoardArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fai
     let workspace = context.workspace(ui)?;
     let (tasks, misnamed) = report::named_or_all(&workspace, &args.tasks)?;
     context.show_looks(&workspace, Some(tasks.len()), ui);
-    let gathered = gather(&context.caller, &workspace, &tasks, misnamed, |is_open| is_open || args.details)?;
+    let pages = if args.details { WantedPages::All } else { WantedPages::Open };
+    let gathered = gather(&context.caller, &workspace, &tasks, misnamed, pages)?;
     let exit = report::exit_of(&gathered.problems, gathered.status.tasks.iter().map(|task| task.duty.kind));
     // The page shows them, too; whoever reads only the exit code has to find the reason.
     gathered.problems.iter().filter(|problem| problem.is_error()).for_each(|problem| ui.finding(problem));

@@ -124,9 +124,28 @@ fn a_person_has_a_button_for_each_order_and_nobody_else_has_one() {
     assert!(mine.contains("<textarea id=\"order-0-0\" name=\"reason\""), "it asks for its reason");
     let tag = server.get("tasks/t").header("etag").expect("a tag").replace('"', "&quot;");
     assert!(mine.contains(&format!("data-tag=\"{tag}\"")), "orders rest on what is shown");
+    // What a person may order in any case is there, too: with its targets, and only where it is legal.
+    assert!(mine.contains("data-path=\"/api/v1/tasks/t/run\""), "{mine}");
+    assert!(!mine.contains("/t/rollback\"") && !mine.contains("/t/reopen\""), "nothing is earlier: {mine}");
+    world.plan("t", 1);
+    world.orch(&["next", "t"]).succeeds();
+    let mine = page(&server, &server.person);
+    let (_, rollback) = mine.split_once("data-path=\"/api/v1/tasks/t/rollback\"").expect("a rollback");
+    let rollback = rollback.split("</form>").next().unwrap_or_default();
+    let targets: Vec<&str> =
+        rollback.split("<option").skip(1).filter_map(|one| one.split('>').nth(1)).collect();
+    assert_eq!(targets, ["planning</option"], "{rollback}");
+    assert!(rollback.contains("name=\"reason\"") && rollback.contains("required"), "{rollback}");
+    assert_eq!(mine.matches("/t/override\"").count(), 1, "one button for all targets");
+    world.orch(&["next", "t", "--override", "x", "--to", "done"]).succeeds();
+    let mine = page(&server, &server.person);
+    assert!(
+        mine.contains("/t/reopen\"") && !mine.contains("/t/override\"") && !mine.contains("/t/run\""),
+        "{mine}"
+    );
     let agents = page(&server, &server.agent);
     assert_eq!((orders(&agents), agents.contains("WHY")), (0, false), "{agents}");
     let reads = Server::start(&world, &["--read-only"]);
     let shown = page(&reads, &reads.person);
-    assert_eq!((orders(&shown), shown.contains("orch next t --override WHY")), (0, true), "{shown}");
+    assert_eq!((orders(&shown), shown.contains("orch reopen t --reason WHY")), (0, true), "{shown}");
 }

@@ -3,7 +3,7 @@
 use super::super::prelude::Failure;
 use super::super::{report, runs};
 use crate::base::{Diagnostic, Error, Timestamp};
-use crate::decide::{ActorKind, is_order};
+use crate::decide::{ActorKind, PersonOrder, is_order};
 use crate::drive;
 use crate::history::stories;
 use crate::survey::{Caller, Sight, TaskRef, Workspace, unjudged};
@@ -40,7 +40,7 @@ impl GatheredTasks {
 
     /// The page of a task; `None` if its workflow cannot be used.
     pub(super) fn task_page<'a>(&'a self, detail: &'a TaskDetail, now: Timestamp) -> Option<TaskPage<'a>> {
-        let TaskDetail { explanation, steps, unmoved_since } = detail;
+        let TaskDetail { explanation, steps, unmoved_since, .. } = detail;
         let task = &explanation.suggestion.task;
         let chart = self.charts.iter().find(|chart| chart.workflow == task.workflow)?;
         let run = self.runs.iter().find(|run| run.task == task.id);
@@ -56,6 +56,21 @@ pub(super) struct TaskDetail {
     pub steps: Vec<StepView>,
     /// The time of its last step.
     pub unmoved_since: Option<Timestamp>,
+    /// What a person may order in any case, if that is wanted.
+    pub orders: Vec<PersonOrder>,
+}
+
+/// Which pages of tasks are wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum WantedPages {
+    /// None.
+    None,
+    /// Those of open tasks.
+    Open,
+    /// All.
+    All,
+    /// All, with what a person may order in any case.
+    WithOrders,
 }
 
 /// What is kept of a look.
@@ -65,22 +80,27 @@ struct LookedTask {
     detail: Option<TaskDetail>,
 }
 
-/// Looks at these tasks. `has_page` is given whether a task is open, and returns whether its page is wanted. Returns
-/// an error if git cannot be read.
+/// Looks at these tasks. Returns an error if git cannot be read.
 pub(super) fn gather(
     caller: &Caller,
     workspace: &Workspace,
     tasks: &[TaskRef],
     misnamed: Vec<Diagnostic>,
-    has_page: impl Fn(bool) -> bool + Sync,
+    pages: WantedPages,
 ) -> Result<GatheredTasks, Failure> {
     let is_agent = caller.kind == ActorKind::Agent;
     let told = |workspace: &Workspace, sight: &Sight| {
         let subject = workspace.subject(sight, None);
-        let detail = has_page(!sight.decision.is_done()).then(|| {
+        let has_page = match pages {
+            WantedPages::None => false,
+            WantedPages::Open => !sight.decision.is_done(),
+            WantedPages::All | WantedPages::WithOrders => true,
+        };
+        let detail = has_page.then(|| {
             let mut explanation = Explanation::of(&subject);
             explanation.suggestion.options.retain(|option| !(is_agent && is_order(&option.id)));
-            TaskDetail { explanation, steps: Vec::new(), unmoved_since: subject.unmoved_since }
+            let orders = if pages == WantedPages::WithOrders { sight.person_orders() } else { Vec::new() };
+            TaskDetail { explanation, steps: Vec::new(), unmoved_since: subject.unmoved_since, orders }
         });
         LookedTask { task: sight.task.clone(), status: TaskStatus::of(&subject).into(), detail }
     };

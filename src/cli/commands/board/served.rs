@@ -1,9 +1,10 @@
 //! The board as pages of `orch serve`.
 
-use super::gather::gather;
+use super::gather::{WantedPages, gather};
 use crate::base::{Code, Error};
 use crate::cli::Failure;
 use crate::cli::commands::report;
+use crate::decide::PersonOrder;
 use crate::survey::{Caller, Workspace};
 use crate::view::html::{
     BoardFilter, OrderForm, ServedTask, TaskLinks, TaskPage, served_board, served_cards, served_task,
@@ -17,7 +18,7 @@ pub(in crate::cli::commands) fn front(
     filter: &BoardFilter,
 ) -> Result<String, Failure> {
     let (tasks, misnamed) = report::named_or_all(workspace, &[])?;
-    let gathered = gather(caller, workspace, &tasks, misnamed, |_| false)?;
+    let gathered = gather(caller, workspace, &tasks, misnamed, WantedPages::None)?;
     Ok(served_board(&gathered.page(&TaskLinks::Served, filter, caller.clock.now())))
 }
 
@@ -29,7 +30,7 @@ pub(in crate::cli::commands) fn cards(
 ) -> Result<String, Failure> {
     let mut tasks = workspace.tasks()?;
     tasks.retain(|task| !task.id.is_archived() && names.iter().any(|name| name == task.id.as_str()));
-    let gathered = gather(caller, workspace, &tasks, Vec::new(), |_| false)?;
+    let gathered = gather(caller, workspace, &tasks, Vec::new(), WantedPages::None)?;
     Ok(served_cards(&gathered.page(&TaskLinks::Served, &BoardFilter::default(), caller.clock.now())))
 }
 
@@ -40,18 +41,20 @@ pub(in crate::cli::commands) fn task(
     caller: &Caller,
     name: &str,
     (tag, output): (&str, &str),
-    orders: impl Fn(&Suggestion, Option<&RunLine>) -> Vec<OrderForm>,
+    orders: impl Fn(&Suggestion, Option<&RunLine>, &[PersonOrder]) -> Vec<OrderForm>,
 ) -> Result<String, Failure> {
     let unknown = || Error::new(Code::UnknownTask, format!("there is no task `{name}`"));
     let tasks = workspace.tasks()?;
     let task = tasks.into_iter().find(|task| task.id.as_str() == name).ok_or_else(unknown)?;
-    let gathered = gather(caller, workspace, &[task], Vec::new(), |_| true)?;
+    let gathered = gather(caller, workspace, &[task], Vec::new(), WantedPages::WithOrders)?;
     let now = caller.clock.now();
-    let Some(page) = gathered.details.first().and_then(|detail| gathered.task_page(detail, now)) else {
+    let detail = gathered.details.first();
+    let Some((detail, page)) = detail.and_then(|detail| Some((detail, gathered.task_page(detail, now)?)))
+    else {
         let problem = gathered.problems.into_iter().find(|problem| problem.is_error());
         return Err(problem.map_or_else(|| unknown().into(), Failure::from));
     };
-    let orders = orders(&page.explanation.suggestion, page.run);
+    let orders = orders(&page.explanation.suggestion, page.run, &detail.orders);
     let repository = &gathered.status.repository;
     let output = page.run.map(|_| output);
     let served = Some(ServedTask { repository, orders: &orders, tag, output });

@@ -1,14 +1,17 @@
 //! Which requests give the orders that are offered for a task: the table of routes, read backwards.
 
 use super::routes::{ROUTES, Route};
+use crate::base::PhaseId;
 use crate::cli::remote::{Argument, ArgumentForm};
+use crate::decide::PersonOrder;
 use crate::view::html::{InputForm, OrderForm, OrderInput};
 use crate::view::{CommandView, FieldView, RunLine, Suggestion};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
-use serde_json::{Map, json};
+use serde_json::{Map, Value, json};
 
-/// What an offered command has in the place of a reason, and of a value.
+/// What an offered command has in the place of a reason, of a phase, and of a value.
 const REASON: &str = "WHY";
+const PHASE: &str = "PHASE";
 const VALUE: &str = "VALUE";
 
 /// The routes that have a button where their command is offered, or where a run hears it.
@@ -17,9 +20,13 @@ pub(super) const BUTTONS: [&str; 14] = [
     "run", "pause", "resume", "stop",
 ];
 
-/// The orders that may be given about a task now: the commands that its suggestion offers, and those that its run
-/// hears.
-pub(super) fn orders_of(suggestion: &Suggestion, run: Option<&RunLine>) -> Vec<OrderForm> {
+/// The orders that may be given about a task now: the commands that its suggestion offers, those that its run hears,
+/// and what a person may order in any case.
+pub(super) fn orders_of(
+    suggestion: &Suggestion,
+    run: Option<&RunLine>,
+    person: &[PersonOrder],
+) -> Vec<OrderForm> {
     let fields = suggestion.question.as_ref().map(|question| question.fields.as_slice()).unwrap_or_default();
     let heard: &[(&'static str, &str)] = match run.map(|run| run.state) {
         Some("running") => {
@@ -40,7 +47,40 @@ pub(super) fn orders_of(suggestion: &Suggestion, run: Option<&RunLine>) -> Vec<O
             orders.extend(order_of(&argv, &effect, fields));
         }
     }
+    for PersonOrder { choice, targets } in person {
+        let Some(order) = order_of(&choice.argv, &choice.effect, fields) else { continue };
+        add(&mut orders, with_targets(order, targets));
+    }
     orders
+}
+
+/// Adds an order, or what it asks for to the same order whose target was left open.
+fn add(orders: &mut Vec<OrderForm>, order: OrderForm) {
+    let Some(to) = order.inputs.iter().find(|input| input.name == TO) else {
+        // Resuming a run goes on with it; another one does not begin beside it.
+        let is_known =
+            |one: &OrderForm| one.argv == order.argv || (one.name == "resume" && order.name == "run");
+        if !orders.iter().any(is_known) {
+            orders.push(order);
+        }
+        return;
+    };
+    let is_open = |one: &&mut OrderForm| one.name == order.name && !one.known.contains_key(TO);
+    match orders.iter_mut().find(is_open) {
+        Some(same) => same.inputs.push(OrderInput { is_required: false, ..to.clone() }),
+        None => orders.push(order),
+    }
+}
+
+/// The argument that names a target.
+const TO: &str = "to";
+
+fn with_targets(mut order: OrderForm, targets: &[PhaseId]) -> OrderForm {
+    let values: Vec<Value> = targets.iter().map(|target| target.as_str().into()).collect();
+    for input in order.inputs.iter_mut().filter(|input| input.name == TO) {
+        (input.is_required, input.form) = (true, InputForm::OneOf(values.clone()));
+    }
+    order
 }
 
 /// The request that does what a command line does; `None` if no route does.
@@ -76,7 +116,7 @@ fn form(route: &Route, words: &[String], fields: &[FieldView]) -> Option<OrderFo
             }
             let (value, after) = rest.split_first()?;
             rest = after;
-            match value == REASON {
+            match value == REASON || value == PHASE {
                 true => inputs.push(input(argument)),
                 false => drop(known.insert(argument.name.to_owned(), value.as_str().into())),
             }
@@ -148,7 +188,6 @@ fn answer(argument: &Argument, key: &str, field: Option<&FieldView>) -> OrderInp
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::Value;
 
     fn order(line: &str) -> Option<OrderForm> {
         let argv: Vec<String> = line.split(' ').map(str::to_owned).collect();

@@ -101,8 +101,8 @@ async fn task(State(service): State<Arc<Service>>, path: RawPathParams, request:
         // First, so that an order never rests on something newer than what the page shows.
         let tag = if may_order { service.tag_of(&name, caller)? } else { String::new() };
         let output = OUTPUT.replace("{task}", &utf8_percent_encode(&name, NON_ALPHANUMERIC).to_string());
-        served::task(workspace, caller, &name, (&tag, &output), |suggestion, run| match may_order {
-            true => orders_of(suggestion, run),
+        served::task(workspace, caller, &name, (&tag, &output), |suggestion, run, person| match may_order {
+            true => orders_of(suggestion, run, person),
             false => Vec::new(),
         })
     })
