@@ -112,6 +112,29 @@ fn a_task_is_created_renamed_and_archived_over_http() {
 }
 
 #[test]
+fn a_wrong_path_or_method_is_told_before_a_wrong_name_of_an_agent() {
+    let world = World::ready();
+    let server = Server::start(&world, &["--no-watch"]);
+    let json = ("Content-Type", "application/json");
+    for names in [&[("Orch-Agent", ""), json][..], &[("Orch-Agent", "a"), ("Orch-Agent", "b"), json]] {
+        for (method, path, status) in [
+            ("TRACE", "/api/v1/tasks", 405),
+            ("PUT", "/api/v1/tasks/t/next", 405),
+            ("DELETE", "/api/v1/health", 405),
+            ("GET", "/api/v1/none", 404),
+            ("TRACE", "/api/loops/v2/a/start", 405),
+            ("PUT", "/mcp", 405),
+            ("POST", "/api/v1/tasks/t/next", 400),
+            ("POST", "/api/loops/v2", 400),
+            ("POST", "/mcp", 400),
+        ] {
+            let answer = server.send(method, path, &server.agent, names, "{}");
+            assert_eq!(answer.status, status, "{method} {path} {names:?}: {answer:?}");
+        }
+    }
+}
+
+#[test]
 fn an_agent_gives_its_name_and_the_environment_of_the_server_wins() {
     let world = started("planning");
     world.plan("t", 1);

@@ -66,7 +66,13 @@ fn a_person_is_an_agent_there_and_nobody_else_is_answered() {
     assert_eq!(server.raw("POST", "/mcp", &foreign, &call.to_string()).status, 403);
     let large = "x".repeat(1024 * 1024 + 1);
     let answer = send(&server, &server.agent, &json!({"jsonrpc": "2.0", "id": 1, "method": large}));
-    assert_eq!(answer.status, 413);
+    assert_eq!((answer.status, answer.code()), (413, "request-too-large".to_owned()));
+    for body in ["{", "", "[]", "3", "{\"id\": 1, \"id\": 2}"] {
+        let headers =
+            [("Content-Type", "application/json"), ("Accept", "application/json, text/event-stream")];
+        let answer = server.send("POST", "/mcp", &server.agent, &headers, body);
+        assert_eq!((answer.status, answer.code()), (400, "usage".to_owned()), "{body}");
+    }
     let reads = Server::start(&world, &["--read-only"]);
     assert_eq!(send(&reads, &reads.agent, &call).status, 403);
 }

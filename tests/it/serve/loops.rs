@@ -103,7 +103,9 @@ fn a_loop_is_created_started_paused_resumed_stopped_and_deleted() {
     let first = data(&ask(&server, "GET", &format!("/{id}/tasks"), &Value::Null))[0].clone();
     assert_eq!((&first["task_id"], &first["order"]), (&json!("task-1"), &json!(0)));
     assert_eq!(refused(&ask(&server, "PUT", &format!("/{id}"), &json!({"notes": "x"}))).0, 409);
-    data(&ask(&server, "POST", &format!("/{id}/pause"), &Value::Null));
+    let pausing = ask(&server, "POST", &format!("/{id}/pause"), &Value::Null);
+    assert_eq!((pausing.status, &data(&pausing)["status"]), (202, &json!("running")));
+    assert_eq!(pausing.json()["message"], "The loop pauses as soon as its action has ended");
     world.write("may-end", "");
     eventually("the loop is paused", || {
         let run = server.get("runs").json()["runs"][0].clone();
@@ -172,6 +174,20 @@ fn a_loop_is_created_started_paused_resumed_stopped_and_deleted() {
     assert_eq!(refused(&ask(&server, "POST", &format!("/{id}/stop"), &Value::Null)).0, 409);
     assert_eq!(ask(&server, "DELETE", &format!("/{id}"), &Value::Null).status, 200);
     assert_eq!(refused(&ask(&server, "GET", &format!("/{id}"), &Value::Null)).0, 404);
+}
+
+#[test]
+fn of_many_that_start_a_loop_one_does() {
+    let world = with_executor();
+    world.orch(&["new", "l", "--workflow", "ccw-loop"]).succeeds();
+    let server = Server::start(&world, &["--no-watch"]);
+    let mut answers: Vec<u16> = std::thread::scope(|scope| {
+        let order = || ask(&server, "POST", "/l/start", &Value::Null).status;
+        let orders: Vec<_> = (0..8).map(|_| scope.spawn(order)).collect();
+        orders.into_iter().map(|order| order.join().expect("answered")).collect()
+    });
+    answers.sort_unstable();
+    assert_eq!(answers, [200, 409, 409, 409, 409, 409, 409, 409]);
 }
 
 /// Opens the WebSocket, as an agent. Returns it with the head of the answer.
@@ -279,6 +295,19 @@ fn loops_are_listed_and_every_refusal_has_the_same_form() {
     assert_eq!(ask(&server, "GET", "?status=running", &Value::Null).json()["total"], 0);
     for (method, path, body, status) in [
         ("GET", "?limit=x", Value::Null, 400),
+        ("GET", "?limit=0", Value::Null, 400),
+        ("GET", "?offset=-1", Value::Null, 400),
+        ("GET", "/a?x=1", Value::Null, 400),
+        ("POST", "/a/start", json!({"x": 1}), 400),
+        ("POST", "/a/stop", json!({"x": 1}), 400),
+        ("POST", "/a/pause", json!({"x": 1}), 400),
+        ("POST", "/a/resume", json!({"x": 1}), 400),
+        ("POST", "/a/start?x=1", Value::Null, 400),
+        ("DELETE", "/a", json!({"x": 1}), 400),
+        ("PUT", "/", Value::Null, 405),
+        ("TRACE", "/a/start", Value::Null, 405),
+        ("UNHEARD", "/a", Value::Null, 405),
+        ("GET", "/a/b/c/d", Value::Null, 404),
         ("GET", "/other", Value::Null, 404),
         ("GET", "/x", Value::Null, 404),
         ("GET", "/x/tasks", Value::Null, 404),
@@ -328,5 +357,13 @@ fn loops_are_listed_and_every_refusal_has_the_same_form() {
     let broken =
         server.send("POST", "/api/loops/v2", &server.person, &[("Content-Type", "application/json")], "{");
     assert_eq!(refused(&broken).0, 400);
+    // The address of the list may end with a slash, and those that may not ask are told so in the same form.
+    assert_eq!(ask(&server, "GET", "/", &Value::Null).json()["total"], 3);
+    assert_eq!(ask(&server, "DELETE", "/", &Value::Null).header("allow"), Some("GET,HEAD,POST"));
+    for path in ["", "/", "/a"] {
+        let answer = server.send("GET", &format!("/api/loops/v2{path}"), "none", &[], "");
+        assert_eq!(refused(&answer), (401, "no-token".to_owned()), "{path}");
+        assert_eq!(answer.header("www-authenticate"), Some("Bearer"));
+    }
     assert_eq!(world.dirty(), "");
 }

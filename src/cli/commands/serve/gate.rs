@@ -4,6 +4,7 @@ use super::request::wrong;
 use super::tokens::{TokenHolder, Tokens, is_same};
 use crate::base::{Code, Error};
 use axum::http::header::{AUTHORIZATION, COOKIE, HOST, ORIGIN};
+use axum::http::request::Parts;
 use axum::http::uri::Authority;
 use axum::http::{HeaderMap, Method, Uri};
 use std::net::{IpAddr, SocketAddr};
@@ -53,7 +54,7 @@ pub(super) enum Asker {
 }
 
 impl RequestGate {
-    /// Who sent a request. Returns an error if it is not answered.
+    /// Who sent a request; [`named`] says what an agent calls itself. Returns an error if it is not answered.
     pub(super) fn admit(&self, method: &Method, uri: &Uri, headers: &HeaderMap) -> Result<Asker, Error> {
         SINGLE.iter().try_for_each(|name| once(headers, name))?;
         let host = only(headers, HOST.as_str())?.unwrap_or_default();
@@ -70,7 +71,7 @@ impl RequestGate {
         let asker = match self.holder(uri, headers)? {
             _ if uri.path() == HEALTH => Asker::Anyone,
             Some(TokenHolder::Person) => Asker::Person,
-            Some(TokenHolder::Agent) => Asker::Agent(agent(headers)?),
+            Some(TokenHolder::Agent) => Asker::Agent(None),
             None => {
                 let hint = "send `Authorization: Bearer TOKEN`, or open the URL that orch serve printed";
                 return Err(
@@ -191,6 +192,15 @@ fn only<'h>(headers: &'h HeaderMap, name: &str) -> Result<Option<&'h str>, Error
     Ok(Some(text.map_err(|_| wrong(&format!("the header `{name}` is not UTF-8")))?))
 }
 
+/// Who sent a request that was admitted, with the name that an agent gives itself. It is asked for where the path and the
+/// method are known to be right, because what is wrong with them is told first. Returns an error if the name can be none.
+pub(super) fn named(parts: &Parts) -> Result<Asker, Error> {
+    match parts.extensions.get::<Asker>() {
+        Some(Asker::Agent(_)) => agent(&parts.headers).map(Asker::Agent),
+        asker => Ok(asker.cloned().unwrap_or(Asker::Anyone)),
+    }
+}
+
 /// The name that an agent gives itself.
 fn agent(headers: &HeaderMap) -> Result<Option<String>, Error> {
     let name = only(headers, AGENT)?.map(str::trim);
@@ -244,11 +254,14 @@ mod tests {
             let name: HeaderName = name.parse().expect("a name");
             headers.append(name, HeaderValue::from_bytes(value.as_bytes()).expect("a value"));
         }
-        let method = method.parse().expect("a method");
-        match gate.admit(&method, &path.parse().expect("a path"), &headers) {
-            Ok(asker) => format!("{asker:?}"),
-            Err(error) => error.code().to_string(),
-        }
+        let (mut parts, ()) = axum::http::Request::new(()).into_parts();
+        (parts.method, parts.headers) = (method.parse().expect("a method"), headers);
+        parts.uri = path.parse().expect("a path");
+        let admitted = gate.admit(&parts.method, &parts.uri, &parts.headers).and_then(|asker| {
+            parts.extensions.insert(asker);
+            named(&parts)
+        });
+        admitted.map_or_else(|error| error.code().to_string(), |asker| format!("{asker:?}"))
     }
 
     #[test]

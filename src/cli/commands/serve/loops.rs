@@ -5,9 +5,10 @@
 
 use super::super::loop_tasks::WORKFLOW;
 use super::super::report::told_of_each;
-use super::gate::Asker;
+use super::gate::named;
 use super::request::wrong;
 use super::service::Service;
+use super::started::files;
 use super::{problem, request};
 use crate::base::{Code, Error};
 use crate::cli::random::random;
@@ -18,7 +19,7 @@ use crate::run::RunFiles;
 use crate::scan::open_regular;
 use crate::survey::{Caller, Sight, Workspace};
 use axum::extract::{Request, State as Given};
-use axum::http::header::{CONTENT_TYPE, LOCATION};
+use axum::http::header::{ALLOW, CONTENT_TYPE, LOCATION};
 use axum::http::{HeaderValue, Method, StatusCode};
 use axum::response::{IntoResponse, Response};
 use percent_encoding::percent_decode_str;
@@ -78,6 +79,7 @@ pub(super) struct Loops<'s> {
 
 /// The answer to any request below [`PATH`].
 pub(super) async fn loops(Given(service): Given<Arc<Service>>, request: Request) -> Response {
+    let path = request.uri().path().to_owned();
     match respond(service, request).await {
         Ok(LoopAnswer(status, members, created)) => {
             let mut document = json!({"success": true});
@@ -85,33 +87,37 @@ pub(super) async fn loops(Given(service): Given<Arc<Service>>, request: Request)
                 document.extend(members);
             }
             let created = created.and_then(|path| HeaderValue::from_str(&path).ok());
-            let mut response = sent(status, &document);
+            let media = [(CONTENT_TYPE, HeaderValue::from_static("application/json"))];
+            let mut response = (status, media, format!("{document}\n")).into_response();
             response.headers_mut().extend(created.map(|path| (LOCATION, path)));
             response
         }
-        Err(error) => {
-            let document = json!({
-                "success": false, "error": error.located(), "code": error.code().as_str(), "hint": error.hint(),
-            });
-            sent(problem::status_of(error.code()), &document)
-        }
+        Err(error) => refusal(&error, &path),
     }
 }
 
-fn sent(status: StatusCode, document: &Value) -> Response {
-    let media = [(CONTENT_TYPE, HeaderValue::from_static("application/json"))];
-    (status, media, format!("{document}\n")).into_response()
+/// The answer to a request for `path` that failed.
+pub(super) fn refusal(error: &Error, path: &str) -> Response {
+    let document = json!({
+        "success": false, "error": error.located(), "code": error.code().as_str(), "hint": error.hint(),
+    });
+    let mut response = problem::refusal(error.code(), "application/json", format!("{document}\n"));
+    if error.code() == Code::MethodNotAllowed
+        && let Ok(parts) = segments(path)
+        && let Ok(allowed) = HeaderValue::from_str(&methods(&parts).unwrap_or_default().join(","))
+    {
+        response.headers_mut().insert(ALLOW, allowed);
+    }
+    response
 }
 
 async fn respond(service: Arc<Service>, request: Request) -> Result<LoopAnswer, Error> {
     let (parts, body) = request.into_parts();
-    let asker = parts.extensions.get::<Asker>().cloned().unwrap_or(Asker::Anyone);
-    let below = parts.uri.path().strip_prefix(PATH).unwrap_or_default();
-    let decoded = |part: &str| percent_decode_str(part).decode_utf8().map(|part| part.into_owned());
-    let segments: Result<Vec<String>, _> =
-        below.split('/').filter(|part| !part.is_empty()).map(decoded).collect();
+    let segments = segments(parts.uri.path())?;
+    require_route(&parts.method, &segments)?;
+    let asker = named(&parts)?;
     let request = LoopRequest {
-        parts: segments.map_err(|_| wrong("the path is not UTF-8"))?,
+        parts: segments,
         query: request::query(&parts.uri)?,
         body: request::body(&parts.headers, body).await?,
         method: parts.method,
@@ -127,7 +133,50 @@ async fn respond(service: Arc<Service>, request: Request) -> Result<LoopAnswer, 
     service.in_queue(terms, work).await
 }
 
+/// The parts of a path below [`PATH`].
+fn segments(path: &str) -> Result<Vec<String>, Error> {
+    let below = path.strip_prefix(PATH).unwrap_or_default();
+    let decoded = |part: &str| percent_decode_str(part).decode_utf8().map(|part| part.into_owned());
+    let segments: Result<_, _> = below.split('/').filter(|part| !part.is_empty()).map(decoded).collect();
+    segments.map_err(|_| wrong("the path is not UTF-8"))
+}
+
+/// The methods of a path; `None` if there is no such path.
+fn methods(parts: &[String]) -> Option<&'static [&'static str]> {
+    Some(match parts.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
+        [] | [_, "tasks" | "generate"] => &["GET", "HEAD", "POST"],
+        [_] | ["tasks", _] => &["GET", "HEAD", "PUT", "DELETE"],
+        [_, "status"] => &["PATCH"],
+        [_, "start" | "pause" | "resume" | "stop" | "import"] => &["POST"],
+        [_, "tasks", "reorder"] => &["PUT"],
+        _ => return None,
+    })
+}
+
+/// Returns an error if there is no such path, or it has no such method.
+fn require_route(method: &Method, parts: &[String]) -> Result<(), Error> {
+    let known = methods(parts).ok_or_else(|| no_route(parts))?;
+    if known.contains(&method.as_str()) {
+        return Ok(());
+    }
+    let message = format!("`{PATH}/{}` has no method {method}", parts.join("/"));
+    Err(Error::new(Code::MethodNotAllowed, message))
+}
+
+fn no_route(parts: &[String]) -> Error {
+    Error::new(Code::UnknownRoute, format!("there is no `{PATH}/{}` here", parts.join("/")))
+}
+
 impl LoopRequest {
+    /// Whether its query means something; the members of its body are looked at where they are read.
+    fn takes_query(&self) -> bool {
+        match self.parts.as_slice() {
+            [] => self.method != Method::POST,
+            [tasks, _] => tasks == "tasks" && self.method == Method::DELETE,
+            _ => false,
+        }
+    }
+
     /// Whether it starts or continues a run.
     fn starts_run(&self) -> bool {
         match self.parts.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
@@ -143,6 +192,11 @@ impl Loops<'_> {
         let parts: Vec<&str> = request.parts.iter().map(String::as_str).collect();
         let body = &request.body;
         let method = request.method.as_str();
+        if !request.takes_query()
+            && let Some((name, _)) = request.query.first()
+        {
+            return Err(wrong(&format!("there is no argument `{name}` in the query")));
+        }
         match (if method == "HEAD" { "GET" } else { method }, parts.as_slice()) {
             ("GET", []) => self.list(&request.query),
             ("POST", []) => self.create(body),
@@ -151,28 +205,18 @@ impl Loops<'_> {
             ("DELETE", ["tasks", task]) => self.remove_task(task, &request.query),
             ("GET", [id]) => Ok(found(&self.one(id)?.document)),
             ("PUT", [id]) => self.change(id, body),
-            ("DELETE", [id]) => self.delete(id),
+            ("DELETE", [id]) => only(body, &[]).and_then(|()| self.delete(id)),
             ("PATCH", [id, "status"]) => self.set_status(id, body),
-            ("POST", [id, order @ ("start" | "pause" | "resume" | "stop")]) => self.order(id, order),
+            ("POST", [id, order @ ("start" | "pause" | "resume" | "stop")]) => {
+                only(body, &[]).and_then(|()| self.order(id, order))
+            }
             ("GET", [id, "tasks"]) => self.tasks(id),
             ("POST", [id, "tasks"]) => self.add_task(id, body),
             ("PUT", [id, "tasks", "reorder"]) => self.reorder(id, body),
             ("POST", [id, "import"]) => self.import(id, body),
             ("GET", [id, "generate"]) => self.generation(id),
             ("POST", [id, "generate"]) => self.generate(id, body),
-            (
-                _,
-                []
-                | [_]
-                | ["tasks", _]
-                | [_, "status" | "start" | "pause" | "resume" | "stop" | "tasks" | "import" | "generate"],
-            ) => {
-                let message = format!("`{PATH}/{}` has no method {method}", parts.join("/"));
-                Err(Error::new(Code::MethodNotAllowed, message))
-            }
-            _ => {
-                Err(Error::new(Code::UnknownRoute, format!("there is no `{PATH}/{}` here", parts.join("/"))))
-            }
+            _ => Err(no_route(&request.parts)),
         }
     }
 
@@ -190,10 +234,13 @@ impl Loops<'_> {
     fn list(&self, query: &[(String, String)]) -> Result<LoopAnswer, Error> {
         let (mut limit, mut offset, mut status) = (LIMIT, 0, None);
         for (name, value) in query {
-            let number = || value.parse().map_err(|_| wrong(&format!("`{name}` is not a number from 0")));
+            let number = |least| {
+                let number = value.parse().ok().filter(|number| *number >= least);
+                number.ok_or_else(|| wrong(&format!("`{name}` is not a number from {least}")))
+            };
             match name.as_str() {
-                "limit" => limit = number()?,
-                "offset" => offset = number()?,
+                "limit" => limit = number(1)?,
+                "offset" => offset = number(0)?,
                 "status" => status = Some(value.as_str()).filter(|status| *status != "all"),
                 _ => return Err(wrong(&format!("there is no argument `{name}`"))),
             }
@@ -204,7 +251,7 @@ impl Loops<'_> {
         views.sort_by(|one, other| (&other.updated, &other.id).cmp(&(&one.updated, &one.id)));
         let total = views.len();
         let data: Vec<Value> = views.into_iter().skip(offset).take(limit).map(|one| one.document).collect();
-        let has_more = offset.saturating_add(data.len()) < total && !data.is_empty();
+        let has_more = offset.saturating_add(data.len()) < total;
         let timestamp = self.caller.clock.now().to_string();
         let members = json!({
             "data": data, "total": total, "limit": limit, "offset": offset, "hasMore": has_more, "timestamp": timestamp,
@@ -329,7 +376,7 @@ impl Loops<'_> {
         if !is_allowed {
             return Err(not_now(&view, order));
         }
-        let message = match order {
+        match order {
             "start" | "resume" => {
                 let words: &[&str] = match order {
                     "start" => &["run", "--auto"],
@@ -340,16 +387,31 @@ impl Loops<'_> {
                 let mut words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
                 // What follows `--` would be a program.
                 words.push(format!("--use={id}"));
-                let (executed, _) = self.service.start(id, self.caller.clone(), words)?;
-                executed.error.map_or(Ok(()), Err)?;
+                let started = self.service.start(id, self.caller.clone(), words);
+                match started.and_then(|(executed, _)| executed.error.map_or(Ok(()), Err)) {
+                    Err(error) if error.code() == Code::Busy && self.is_in_a_run(id) => {
+                        let message = format!("cannot {order} `{id}`: a run of it is in progress");
+                        return Err(Error::new(Code::NotEnabled, message));
+                    }
+                    started => started?,
+                }
                 self.await_status(&view)?;
-                if order == "start" { "Loop started" } else { "Loop resumed" }
             }
-            "pause" => self.execute(&["pause", "--", id]).map(|_| "Loop paused")?,
-            _ => self.execute(&["stop", "--", id]).map(|_| "Loop stopped")?,
+            // A word that begins with `-` would be an option.
+            _ => drop(self.execute(&[order, "--", id])?),
+        }
+        let now = self.one(id)?;
+        let (status, message) = outcome(order, now.document["status"].as_str().unwrap_or_default());
+        Ok(LoopAnswer(status, json!({"data": now.document, "message": message}), None))
+    }
+
+    /// Whether a run of a loop is in progress, here or elsewhere; a generation of tasks is none.
+    fn is_in_a_run(&self, id: &str) -> bool {
+        let Service { runs, generations, runner, .. } = self.service;
+        let is_begun = |files: RunFiles| {
+            files.is_driven() && files.read().is_ok_and(|run| run.is_some_and(|run| run.ended().is_none()))
         };
-        let members = json!({"data": self.one(id)?.document, "message": message});
-        Ok(LoopAnswer(StatusCode::OK, members, None))
+        (runs.drives(id) && !generations.is_running(id)) || files(runner, id).is_ok_and(is_begun)
     }
 
     /// Waits until a run that was started has recorded another status, or has ended.
@@ -442,6 +504,23 @@ pub(super) fn found(data: &Value) -> LoopAnswer {
     LoopAnswer(StatusCode::OK, json!({"data": data}), None)
 }
 
+/// What is said of a loop that has this status after an order. A pause and a stop are not waited for: an action may take
+/// long.
+fn outcome(order: &str, status: &str) -> (StatusCode, String) {
+    let told = match (order, status) {
+        ("start", _) => "Loop started",
+        ("resume", _) => "Loop resumed",
+        ("pause", "running") => "The loop pauses as soon as its action has ended",
+        ("stop", "running") => "The loop stops as soon as its action was ended",
+        ("pause", "paused") => "Loop paused",
+        ("stop", "failed" | "user_exit") => "Loop stopped",
+        // Its action has ended it before.
+        _ => return (StatusCode::OK, format!("The loop is {status}")),
+    };
+    let goes_on = ["pause", "stop"].contains(&order) && status == "running";
+    (if goes_on { StatusCode::ACCEPTED } else { StatusCode::OK }, told.to_owned())
+}
+
 pub(super) fn not_now(view: &LoopView, order: &str) -> Error {
     Error::new(Code::NotEnabled, format!("cannot {order} `{}`: it is {}", view.id, view.phase))
 }
@@ -475,6 +554,7 @@ pub(super) fn text<'b>(body: &'b Map<String, Value>, key: &str) -> Result<Option
 pub(super) fn only(body: &Map<String, Value>, known: &[&str]) -> Result<(), Error> {
     match body.keys().find(|key| !known.contains(&key.as_str())) {
         None => Ok(()),
+        Some(key) if known.is_empty() => Err(wrong(&format!("there is no `{key}`; there are no members"))),
         Some(key) => Err(wrong(&format!("there is no `{key}`; the members are {}", known.join(", ")))),
     }
 }

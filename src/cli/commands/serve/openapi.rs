@@ -14,6 +14,14 @@ pub(super) const PATH: &str = "/api/v1/openapi.json";
 
 /// The durations of at most a minute, in the forms that are common.
 pub(super) const UP_TO_A_MINUTE: &str = "^([1-5]?[0-9]s|60s|[01]m|[0-9]{1,4}ms|[1-5][0-9]{4}ms|60000ms)$";
+/// The largest whole number that every reader of JSON keeps exactly.
+const EXACT: i64 = (1 << 53) - 1;
+/// The texts with at least one character and without NUL, which no command line can have.
+const NO_NUL: &str = "^[^\\u0000]+$";
+/// Those of them with a character that is no white space.
+const NOT_BLANK: &str = "^[^\\u0000]*[^\\s\\u0000][^\\u0000]*$";
+/// Those of them without `=`.
+const KEY: &str = "^[^=\\u0000]*[^=\\s\\u0000][^=\\u0000]*$";
 /// The path of the events.
 pub(super) const EVENTS: &str = "/api/v1/events";
 /// The path of the output of a run.
@@ -80,7 +88,7 @@ fn document() -> Value {
     );
     let task = json!({
         "name": "task", "in": "path", "required": true, "description": "The id of the task.",
-        "schema": {"type": "string", "minLength": 1},
+        "schema": {"type": "string", "pattern": NO_NUL},
     });
     add(
         &mut paths,
@@ -94,6 +102,7 @@ fn document() -> Value {
     let mut schemas: Map<String, Value> =
         kinds.iter().filter_map(|kind| Some(((*kind).to_owned(), schema_of(&system, kind)?))).collect();
     schemas.insert("problem".to_owned(), problem::schema());
+    schemas.insert("value".to_owned(), value_schema());
     json!({
         "openapi": "3.1.0",
         "info": {
@@ -207,19 +216,35 @@ fn body(arguments: &[Argument]) -> Value {
     json!({"required": !required.is_empty(), "content": {"application/json": {"schema": schema}}})
 }
 
-/// The schema of the values of an argument. Here a text has at least one character.
+/// The schema of the values of an argument. Here a text is one that a command line can have.
 fn schema(argument: &Argument) -> Value {
     let mut schema = argument.schema();
     match argument.form {
-        ArgumentForm::Word | ArgumentForm::Text(_) => schema["minLength"] = 1.into(),
-        ArgumentForm::Texts(_) => schema["items"]["minLength"] = 1.into(),
+        ArgumentForm::Word => schema["pattern"] = NO_NUL.into(),
+        ArgumentForm::Text(_) => schema["pattern"] = NOT_BLANK.into(),
+        ArgumentForm::Texts(_) => schema["items"]["pattern"] = NOT_BLANK.into(),
         ArgumentForm::Number(_) => schema["maximum"] = u32::MAX.into(),
-        ArgumentForm::Pairs => schema["propertyNames"] = json!({"pattern": "^[^=]+$"}),
+        ArgumentForm::Pairs => {
+            schema["propertyNames"] = json!({"pattern": KEY});
+            schema["additionalProperties"] = json!({"$ref": "#/components/schemas/value"});
+        }
         // The only one is the wait of an order, which has a maximum.
         ArgumentForm::Duration(_) => schema["pattern"] = UP_TO_A_MINUTE.into(),
         ArgumentForm::OneOf(..) | ArgumentForm::SomeOf(..) | ArgumentForm::Flag(_) => {}
     }
     schema
+}
+
+/// The schema of a value in an answer: every reader keeps such whole numbers exactly, however they are written.
+fn value_schema() -> Value {
+    let value = json!({"$ref": "#/components/schemas/value"});
+    json!({"anyOf": [
+        {"type": ["string", "boolean", "null"]},
+        {"type": "integer", "minimum": -EXACT, "maximum": EXACT},
+        {"type": "number", "not": {"type": "integer"}},
+        {"type": "array", "items": value},
+        {"type": "object", "additionalProperties": value},
+    ]})
 }
 
 /// The schema of a kind of document, as a component: its definitions are found below it.
@@ -279,6 +304,38 @@ mod tests {
         };
         assert_eq!(names("/api/v1/tasks"), ["Orch-Agent"]);
         assert_eq!(names("/api/v1/tasks/{task}/next"), ["Orch-Agent", "If-Match"]);
+    }
+
+    /// What the schemas accept is not refused as a wrong argument, and what they refuse is.
+    #[test]
+    fn the_patterns_of_texts_are_those_of_the_command_line() {
+        let argument = |form| Argument { name: "x", about: "", form, is_required: false };
+        for (form, value, is_accepted) in [
+            (ArgumentForm::Word, json!("a b"), true),
+            (ArgumentForm::Word, json!(" "), true),
+            (ArgumentForm::Word, json!(""), false),
+            (ArgumentForm::Word, json!("a\0"), false),
+            (ArgumentForm::Text("--x"), json!("a\nb"), true),
+            (ArgumentForm::Text("--x"), json!(" \u{a0}\n"), false),
+            (ArgumentForm::Text("--x"), json!("\0a"), false),
+            (ArgumentForm::Texts("--x"), json!(["a", "b"]), true),
+            (ArgumentForm::Texts("--x"), json!(["a", " "]), false),
+            (ArgumentForm::Number("--x"), json!(u32::MAX), true),
+            (ArgumentForm::Number("--x"), json!(u64::from(u32::MAX) + 1), false),
+            (ArgumentForm::Pairs, json!({"a": [1, {"b": null}]}), true),
+            (ArgumentForm::Pairs, json!({"a=b": 1}), false),
+            (ArgumentForm::Pairs, json!({}), false),
+        ] {
+            let argument = argument(form);
+            let mut schema = schema(&argument);
+            schema["components"] = json!({"schemas": {"value": value_schema()}});
+            let text = schema.to_string();
+            let schema = crate::scan::Schema::compile("x.schema.json", &text).expect("a schema");
+            assert_eq!(schema.validate(&value).is_empty(), is_accepted, "{form:?} {value}");
+            let given = Map::from_iter([("x".to_owned(), value.clone())]);
+            let words = crate::cli::remote::command_line("x", &[], std::iter::once(&argument), &given);
+            assert_eq!(words.is_ok(), is_accepted, "{form:?} {value}");
+        }
     }
 
     fn references(schema: &Value, found: &mut Vec<String>) {

@@ -60,9 +60,14 @@ pub(super) fn status_of(code: Code) -> StatusCode {
 
 /// The answer to a request that failed.
 pub(super) fn problem(error: Error) -> Response {
-    let status = status_of(error.code());
-    let media = [(CONTENT_TYPE, HeaderValue::from_static(MEDIA))];
-    let mut response = (status, media, document(error).to_string()).into_response();
+    refusal(error.code(), MEDIA, document(error).to_string())
+}
+
+/// The answer to a request that failed with this code, in the form of one API.
+pub(super) fn refusal(code: Code, media: &'static str, body: String) -> Response {
+    let status = status_of(code);
+    let media = [(CONTENT_TYPE, HeaderValue::from_static(media))];
+    let mut response = (status, media, body).into_response();
     if status == StatusCode::UNAUTHORIZED {
         response.headers_mut().insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
     }

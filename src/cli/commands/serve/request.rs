@@ -5,7 +5,7 @@ use crate::base::pointer::escape;
 use crate::base::{Code, Diagnostic, Error, Place, RepoPath};
 use crate::cli::remote::{Argument, ArgumentForm};
 use crate::scan::{parse_json, span};
-use axum::body::{Body, to_bytes};
+use axum::body::{Body, Bytes, to_bytes};
 use axum::extract::{FromRequestParts, RawPathParams};
 use axum::http::header::{CONTENT_LENGTH, CONTENT_TYPE};
 use axum::http::request::Parts;
@@ -76,6 +76,19 @@ pub(super) fn add(given: &mut Map<String, Value>, argument: &Argument, value: Va
 
 /// The arguments in the body; none if it is empty.
 pub(super) async fn body(headers: &HeaderMap, body: Body) -> Result<Map<String, Value>, Error> {
+    let bytes = arrived(headers, body).await?;
+    if bytes.is_empty() { Ok(Map::new()) } else { members(&bytes) }
+}
+
+/// The bytes of a body that is one JSON object.
+#[cfg(feature = "mcp")]
+pub(super) async fn json(headers: &HeaderMap, body: Body) -> Result<Bytes, Error> {
+    let bytes = arrived(headers, body).await?;
+    object(&bytes).map(|_| bytes)
+}
+
+/// The bytes of a body, which is said to be JSON if there are any.
+async fn arrived(headers: &HeaderMap, body: Body) -> Result<Bytes, Error> {
     let too_large = || Error::new(Code::RequestTooLarge, "the body is larger than 1 MiB");
     let declared = headers.get(CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse::<usize>().ok());
     if declared.is_some_and(|length| length > BODY) {
@@ -87,7 +100,7 @@ pub(super) async fn body(headers: &HeaderMap, body: Body) -> Result<Map<String, 
         Err(_) => return Err(Error::new(Code::RequestTooSlow, "the body did not arrive in time")),
     };
     if bytes.is_empty() {
-        return Ok(Map::new());
+        return Ok(bytes);
     }
     let media = headers.get(CONTENT_TYPE).and_then(|media| media.to_str().ok()).unwrap_or_default();
     let media = media.split(';').next().unwrap_or_default().trim();
@@ -95,29 +108,37 @@ pub(super) async fn body(headers: &HeaderMap, body: Body) -> Result<Map<String, 
         let message = format!("the body is `{media}` instead of `application/json`");
         return Err(Error::new(Code::BodyNotJson, message));
     }
-    members(&bytes)
+    Ok(bytes)
 }
 
-/// The members of the object in a body. Returns an error with its place in the body if it is none, if it repeats a key,
-/// or if a member is null: leaving it out would mean the same, or not.
-fn members(bytes: &[u8]) -> Result<Map<String, Value>, Error> {
+/// The place of a part of a body.
+fn place(bytes: &[u8], pointer: &str) -> Place {
+    let text = std::str::from_utf8(bytes).unwrap_or_default();
+    let (start, length) = span(text, pointer).unwrap_or_default();
+    Place::at(BODY_PLACE, text, start, length)
+}
+
+/// The object in a body. Returns an error with its place in the body if it is none, or repeats a key.
+fn object(bytes: &[u8]) -> Result<Map<String, Value>, Error> {
     let path = RepoPath::new(BODY_PLACE).map_err(|_| wrong("there is no place for the body"))?;
     let usage = |problem: Diagnostic| Diagnostic { code: Code::Usage, ..problem };
     let (value, problems) = parse_json(&path, bytes);
     if let Some(problem) = problems.into_iter().next() {
         return Err(usage(problem).into());
     }
-    let text = std::str::from_utf8(bytes).unwrap_or_default();
-    let at = |pointer: &str| {
-        let (start, length) = span(text, pointer).unwrap_or_default();
-        Place::at(BODY_PLACE, text, start, length)
-    };
-    let Some(Value::Object(given)) = value else {
-        return Err(Diagnostic::error(Code::Usage, "the body is no JSON object").at(at("")).into());
-    };
+    match value {
+        Some(Value::Object(given)) => Ok(given),
+        _ => Err(Diagnostic::error(Code::Usage, "the body is no JSON object").at(place(bytes, "")).into()),
+    }
+}
+
+/// The members of the object in a body. Returns an error also if a member is null: leaving it out would mean the same, or
+/// not.
+fn members(bytes: &[u8]) -> Result<Map<String, Value>, Error> {
+    let given = object(bytes)?;
     if let Some((name, _)) = given.iter().find(|(_, value)| value.is_null()) {
         let problem = Diagnostic::error(Code::Usage, format!("the argument `{name}` is null"));
-        let place = at(&format!("/{}", escape(name)));
+        let place = place(bytes, &format!("/{}", escape(name)));
         return Err(problem.at(place).hint("leave it out, or give it a value").into());
     }
     Ok(given)

@@ -2,16 +2,16 @@
 
 #[cfg(feature = "mcp")]
 use super::super::mcp;
-#[cfg(feature = "mcp")]
-use super::gate::Asker;
 use super::gate::HEALTH;
+#[cfg(feature = "mcp")]
+use super::gate::{Asker, named};
 use super::loop_socket;
 use super::loops::{self, loops};
 use super::openapi::{self, EVENTS, OUTPUT};
 use super::pages;
 use super::problem::problem;
 #[cfg(feature = "mcp")]
-use super::request::BODY;
+use super::request::{self, BODY};
 use super::routes::ROUTES;
 use super::service::{Service, answer, described, events, health, output};
 use crate::base::{Code, Error};
@@ -26,6 +26,8 @@ use axum::http::request::Parts;
 use axum::http::{HeaderName, HeaderValue, Uri};
 use axum::middleware::{self, Next};
 use axum::response::Response;
+#[cfg(feature = "mcp")]
+use axum::routing::post_service;
 use axum::routing::{MethodRouter, any, get, post};
 use std::sync::Arc;
 
@@ -52,6 +54,7 @@ pub(super) fn router(service: Arc<Service>) -> Router {
         .route(EVENTS, get(events))
         .route(OUTPUT, get(output))
         .route(loops::PATH, any(loops))
+        .route(&format!("{}/", loops::PATH), any(loops))
         .route(&format!("{}/{{*below}}", loops::PATH), any(loops))
         .route(loop_socket::PATH, get(loop_socket::listen))
         .merge(pages::router())
@@ -76,18 +79,43 @@ fn agents(service: &Arc<Service>) -> Router<Arc<Service>> {
         Arc::clone(&service.queue),
         BODY,
         move |printed| told.tell(printed),
-        |extensions| match extensions.get::<Parts>()?.extensions.get::<Asker>()? {
-            Asker::Agent(name) => name.clone(),
+        |extensions| match named(extensions.get::<Parts>()?).ok()? {
+            Asker::Agent(name) => name,
             Asker::Person | Asker::Anyone => None,
         },
         service.stop.clone(),
     );
-    Router::new().route_service(MCP, service)
+    // The others are refused by the protocol.
+    let calls = post_service(service.clone()).route_layer(middleware::from_fn(vetted));
+    Router::new().route(MCP, calls.fallback_service(service))
+}
+
+/// Answers a message to the protocol, unless the name of the agent can be none, or the body is no JSON.
+#[cfg(feature = "mcp")]
+async fn vetted(request: Request, next: Next) -> Response {
+    let (parts, body) = request.into_parts();
+    let vetted = async {
+        named(&parts)?;
+        request::json(&parts.headers, body).await
+    };
+    match vetted.await {
+        Ok(body) => next.run(Request::from_parts(parts, body.into())).await,
+        Err(error) => problem(error),
+    }
 }
 
 #[cfg(not(feature = "mcp"))]
 fn agents(_service: &Arc<Service>) -> Router<Arc<Service>> {
     Router::new()
+}
+
+/// The answer to a request for `path` that may not be answered, in the form of its API.
+fn refusal(error: Error, path: &str) -> Response {
+    let below = path.strip_prefix(loops::PATH);
+    match below.is_some_and(|below| below.is_empty() || below.starts_with('/')) {
+        true => loops::refusal(&error, path),
+        false => problem(error),
+    }
 }
 
 /// Lets only those in who may, and adds what every answer has.
@@ -101,7 +129,7 @@ async fn guard(State(service): State<Arc<Service>>, mut request: Request, next: 
         }
         Err(error) => {
             let page = (error.code() == Code::NoToken).then(|| pages::sign_in(&request)).flatten();
-            page.unwrap_or_else(|| problem(error))
+            page.unwrap_or_else(|| refusal(error, request.uri().path()))
         }
     };
     let headers = response.headers_mut();

@@ -1,7 +1,7 @@
 //! From a request to its answer: the arguments become words, the words are executed, and what is printed is sent.
 
 use super::events::Events;
-use super::gate::{Asker, RequestGate};
+use super::gate::{Asker, RequestGate, named};
 use super::generations::Generations;
 use super::live::RunNews;
 use super::loop_changes::LoopNews;
@@ -109,6 +109,7 @@ pub(super) async fn answer(service: Arc<Service>, route: &'static Route, request
 
 async fn respond(service: Arc<Service>, route: &'static Route, request: Request) -> Result<Response, Error> {
     let (mut parts, body) = request.into_parts();
+    let asker = named(&parts)?;
     let mut page = Page::default();
     let mut given = request::path_arguments(&mut parts, route).await?;
     for (name, text) in request::query(&parts.uri)? {
@@ -135,7 +136,6 @@ async fn respond(service: Arc<Service>, route: &'static Route, request: Request)
     }
     let words = route.words(&given).map_err(bad)?;
     let task = given.get("task").and_then(Value::as_str).filter(|_| route.names_task()).map(str::to_owned);
-    let asker = parts.extensions.get::<Asker>().cloned().unwrap_or(Asker::Anyone);
     let wanted = tags(&parts.headers, &IF_MATCH).filter(|_| route.writes);
     let within = given.get("wait").and_then(Value::as_str).map(wait).transpose()?;
     let excludes = match &task {
