@@ -58,6 +58,13 @@ pub(super) struct LoopView {
     pub tasks: Option<Vec<Value>>,
 }
 
+impl LoopView {
+    /// The phase, unless it may go on and nothing drives it.
+    fn standing(&self) -> &str {
+        if self.is_interrupted { "paused" } else { &self.phase }
+    }
+}
+
 /// What a request asks for.
 struct LoopRequest {
     method: Method,
@@ -320,7 +327,7 @@ impl Loops<'_> {
 
     fn delete(&self, id: &str) -> Result<LoopAnswer, Error> {
         let view = self.one(id)?;
-        if view.phase == "running" && !view.is_interrupted {
+        if view.standing() == "running" {
             return Err(not_now(&view, "delete"));
         }
         let view = self.rest(view)?;
@@ -353,7 +360,7 @@ impl Loops<'_> {
             ("paused", _) => self.order(id, "pause"),
             ("failed", _) => self.order(id, "stop"),
             ("created" | "completed" | "user_exit", _) => {
-                let message = format!("`{id}` is {}, and no order makes it {status}", view.phase);
+                let message = format!("`{id}` is {}, and no order makes it {status}", view.standing());
                 Err(Error::new(Code::NotEnabled, message))
             }
             _ => Err(wrong(&format!("there is no status `{status}`"))),
@@ -371,9 +378,7 @@ impl Loops<'_> {
             "pause" => &["running"],
             _ => &["created", "running", "paused", "user_exit"],
         };
-        let is_allowed =
-            may.contains(&view.phase.as_str()) || (view.is_interrupted && may.contains(&"paused"));
-        if !is_allowed {
+        if ![view.standing(), &view.phase].iter().any(|status| may.contains(status)) {
             return Err(not_now(&view, order));
         }
         match order {
@@ -522,7 +527,7 @@ fn outcome(order: &str, status: &str) -> (StatusCode, String) {
 }
 
 pub(super) fn not_now(view: &LoopView, order: &str) -> Error {
-    Error::new(Code::NotEnabled, format!("cannot {order} `{}`: it is {}", view.id, view.phase))
+    Error::new(Code::NotEnabled, format!("cannot {order} `{}`: it is {}", view.id, view.standing()))
 }
 
 /// The settings in a body. Returns an error if one cannot be meant.

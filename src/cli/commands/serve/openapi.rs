@@ -72,7 +72,8 @@ fn document() -> Value {
             "description": "Begin after the event with this id.",
         });
         let parameters = [parameters, vec![last]].concat();
-        let content = json!({"text/event-stream": {"schema": {"type": "string"}}});
+        // OpenAPI 3.1 has no word for the form of an event.
+        let content = json!({"text/event-stream": {}});
         json!({
             "operationId": name,
             "summary": about,
@@ -139,7 +140,9 @@ fn operation(route: &Route) -> Value {
     parameters.extend(route.pages.into_iter().flat_map(|_| paging::parameters()));
     let header = |name: &str, about: &str| json!({"name": name, "in": "header", "description": about, "schema": {"type": "string"}});
     if route.writes {
-        parameters.push(header("Orch-Agent", "The name of the agent in records, with the token of agents."));
+        let mut name = header("Orch-Agent", "The name of the agent in records, with the token of agents.");
+        name["schema"]["pattern"] = "\\S".into();
+        parameters.push(name);
     }
     if route.writes && route.names_task() {
         parameters.push(header("If-Match", "Execute the order only if the task still has this `ETag`."));
