@@ -38,9 +38,11 @@ pub struct PromptAnswer {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct InitAnswer {
-    /// The paths that were created or changed, relative to the root.
+    /// The paths that were created, relative to the root.
     pub made: Vec<String>,
-    /// The paths that were deleted, or lost the part of orch.
+    /// The paths that got or lost the part of orch.
+    pub changed: Vec<String>,
+    /// The paths that were deleted.
     pub removed: Vec<String>,
     /// What was left alone, with what to do by hand.
     pub findings: Vec<Finding>,

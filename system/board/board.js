@@ -6,6 +6,7 @@ const body = document.body;
 const main = document.querySelector("main");
 const live = document.getElementById("live");
 const isBoard = body.classList.contains("board");
+const isOverview = body.classList.contains("overview");
 const ownTask = body.dataset.task;
 
 const all = (selector, within = document) => [...within.querySelectorAll(selector)];
@@ -345,7 +346,7 @@ function later() {
     timer = null;
     try {
       if (!isBoard) {
-        if (isWhole || tasks.includes(ownTask)) await refreshPage();
+        if (isOverview || isWhole || tasks.includes(ownTask)) await refreshPage();
       } else if (isWhole) {
         await refreshCards();
       } else if (tasks.length > 0) {
@@ -354,7 +355,8 @@ function later() {
     } catch (error) {
       lost(error);
     }
-  }, 60);
+    // All branches are read for an overview.
+  }, isOverview ? 1000 : 60);
 }
 
 // A server that was started again knows no browser.

@@ -284,7 +284,7 @@ const tests = {
     for (const colorScheme of ["light", "dark"]) {
       for (const [name, viewport] of [["wide", { width: 1400, height: 900 }], ["phone", { width: 390, height: 844 }]]) {
         const page = await open({ colorScheme, viewport });
-        for (const [path, what] of [["/", "board"], ["/tasks/team%2Ft-2", "task"]]) {
+        for (const [path, what] of [["/", "board"], ["/tasks/team%2Ft-2", "task"], ["/overview", "overview"]]) {
           await page.goto(main.address + path);
           await page.waitForSelector('body[data-live="yes"]');
           await isAccessible(page, `${what}, ${colorScheme}, ${name}`);

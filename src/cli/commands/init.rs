@@ -10,16 +10,17 @@ mod splice;
 
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use crate::apply::DRIVER;
-use crate::base::{Code, Diagnostic, WorkflowName, shell_word};
+use crate::base::{Code, Diagnostic, RepoPath, WorkflowName, shell_word};
 use crate::config;
-use crate::store::Store;
+use crate::store::{Store, durable};
 use crate::survey::Workspace;
 use crate::view::{Finding, InitAnswer};
 use crate::workflow::Workflow;
-use files::SetupFiles;
+use files::{SetupFiles, SetupOutcome};
 use programs::AgentProgram;
 pub use programs::guarded_files;
 use section::{CommentStyle, TextSection};
+use std::collections::BTreeSet;
 
 /// Set up a repository for orch.
 ///
@@ -70,6 +71,8 @@ const INSTRUCTIONS: &str = include_str!("agents_block.md");
 pub fn run(args: &InitArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
     let workspace = context.workspace(ui)?;
     let mut files = SetupFiles::new(workspace.root());
+    let known = known_directories(&workspace);
+    files.own_directories.clone_from(&known);
     let programs = agents::chosen(&args.agents, workspace.root())?;
     let is_set_up = files.has(config::FILE) && args.workflow.is_none();
     let setup = if programs.is_empty() || !(args.remove || is_set_up) {
@@ -81,9 +84,29 @@ pub fn run(args: &InitArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fail
     for program in programs {
         if args.remove { agents::remove(program, &mut files)? } else { agents::install(program, &mut files)? }
     }
-    report(&files, args.remove, setup.as_ref(), context, ui)?;
+    let workspace = context.bare_workspace()?;
+    if files.own_directories != known {
+        keep_directories(&workspace, &files)?;
+    }
+    report(&files, args.remove, setup.as_ref(), (&workspace, context), ui)?;
     let is_refused = files.findings.iter().any(Diagnostic::is_error);
     Ok(if is_refused { ExitCode::No } else { ExitCode::Fine })
+}
+
+/// The list of the directories that this command made in this work tree. Git knows no empty directories, so nothing else
+/// tells them from those that were there before.
+const DIRECTORIES: &str = "made-directories.json";
+
+fn known_directories(workspace: &Workspace) -> BTreeSet<String> {
+    let text = workspace.store().and_then(|store| durable::text_of(&store.own(DIRECTORIES)).ok());
+    text.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default()
+}
+
+/// Returns an error if the list cannot be written.
+fn keep_directories(workspace: &Workspace, files: &SetupFiles) -> Result<(), Failure> {
+    let Some(store) = workspace.store() else { return Ok(()) };
+    let text = serde_json::to_string(&files.own_directories).unwrap_or_default();
+    Ok(store.keep_private(DIRECTORIES, text.as_bytes())?)
 }
 
 /// What is said after the repository was set up.
@@ -144,20 +167,23 @@ fn report(
     files: &SetupFiles,
     removes: bool,
     setup: Option<&SetupHints>,
-    context: &Context,
+    (workspace, context): (&Workspace, &Context),
     ui: &Ui,
 ) -> Result<(), Failure> {
+    let SetupOutcome { made, changed, removed } = files.outcome();
+    let is_new = !made.is_empty();
     if context.global.json {
         let findings = files.findings.iter().map(Finding::of).collect();
-        ui.document(&InitAnswer { made: files.made.clone(), removed: files.removed.clone(), findings })?;
+        ui.document(&InitAnswer { made, changed, removed, findings })?;
     } else {
-        for path in &files.made {
-            ui.answer(&format!("created {path}\n"))?;
+        let is_refused = files.findings.iter().any(Diagnostic::is_error);
+        let is_unchanged = made.is_empty() && changed.is_empty() && removed.is_empty() && !is_refused;
+        for (what, paths) in [("created", made), ("changed", changed), ("removed", removed)] {
+            for path in paths {
+                ui.answer(&format!("{what} {path}\n"))?;
+            }
         }
-        for path in &files.removed {
-            ui.answer(&format!("removed {path}\n"))?;
-        }
-        if files.is_unchanged() {
+        if is_unchanged {
             let nothing =
                 if removes { "There is nothing to remove." } else { "Everything is already set up." };
             ui.answer(&format!("{nothing}\n"))?;
@@ -167,14 +193,14 @@ fn report(
             finding.hint.iter().for_each(|hint| ui.problem(&format!("  {hint}")));
         }
     }
-    let paths = files.to_add();
+    let paths = files.to_add(|path| can_be_added(workspace, path));
     if !paths.is_empty() {
         let paths: Vec<_> = paths.iter().map(|path| shell_word(path)).collect();
         let message = if setup.is_some() { "Set up orch" } else { "Set up agents" };
         ui.status(&format!("next: git add {} && git commit -m '{message}'", paths.join(" ")));
     }
     if let Some(setup) = setup {
-        if !files.made.is_empty() {
+        if is_new {
             ui.status(&format!("then: orch new my-first-task{}", setup.title));
         }
         if !setup.has_driver {
@@ -182,6 +208,14 @@ fn report(
         }
     }
     Ok(())
+}
+
+/// Whether `git add` accepts a path: git has it already, or it is there and not ignored.
+fn can_be_added(workspace: &Workspace, path: &str) -> bool {
+    let (Some(store), Ok(path)) = (workspace.store(), RepoPath::new(path)) else { return true };
+    let is_tracked = store.index_source().is_ok_and(|index| index.file(&path).is_some());
+    let is_there = || workspace.root().join(path.as_str()).exists();
+    is_tracked || (is_there() && !store.is_ignored(&path).unwrap_or(false))
 }
 
 /// The workflow that was chosen. Returns an error if there is none with this name, or it has errors.

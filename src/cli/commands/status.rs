@@ -55,6 +55,9 @@ pub struct StatusArgs {
     watch: bool,
 }
 
+#[cfg(feature = "api")]
+pub(super) use everywhere::answer as everywhere;
+
 pub fn run(args: &StatusArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
     if args.watch {
         return live::run(args, context, ui);

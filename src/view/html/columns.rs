@@ -3,6 +3,7 @@
 use super::{
     BoardFilter, BoardPage, Chart, TaskLinks, age, class, is_trouble, owner_label, owner_word, run_line,
 };
+use crate::base::Timestamp;
 use crate::view::explain::substate_text;
 use crate::view::layout::counted;
 use crate::view::{RunLine, TaskStatus};
@@ -33,6 +34,32 @@ impl BoardFilter {
     }
 }
 
+/// What is on top of a card: the id of the task, when its last step was, and its title.
+pub(super) fn heading(status: &TaskStatus, link: Option<&str>, now: Timestamp) -> Markup {
+    let task = &status.task;
+    html! {
+        p.card-title {
+            @match link {
+                Some(link) => a.card-link href=(link) { bdi.id { (task.id) } },
+                None => bdi.id { (task.id) },
+            }
+            span.card-age { (age(status.unmoved_since, now)) }
+        }
+        @if let Some(title) = &task.title { p.card-name dir="auto" { (title) } }
+    }
+}
+
+/// Who must act, and on what.
+pub(super) fn to_do(status: &TaskStatus) -> Markup {
+    let (what, style) = &status.headline;
+    html! {
+        p.card-what {
+            (owner_label(status.duty.owner)) " "
+            span class=(class(*style)) { bdi { (what) } }
+        }
+    }
+}
+
 /// What every card needs to know besides its task.
 pub(super) struct CardSetting<'a> {
     page: &'a BoardPage<'a>,
@@ -51,7 +78,6 @@ impl<'a> CardSetting<'a> {
     /// The card of a task.
     fn card(&self, status: &TaskStatus) -> Markup {
         let (task, duty) = (&status.task, &status.duty);
-        let (what, style) = &status.headline;
         let link = self.page.links.to(&task.id);
         let is_open = duty.owner != Owner::None;
         let phase = self.page.charts.iter().find(|chart| chart.workflow == task.workflow);
@@ -67,19 +93,9 @@ impl<'a> CardSetting<'a> {
                 data-urgency=[is_served.then_some(status.order.urgency())]
                 data-since=[since.filter(|_| is_served)]
                 hidden[!self.page.filter.leaves(status)] {
-                p.card-title {
-                    @match link {
-                        Some(link) => a.card-link href=(link) { bdi.id { (task.id) } },
-                        None => bdi.id { (task.id) },
-                    }
-                    span.card-age { (age(status.unmoved_since, self.page.now)) }
-                }
-                @if let Some(title) = &task.title { p.card-name dir="auto" { (title) } }
+                (heading(status, link.as_deref(), self.page.now))
                 @if is_open {
-                    p.card-what {
-                        (owner_label(duty.owner)) " "
-                        span class=(class(*style)) { bdi { (what) } }
-                    }
+                    (to_do(status))
                     @if task.attempt > 1 || task.substate.is_some() {
                         p.card-more {
                             @if task.attempt > 1 { span.attempt { "attempt " (task.attempt) } }

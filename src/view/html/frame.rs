@@ -1,9 +1,11 @@
 //! Whole pages: what is around the tasks.
 
 use super::columns::{cards, columns};
+use super::overview::overview;
 use super::task::task;
 use super::{BoardPage, TaskPage, finished};
-use crate::view::Repository;
+use crate::base::Timestamp;
+use crate::view::{Everywhere, Repository};
 use crate::workflow::System;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
@@ -59,17 +61,29 @@ fn document(name: &str, head: &Markup, body: &Markup) -> String {
     })
 }
 
+/// What a served page is about.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum ServedPage<'a> {
+    Board,
+    Overview,
+    Task(&'a str),
+}
+
 /// A served page: its head, the bar on top, what it shows, and the script.
-fn served(repository: &Repository, task: Option<&str>, bar: &Markup, shown: &Markup) -> String {
-    let name = task.map_or_else(|| title(repository), |task| format!("{task} · {}", title(repository)));
+fn served(repository: &Repository, page: ServedPage<'_>, bar: &Markup, shown: &Markup) -> String {
+    let (class, task, name) = match page {
+        ServedPage::Board => ("served board", None, title(repository)),
+        ServedPage::Overview => ("served one overview", None, format!("overview · {}", title(repository))),
+        ServedPage::Task(task) => ("served one", Some(task), format!("{task} · {}", title(repository))),
+    };
     let head = html! {
         link rel="stylesheet" href="/assets/board.css";
         script src="/assets/board.js" defer {}
     };
     let body = html! {
-        body class=(if task.is_some() { "served one" } else { "served board" }) data-task=[task] {
+        body class=(class) data-task=[task] {
             header.top {
-                @if task.is_some() { p.home { a href="/" { "orch" } } } @else { h1 { a href="/" { "orch" } } }
+                @if page == ServedPage::Board { h1 { a href="/" { "orch" } } } @else { p.home { a href="/" { "orch" } } }
                 p.place { (place(repository)) }
                 (bar)
                 p #live role="status" {}
@@ -90,12 +104,19 @@ fn served(repository: &Repository, task: Option<&str>, bar: &Markup, shown: &Mar
 #[must_use]
 pub fn served_board(page: &BoardPage<'_>) -> String {
     let bar = html! {
+        a href="/overview" { "all branches" }
         form #filter role="search" action="/" {
             label.unseen for="search" { "Search tasks" }
             input #search type="search" name="q" value=(page.filter.text) placeholder="Search" autocomplete="off";
         }
     };
-    served(&page.status.repository, None, &bar, &columns(page))
+    served(&page.status.repository, ServedPage::Board, &bar, &columns(page))
+}
+
+/// The tasks of all branches and work trees, as a page of a server.
+#[must_use]
+pub fn served_overview(everywhere: &Everywhere, now: Timestamp) -> String {
+    served(&everywhere.repository, ServedPage::Overview, &html! {}, &overview(everywhere, now))
 }
 
 /// What a browser is shown that is not signed in. It has no style, as that is behind the gate, too.
@@ -130,7 +151,7 @@ pub fn served_cards(page: &BoardPage<'_>) -> String {
 pub fn served_task(page: &TaskPage<'_>) -> String {
     let Some(setting) = page.served else { return String::new() };
     let name = &page.explanation.suggestion.task.id;
-    served(setting.repository, Some(name), &html! {}, &task(page))
+    served(setting.repository, ServedPage::Task(name), &html! {}, &task(page))
 }
 
 /// The begin of a file: its style, all tasks, and the heading of their pages. [`file_task`] and [`file_end`] follow.

@@ -9,12 +9,16 @@ mod chart;
 mod columns;
 mod frame;
 mod order;
+mod overview;
 mod task;
 #[cfg(test)]
 mod tests;
 
 pub use chart::Chart;
-pub use frame::{ASSETS, file_end, file_start, file_task, served_board, served_cards, served_task, sign_in};
+pub use frame::{
+    ASSETS, file_end, file_start, file_task, served_board, served_cards, served_overview, served_task,
+    sign_in,
+};
 pub use order::{InputForm, OrderForm, OrderInput};
 
 use super::layout::visible;

@@ -123,6 +123,45 @@ fn files_that_exist_keep_all_else_and_are_restored_to_the_byte() {
     }
 }
 
+/// The paths of the `git add` that is offered.
+fn offered(ended: &crate::harness::Ended) -> Vec<String> {
+    let added = ended.stderr.lines().find_map(|line| line.strip_prefix("next: git add "));
+    let paths = added.and_then(|rest| rest.split(" && ").next()).unwrap_or_default();
+    paths.split_whitespace().map(str::to_owned).collect()
+}
+
+#[test]
+fn each_file_is_named_once_with_what_became_of_it_and_can_be_added() {
+    let world = bare();
+    world.write("CLAUDE.md", "# Ours\n");
+    world.write(".gitignore", ".mcp.json\n");
+    fs::create_dir_all(world.path(".cursor/rules")).expect("made");
+    let all = ["init", "--agent", "claude", "--agent", "cursor"];
+    let made = world.orch(&all).succeeds();
+    assert_eq!(made.stdout.matches(".claude/settings.json").count(), 1, "{made:?}");
+    made.clone().says("changed CLAUDE.md\n").says("created .claude/settings.json\n");
+    let add = |ended: &crate::harness::Ended| {
+        let paths = offered(ended);
+        world.git(&[&["add"], paths.iter().map(String::as_str).collect::<Vec<_>>().as_slice()].concat());
+        paths
+    };
+    assert!(!offered(&made).contains(&".mcp.json".to_owned()), "{made:?}");
+    let removed = world.orch(&[&all[..], &["--remove"]].concat()).succeeds();
+    removed
+        .clone()
+        .says("changed CLAUDE.md\n")
+        .says("removed .claude/settings.json\n")
+        .says("removed .mcp.json\n");
+    assert_eq!(add(&removed), ["CLAUDE.md"], "the others were never committed");
+    assert!(world.path(".cursor/rules").exists() && !world.path(".cursor/commands").exists());
+    assert!(!world.path(".claude").exists(), "orch made it");
+    add(&world.orch(&all).succeeds());
+    world.git(&["commit", "-qm", "Agents"]);
+    let paths = add(&world.orch(&[&all[..], &["--remove"]].concat()).succeeds());
+    assert!(paths.contains(&".claude/settings.json".to_owned()), "{paths:?}");
+    assert!(world.path(".cursor/rules").exists(), "it was there before");
+}
+
 #[test]
 fn a_changed_part_and_a_foreign_file_are_reported_and_left_alone() {
     let world = bare();

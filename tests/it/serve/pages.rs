@@ -12,7 +12,8 @@ fn the_board_and_its_assets_are_behind_the_gate_and_come_from_the_binary() {
     world.write("system/board/board.js", "alert(1)");
     let server = Server::start(&world, &[]);
     let get = |path: &str, token: &str| server.send("GET", path, token, &[], "");
-    let pages = ["/", "/?q=title&owner=agent&new=1", "/cards?task=team/t-1", "/tasks/team%2Ft-1"];
+    let pages =
+        ["/", "/?q=title&owner=agent&new=1", "/cards?task=team/t-1", "/tasks/team%2Ft-1", "/overview"];
     for path in pages {
         let answer = get(path, &server.person);
         assert_eq!(
@@ -81,6 +82,34 @@ fn a_browser_that_is_not_signed_in_is_told_how_and_a_program_gets_a_problem() {
 }
 
 #[test]
+fn the_overview_shows_each_task_once_where_it_is_furthest() {
+    let world = World::ready();
+    world.orch(&["new", "t"]).succeeds();
+    world.orch(&["new", "u"]).succeeds();
+    world.git(&["switch", "-q", "-c", "feature"]);
+    world.walk_to("t", "codegen");
+    world.git(&["switch", "-q", "main"]);
+    world.git(&["switch", "-q", "-c", "other"]);
+    world.orch(&["next", "t", "--override", "x"]).succeeds();
+    world.git(&["switch", "-q", "main"]);
+    let side = world.root().with_file_name("side").to_string_lossy().into_owned();
+    world.git(&["worktree", "add", "-q", "-b", "side", &side]);
+    let server = Server::start(&world, &["--read-only"]);
+    let page = server.send("GET", "/overview", &server.person, &[], "").body;
+    let card = |task: &str| -> String {
+        let (_, card) = page.split_once(&format!("data-task=\"{task}\"")).expect("a card");
+        card.split("</li>").next().unwrap_or_default().to_owned()
+    };
+    assert_eq!(page.matches("class=\"card\"").count(), 2, "{page}");
+    assert!(card("t").contains("<bdi class=\"mono\">feature</bdi>, older in 2"), "{}", card("t"));
+    assert!(card("t").contains("other steps in: <bdi class=\"mono\">other</bdi>"), "{}", card("t"));
+    assert!(!card("t").contains("href") && card("u").contains("href=\"/tasks/u\""), "{page}");
+    assert!(page.contains("../side") && !page.contains("data-path"), "{page}");
+    let board = server.send("GET", "/", &server.person, &[], "").body;
+    assert!(board.contains("href=\"/overview\""), "{board}");
+}
+
+#[test]
 fn the_browser_is_opened_with_a_word_that_signs_it_in_once() {
     let world = World::ready();
     let programs = world.path("../programs");
@@ -121,7 +150,7 @@ fn a_person_has_a_button_for_each_order_and_nobody_else_has_one() {
     let orders = |page: &str| page.matches("data-path=\"/api/v1/tasks/t/").count();
     let mine = page(&server, &server.person);
     assert!(mine.contains("data-path=\"/api/v1/tasks/t/override\" data-known=\"{}\""), "{mine}");
-    assert!(mine.contains("<textarea id=\"order-0-0\" name=\"reason\""), "it asks for its reason");
+    assert!(mine.contains("<textarea id=\"order-1-0\" name=\"reason\""), "it asks for its reason");
     let tag = server.get("tasks/t").header("etag").expect("a tag").replace('"', "&quot;");
     assert!(mine.contains(&format!("data-tag=\"{tag}\"")), "orders rest on what is shown");
     // What a person may order in any case is there, too: with its targets, and only where it is legal.

@@ -4,10 +4,12 @@ use super::gather::{WantedPages, gather};
 use crate::base::{Code, Error};
 use crate::cli::Failure;
 use crate::cli::commands::report;
+use crate::cli::commands::status::{self, StatusArgs};
 use crate::decide::PersonOrder;
 use crate::survey::{Caller, Workspace};
 use crate::view::html::{
-    BoardFilter, OrderForm, ServedTask, TaskLinks, TaskPage, served_board, served_cards, served_task,
+    BoardFilter, OrderForm, ServedTask, TaskLinks, TaskPage, served_board, served_cards, served_overview,
+    served_task,
 };
 use crate::view::{RunLine, Suggestion};
 
@@ -32,6 +34,12 @@ pub(in crate::cli::commands) fn cards(
     tasks.retain(|task| !task.id.is_archived() && names.iter().any(|name| name == task.id.as_str()));
     let gathered = gather(caller, workspace, &tasks, Vec::new(), WantedPages::None)?;
     Ok(served_cards(&gathered.page(&TaskLinks::Served, &BoardFilter::default(), caller.clock.now())))
+}
+
+/// The tasks of all branches and work trees. Returns an error if they cannot be read.
+pub(in crate::cli::commands) fn overview(workspace: &Workspace, caller: &Caller) -> Result<String, Failure> {
+    let (everywhere, _) = status::everywhere(&StatusArgs::default(), workspace)?;
+    Ok(served_overview(&everywhere, caller.clock.now()))
 }
 
 /// The page of a task. `orders` returns the orders that may be given, `tag` identifies its state, and at `output` is

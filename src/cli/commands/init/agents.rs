@@ -68,7 +68,7 @@ pub fn remove(program: AgentProgram, files: &mut SetupFiles) -> Result<(), Failu
             match part.removed(&before, program) {
                 Ok(None) => files.delete(path)?,
                 Ok(Some(after)) if after == before => {}
-                Ok(Some(after)) => files.cut(path, &after)?,
+                Ok(Some(after)) => files.write(path, &after)?,
                 // Another status line was never that of orch.
                 Err(_) if part.purpose == PartPurpose::StatusLine => {}
                 Err(clash) => files.findings.push(finding(path, &clash, "remove the part by hand")),

@@ -6,27 +6,65 @@ use crate::base::{Code, Diagnostic};
 use crate::cli::Failure;
 use crate::scan::{Directory, open_regular};
 use crate::store::durable::{parent, write_atomic};
+use std::collections::BTreeSet;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 /// The root of a repository, and what was done there.
 pub struct SetupFiles {
     root: PathBuf,
-    /// The paths that were created or changed.
-    pub made: Vec<String>,
-    /// The paths that were deleted, or lost a part.
-    pub removed: Vec<String>,
+    /// The paths that were created, changed or deleted, each once, with whether it was there before.
+    touched: Vec<(String, bool)>,
     /// What was left alone.
     pub findings: Vec<Diagnostic>,
     /// The directories that were not there before, without those below them.
     new_directories: Vec<String>,
+    /// The directories that an earlier command made, as far as they are known.
+    pub own_directories: BTreeSet<String>,
+}
+
+/// What became of the files.
+#[derive(Debug, Default)]
+pub struct SetupOutcome {
+    /// The paths that are new.
+    pub made: Vec<String>,
+    /// The paths that were changed.
+    pub changed: Vec<String>,
+    /// The paths that are gone.
+    pub removed: Vec<String>,
 }
 
 impl SetupFiles {
     /// Nothing was done yet.
     pub fn new(root: &Path) -> Self {
-        let (made, removed, findings) = (Vec::new(), Vec::new(), Vec::new());
-        Self { root: root.to_owned(), made, removed, findings, new_directories: Vec::new() }
+        Self {
+            root: root.to_owned(),
+            touched: Vec::new(),
+            findings: Vec::new(),
+            new_directories: Vec::new(),
+            own_directories: BTreeSet::new(),
+        }
+    }
+
+    /// What became of each path, compared with what was there at the start.
+    pub fn outcome(&self) -> SetupOutcome {
+        let mut found = SetupOutcome::default();
+        for (path, was_there) in &self.touched {
+            let list = match (was_there, self.has(path)) {
+                (false, true) => &mut found.made,
+                (true, true) => &mut found.changed,
+                (true, false) => &mut found.removed,
+                (false, false) => continue,
+            };
+            list.push(path.clone());
+        }
+        found
+    }
+
+    fn touch(&mut self, path: &str) {
+        if !self.touched.iter().any(|(known, _)| known == path) {
+            self.touched.push((path.to_owned(), self.has(path)));
+        }
     }
 
     /// Whether something has this path.
@@ -34,16 +72,12 @@ impl SetupFiles {
         self.root.join(path).symlink_metadata().is_ok()
     }
 
-    /// Whether nothing was done and nothing left alone.
-    pub fn is_unchanged(&self) -> bool {
-        self.made.is_empty() && self.removed.is_empty() && !self.findings.iter().any(Diagnostic::is_error)
-    }
-
     /// The paths to commit: the files, or a directory that holds nothing but new ones of orch. Other directories may
-    /// hold unfinished work of others.
-    pub fn to_add(&self) -> Vec<String> {
+    /// hold unfinished work of others. `is_known` says whether `git add` accepts a path.
+    pub fn to_add(&self, is_known: impl Fn(&str) -> bool) -> Vec<String> {
+        let SetupOutcome { made, changed, removed } = self.outcome();
         let mut paths: Vec<String> = Vec::new();
-        for path in self.made.iter().chain(&self.removed) {
+        for path in made.iter().chain(&changed).chain(&removed).filter(|path| is_known(path)) {
             let shown = self.new_directories.iter().find(|new| is_below(path, new)).unwrap_or(path);
             if !paths.contains(shown) {
                 paths.push(shown.clone());
@@ -99,24 +133,13 @@ impl SetupFiles {
     /// Writes a file and the directories above it. Returns an error if one of these is a link, or on failure.
     pub fn write(&mut self, path: &str, text: &str) -> Result<(), Failure> {
         self.refuse_link(path)?;
-        self.replace(path, text)?;
-        self.made.push(path.to_owned());
-        Ok(())
-    }
-
-    /// Writes what is left of a file after a part was removed. Returns an error as [`SetupFiles::write`] does.
-    pub fn cut(&mut self, path: &str, text: &str) -> Result<(), Failure> {
-        self.replace(path, text)?;
-        self.removed.push(path.to_owned());
-        Ok(())
-    }
-
-    fn replace(&mut self, path: &str, text: &str) -> Result<(), Failure> {
+        self.touch(path);
         let target = self.root.join(path);
         // From the root down, the first directory that is missing.
         let missing = Path::new(path).ancestors().skip(1).filter_map(Path::to_str);
-        let missing = missing.filter(|above| !above.is_empty() && !self.has(above)).last();
-        self.new_directories.extend(missing.map(str::to_owned));
+        let missing: Vec<&str> = missing.filter(|above| !above.is_empty() && !self.has(above)).collect();
+        self.own_directories.extend(missing.iter().map(|above| (*above).to_owned()));
+        self.new_directories.extend(missing.last().map(|above| (*above).to_owned()));
         Directory::make(&self.root, parent(&target))
             .map_err(|error| cannot_write(path, &error.to_string()))?;
         write_atomic(&self.root, &target, text.as_bytes())
@@ -124,8 +147,10 @@ impl SetupFiles {
         Ok(())
     }
 
-    /// Deletes a file, and the directories above it that are empty then. Returns an error if it cannot be deleted.
+    /// Deletes a file, and the directories above it that orch made and that are empty then. Returns an error if it
+    /// cannot be deleted.
     pub fn delete(&mut self, path: &str) -> Result<(), Failure> {
+        self.touch(path);
         let failed = |error: std::io::Error| cannot_write(path, &error.to_string());
         let target = self.root.join(path);
         let name = target.file_name().unwrap_or_default();
@@ -133,14 +158,20 @@ impl SetupFiles {
             .and_then(|directory| directory.remove(name))
             .map_err(failed)?;
         for above in Path::new(path).ancestors().skip(1).filter(|above| !above.as_os_str().is_empty()) {
-            let (Some(name), Some(outer)) = (above.file_name(), above.parent()) else { break };
+            let (Some(name), Some(outer), Some(path)) = (above.file_name(), above.parent(), above.to_str())
+            else {
+                break;
+            };
+            if !self.own_directories.contains(path) {
+                break;
+            }
             let opened = Directory::open(&self.root, &self.root.join(outer));
             // A directory that is not empty stays, and so do those above it.
             if opened.and_then(|directory| directory.remove_directory(name)).is_err() {
                 break;
             }
+            self.own_directories.remove(path);
         }
-        self.removed.push(path.to_owned());
         Ok(())
     }
 }

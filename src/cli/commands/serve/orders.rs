@@ -3,7 +3,7 @@
 use super::routes::{ROUTES, Route};
 use crate::base::PhaseId;
 use crate::cli::remote::{Argument, ArgumentForm};
-use crate::decide::PersonOrder;
+use crate::decide::{PersonOrder, is_order};
 use crate::view::html::{InputForm, OrderForm, OrderInput};
 use crate::view::{CommandView, FieldView, RunLine, Suggestion};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
@@ -21,7 +21,7 @@ pub(super) const BUTTONS: [&str; 14] = [
 ];
 
 /// The orders that may be given about a task now: the commands that its suggestion offers, those that its run hears,
-/// and what a person may order in any case.
+/// and what a person may order in any case. Those against the rules are last.
 pub(super) fn orders_of(
     suggestion: &Suggestion,
     run: Option<&RunLine>,
@@ -51,6 +51,7 @@ pub(super) fn orders_of(
         let Some(order) = order_of(&choice.argv, &choice.effect, fields) else { continue };
         add(&mut orders, with_targets(order, targets));
     }
+    orders.sort_by_key(|order| is_order(&order.name));
     orders
 }
 

@@ -29,6 +29,7 @@ pub(super) fn router() -> Router<Arc<Service>> {
     Router::new()
         .route("/", get(front))
         .route("/cards", get(cards))
+        .route("/overview", get(overview))
         .route("/tasks/{task}", get(task))
         .route("/assets/{name}", get(asset))
 }
@@ -90,6 +91,13 @@ async fn cards(State(service): State<Arc<Service>>, request: Request) -> Respons
         .unwrap_or_else(problem),
         Err(error) => problem(error),
     }
+}
+
+/// The tasks of all branches and work trees.
+async fn overview(State(service): State<Arc<Service>>, request: Request) -> Response {
+    page(service, asker(&request), |_, workspace, caller| served::overview(workspace, caller))
+        .await
+        .unwrap_or_else(problem)
 }
 
 /// The page of a task.

@@ -21,7 +21,7 @@ pub(super) fn run(args: &StatusArgs, context: &Context, ui: &Ui) -> Result<ExitC
 }
 
 /// The overview, and the problems in it. Returns an error if a filter names nothing, or there is no repository.
-pub(super) fn answer(
+pub(in crate::cli::commands) fn answer(
     args: &StatusArgs,
     workspace: &Workspace,
 ) -> Result<(Everywhere, Vec<Diagnostic>), Failure> {
