@@ -35,7 +35,7 @@ fn line_feed() -> ReedlineEvent {
 
 /// What the keys that were held back came to.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Replayed {
+pub(super) enum TypedAgain {
     /// A whole line, which the editor holds.
     Line,
     /// The end of the prompt.
@@ -63,17 +63,17 @@ impl Ahead {
 
     /// Types the keys that are held back, up to the end of a line. Keys that edit nothing, such as those of completion
     /// and history, do nothing here.
-    pub(super) fn replay(&self, editor: &mut Reedline) -> Replayed {
+    pub(super) fn replay(&self, editor: &mut Reedline) -> TypedAgain {
         self.held().is_over = false;
         loop {
-            let Some(key) = self.held().keys.pop_front() else { return Replayed::Rest };
+            let Some(key) = self.held().keys.pop_front() else { return TypedAgain::Rest };
             let buffer = editor.current_buffer_contents();
             let edits = match key {
                 ReedlineEvent::Edit(edits) => edits,
-                ReedlineEvent::Enter if !goes_on(buffer) => return Replayed::Line,
+                ReedlineEvent::Enter if !goes_on(buffer) => return TypedAgain::Line,
                 ReedlineEvent::Enter => vec![EditCommand::InsertNewline],
                 ReedlineEvent::CtrlC => vec![EditCommand::Clear],
-                ReedlineEvent::CtrlD if buffer.is_empty() => return Replayed::End,
+                ReedlineEvent::CtrlD if buffer.is_empty() => return TypedAgain::End,
                 ReedlineEvent::CtrlD => vec![EditCommand::Delete],
                 _ => continue,
             };

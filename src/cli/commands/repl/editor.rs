@@ -1,7 +1,7 @@
 //! The prompt at a terminal: editing, completion, history, and messages above it.
 
 use super::super::prelude::{Context, ExitCode, Failure, Ui};
-use super::ahead::{Ahead, Replayed};
+use super::ahead::{Ahead, TypedAgain};
 use super::background::{Background, Outlet};
 use super::board::Board;
 use super::history::{FILE, MOST, TypedHistory};
@@ -79,9 +79,9 @@ pub(super) fn run(
         session.renew(&board);
         *in_use.lock().unwrap_or_else(PoisonError::into_inner) = session.in_use().cloned();
         let signal = match ahead.replay(&mut editor) {
-            Replayed::End => Ok(Signal::CtrlD),
-            Replayed::Rest => editor.read_line(&prompt),
-            Replayed::Line => {
+            TypedAgain::End => Ok(Signal::CtrlD),
+            TypedAgain::Rest => editor.read_line(&prompt),
+            TypedAgain::Line => {
                 editor = editor.with_immediately_accept(true);
                 let signal = editor.read_line(&prompt);
                 editor = editor.with_immediately_accept(false);
