@@ -253,3 +253,69 @@ fn only_members_with_digests_get_those_of_another_object_format() {
     assert_eq!(text.matches(&note).count(), renewed.matches(&note).count(), "{renewed}");
     assert!(text.contains(&note) && !renewed.contains(&Digest::of_blob(b"1 100").to_string()), "{renewed}");
 }
+
+#[test]
+fn what_a_log_has_lost_is_told_by_its_events_and_not_by_its_lines() {
+    let (text, state) = steps(&State::default(), 3, 100);
+    let (more, _) = steps(&state, 1, 200);
+    let lines: Vec<&str> = text.split_inclusive('\n').collect();
+    let turned = [lines[1], lines[0], lines[2]].concat();
+    for (held, now, has_lost) in [
+        ("", "", false),
+        ("", text.as_str(), false),
+        (&text, "", true),
+        (&text, &text, false),
+        (&text, &format!("{text}{more}"), false),
+        (&text, &turned, false),
+        (&text, &text.replace('\n', "\r\n"), false),
+        (&text, &lines[..2].concat(), true),
+        (&text, &format!("{}{}{more}", lines[0], lines[1]), true),
+        (&format!("{text}{more}"), &text, true),
+        ("no event\n", "", false),
+    ] {
+        assert_eq!(has_lost_events(held.as_bytes(), now.as_bytes()), has_lost, "{held}\n{now}");
+    }
+}
+
+#[test]
+fn whole_lines_are_those_of_events_that_have_a_state() {
+    let (text, state) = steps(&State::default(), 3, 100);
+    let (one, _) = steps(&state, 1, 200);
+    let (another, _) = steps(&state, 1, 300);
+    let lines: Vec<&str> = text.split_inclusive('\n').collect();
+    let damaged = lines[1].replacen("reason", "raeson", 1);
+    for (texts, whole) in [
+        (vec![""], String::new()),
+        (vec![text.as_str()], text.clone()),
+        (vec![&text, &text], text.clone()),
+        (vec![&lines[0], &lines[1]], lines[..2].concat()),
+        // What follows a lost or a damaged event has no state.
+        (vec![&lines[0], &lines[2]], lines[0].to_owned()),
+        (vec![&lines[0], &damaged, &lines[2], &one], lines[0].to_owned()),
+        (vec![&damaged, &text], text.clone()),
+        // Of two branches, both.
+        (vec![&text, &one, &another], format!("{text}{one}{another}")),
+        (vec!["<<<<<<< HEAD\n", &text, "=======\n", &one, ">>>>>>> x\n"], format!("{text}{one}")),
+        (vec![&text.replace('\n', "\r\n")], text.clone()),
+    ] {
+        let bytes: Vec<&[u8]> = texts.iter().map(|text| text.as_bytes()).collect();
+        assert_eq!(String::from_utf8(whole_lines(&bytes)), Ok(whole), "{texts:?}");
+    }
+}
+
+#[test]
+fn an_event_that_is_recorded_stands_on_the_line_after_the_last() {
+    let (text, state) = steps(&State::default(), 2, 100);
+    let (more, _) = steps(&state, 1, 200);
+    let mut log = log(&format!("\n{text}"));
+    assert!(!log.is_empty() && EventLog::default().is_empty());
+    let mut event = LogEvent::read(more.trim_end()).expect("an event");
+    event.changes = PatchText::of(&[JsonPatchOp::Remove { path: "/nothing".to_owned() }]);
+    let id = event.id;
+    log.append(event.clone());
+    let fault = log.state_at(&id, &mut FoldCache::default()).expect_err("it does not apply");
+    assert_eq!((log.len(), fault.line), (3, 4));
+    let mut empty = EventLog::default();
+    empty.append(event);
+    assert_eq!(empty.state_at(&id, &mut FoldCache::default()).expect_err("it follows none").line, 1);
+}

@@ -153,6 +153,7 @@ impl fmt::Display for Worker {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::decide::ExecutorTrace;
 
     #[test]
     fn what_is_left_of_the_time_is_never_less_than_nothing() {
@@ -169,5 +170,47 @@ mod tests {
             let usage = Usage { time: Period::from_seconds(taken), ..Usage::default() };
             assert_eq!(usage.reached(&budget).is_some(), rest == Some(0), "{taken} of {time:?}");
         }
+    }
+
+    #[test]
+    fn a_worker_is_read_as_it_is_printed() {
+        let name = || "a:b".to_owned();
+        for (worker, text) in [
+            (Worker::Action(name()), "action:a:b"),
+            (Worker::Agent(name()), "agent:a:b"),
+            (Worker::Question(name()), "question:a:b"),
+        ] {
+            assert_eq!((worker.to_string().as_str(), Worker::parse(text)), (text, Some(worker)));
+        }
+        for text in ["", "a", "action", "person:a"] {
+            assert_eq!(Worker::parse(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn the_last_failure_is_told_with_the_last_line_unless_it_says_so_already() {
+        let worker = Worker::Agent("a".to_owned());
+        let mut usage = Usage::default();
+        assert_eq!(usage.last_failure(&worker), "");
+        for (why, printed, told) in [
+            ("it exited with code 3", &[][..], "; the last time it exited with code 3"),
+            ("it exited with code 3", &["one", " two \n", " "], "; the last time it exited with code 3: two"),
+            ("it said: two", &["one", "two"], "; the last time it said: two"),
+        ] {
+            let mut trace = ExecutorTrace::default();
+            printed.iter().for_each(|line| trace.hear(line));
+            usage.causes.insert(worker.clone(), FailureCause { why: why.to_owned(), trace });
+            assert_eq!(usage.last_failure(&worker), told);
+        }
+    }
+
+    #[test]
+    fn an_executor_is_heard_by_its_last_lines_and_their_beginnings() {
+        let mut trace = ExecutorTrace::default();
+        let long = "ä".repeat(300);
+        for line in ["1", "", "2", "   ", "\t3 ", "4", &long] {
+            trace.hear(line);
+        }
+        assert_eq!(trace.output, ["3", "4", &"ä".repeat(200)]);
     }
 }

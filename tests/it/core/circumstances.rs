@@ -2,7 +2,10 @@
 
 use super::world::{LIFECYCLE, World};
 use orch::base::{Code, Diagnostic, Digest, Place, RepoPath};
-use orch::decide::{Circumstances, Decision, LastRun, Recorded, Remembered, RunRecord, State, judge};
+use orch::decide::{
+    Circumstances, Decision, DutyKind, LastRun, Recorded, Remembered, RunRecord, Runner, State, duty,
+    fingerprint, judge,
+};
 use serde_json::json;
 
 /// The circumstances of a task of this branch that no run drives, of which git remembers and ignores nothing.
@@ -155,4 +158,36 @@ fn each_lost_file_is_named_with_the_command_that_restores_it() {
         let told = hint.unwrap_or_else(|| panic!("{path} in {:?}", decision.diagnostics));
         assert!(told.starts_with(&format!("{};", command(path))), "{told}");
     }
+}
+
+#[test]
+fn what_the_last_run_came_to_says_who_must_act() {
+    let mut world = World::new(LIFECYCLE.clone());
+    world.reach("codegen");
+    let (known, recorded, facts) = (world.known(), world.recorded(), world.facts());
+    let now = fingerprint(&world.workflow, &known, &facts, None);
+    let stalled =
+        |seen: &[Digest]| LastRun::Stalled { why: "nothing changed".to_owned(), seen: seen.to_vec() };
+    let other = Digest::of_blob(b"other");
+    for (last_run, runner, kind) in [
+        (LastRun::Settled, None, DutyKind::Wait),
+        (LastRun::Driven, Some(Runner::Running), DutyKind::Wait),
+        (LastRun::Interrupted, Some(Runner::Interrupted), DutyKind::Wait),
+        (stalled(&[other, now]), Some(Runner::Stalled("nothing changed".to_owned())), DutyKind::Stalled),
+        // Something has changed since.
+        (stalled(&[other]), None, DutyKind::Wait),
+        (stalled(&[]), None, DutyKind::Wait),
+    ] {
+        let told =
+            judge(&world.workflow, &recorded, &facts, &Circumstances { last_run: &last_run, ..plain() });
+        assert_eq!(told.runner, runner, "{last_run:?}");
+        assert_eq!(duty(&world.workflow, &told.decision, runner.as_ref()).kind, kind, "{last_run:?}");
+    }
+    let lost = judge(
+        &world.workflow,
+        &Recorded::Lost,
+        &facts,
+        &Circumstances { last_run: &stalled(&[now]), ..plain() },
+    );
+    assert_eq!(lost.runner, None, "what cannot be read is not stalled");
 }
