@@ -94,7 +94,7 @@ fn init_adds_to_attributes_that_are_there() {
     assert!(text.starts_with("*.patch -text\n\n# orch:begin\nstate.json merge=orch\n"), "{text}");
     assert_eq!(world.git_ended(&["config", "merge.orch.driver"]).code, 1, "settings are not touched unasked");
     world.write("tasks/.gitattributes", text.replace("merge=orch", "merge=text"));
-    world.orch(&["init"]).succeeds().says("created tasks/.gitattributes");
+    world.orch(&["init"]).succeeds().says("changed tasks/.gitattributes");
     assert_eq!(world.read("tasks/.gitattributes"), text);
     world.orch(&["init"]).succeeds().says("Everything is already set up.");
 }
