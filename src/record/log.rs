@@ -341,7 +341,8 @@ pub fn whole_lines(texts: &[&[u8]]) -> Vec<u8> {
     let mut whole = log.intact(&faults);
     let lines = text.split(|byte| *byte == b'\n').filter_map(|line| {
         let line = std::str::from_utf8(line).ok()?.trim_end_matches('\r');
-        LogEvent::stated_id(line).is_some_and(|id| whole.remove(&id)).then(|| format!("{line}\n"))
+        // A damaged line states the id of the whole one.
+        LogEvent::read(line).is_ok_and(|event| whole.remove(&event.id)).then(|| format!("{line}\n"))
     });
     lines.collect::<String>().into_bytes()
 }
