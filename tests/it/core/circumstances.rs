@@ -1,12 +1,14 @@
 //! What lies around a task: what is offered and noted because of it.
 
-use super::world::{LIFECYCLE, World};
-use orch::base::{Code, Diagnostic, Digest, Place, RepoPath};
+use super::loops::LOOP;
+use super::world::{LIFECYCLE, World, compiled, passing};
+use orch::base::{Code, Diagnostic, Digest, Place, RepoPath, TaskPlace};
 use orch::decide::{
-    Circumstances, Decision, DutyKind, LastRun, Recorded, Remembered, RunRecord, Runner, State, duty,
-    fingerprint, judge,
+    Circumstances, Decision, DutyKind, Ending, Facts, HistoryEntry, Kind, LastRun, Recorded, Remembered,
+    RunRecord, Runner, State, Verdict, conclude, duty, fingerprint, judge,
 };
 use serde_json::json;
+use std::sync::Arc;
 
 /// The circumstances of a task of this branch that no run drives, of which git remembers and ignores nothing.
 fn plain() -> Circumstances<'static> {
@@ -101,7 +103,7 @@ fn a_due_transition_is_held_where_git_ignores_its_evidence_and_only_then_git_is_
     // Nothing is due yet.
     judged(&world, &world.recorded(), &Circumstances { ignored: unasked, ..plain() });
     for expected in world.decide().expects {
-        world.write(&expected.path, super::world::passing(expected.artifact.as_str(), 0, &expected.of));
+        world.write(&expected.path, passing(expected.artifact.as_str(), 0, &expected.of));
     }
     let free = judged(&world, &world.recorded(), &plain());
     assert!(free.transition().is_some() && !free.is_held_by_ignored());
@@ -190,4 +192,209 @@ fn what_the_last_run_came_to_says_who_must_act() {
         &Circumstances { last_run: &stalled(&[now]), ..plain() },
     );
     assert_eq!(lost.runner, None, "what cannot be read is not stalled");
+}
+
+/// A task of the loop whose action `find` is due, and its state.
+fn due_run() -> (World, State) {
+    let mut world = World::new(Arc::new(compiled("loop", LOOP)));
+    world.settle();
+    let mut state = world.known();
+    state.extra.insert("asked".to_owned(), json!(true));
+    (world, state)
+}
+
+#[test]
+fn a_due_action_is_offered_where_a_run_can_be_started() {
+    let (world, state) = due_run();
+    let known = Recorded::Known(Box::new(state));
+    let run = "orch run t-1".to_owned();
+    for (untracked, past, last_run, first, is_interrupted) in [
+        (false, false, LastRun::Settled, Some(&run), false),
+        (false, false, LastRun::Interrupted, Some(&run), true),
+        (false, false, LastRun::Driven, Some(&"orch prompt t-1".to_owned()), false),
+        (false, true, LastRun::Settled, None, false),
+        (false, true, LastRun::Interrupted, None, false),
+        (true, false, LastRun::Settled, Some(&"orch new t-1".to_owned()), false),
+        (true, true, LastRun::Settled, Some(&"orch new t-1".to_owned()), false),
+    ] {
+        let decision =
+            judged(&world, &known, &Circumstances { untracked, past, last_run: &last_run, ..plain() });
+        assert!(matches!(decision.verdict, Verdict::Run(_)), "{decision:?}");
+        let options = offered(&decision);
+        let told = format!("{untracked} {past} {last_run:?}");
+        assert_eq!(options.first(), first, "{told}");
+        assert_eq!(options.contains(&run), first == Some(&run), "{told}");
+        // Nothing but its adoption is open to an untracked task.
+        assert!(!untracked || options.len() == 1, "{options:?}");
+        let noted = decision.diagnostics.iter().any(|found| found.code == Code::RunInterrupted);
+        assert_eq!(noted, is_interrupted, "{told}");
+    }
+}
+
+#[test]
+fn how_the_last_run_ended_is_noted_until_something_is_recorded() {
+    let (world, state) = due_run();
+    let reason = |ending: Ending| ending.reason("`find` asks: which?");
+    for (kind, ending, past, noted) in [
+        (Kind::End, Ending::Waiting, false, Some(Code::RunWaits)),
+        (Kind::End, Ending::Failed, false, Some(Code::RunFailed)),
+        (Kind::End, Ending::Paused, false, None),
+        (Kind::Start, Ending::Waiting, false, None),
+        (Kind::Start, Ending::Failed, false, None),
+        (Kind::End, Ending::Waiting, true, None),
+        (Kind::End, Ending::Failed, true, None),
+    ] {
+        let mut state = state.clone();
+        let last = HistoryEntry::clone(state.history.last().unwrap_or(&Arc::new(entry(&world))));
+        state.history.push(HistoryEntry { kind, reason: reason(ending), ..last }.into());
+        let decision = judged(&world, &Recorded::Known(Box::new(state)), &Circumstances { past, ..plain() });
+        let told =
+            decision.diagnostics.iter().find(|found| [Code::RunWaits, Code::RunFailed].contains(&found.code));
+        assert_eq!(told.map(|found| found.code), noted, "{kind:?} {ending:?} {past}");
+        assert!(told.is_none_or(|found| found.message.ends_with(": `find` asks: which?")), "{told:?}");
+    }
+    // Where the rules do not run an action, nobody waits for a run.
+    let (world, mut state) = due_run();
+    state.extra.insert("asked".to_owned(), json!(false));
+    state
+        .history
+        .push(HistoryEntry { kind: Kind::End, reason: reason(Ending::Waiting), ..entry(&world) }.into());
+    let decision = judged(&world, &Recorded::Known(Box::new(state)), &plain());
+    assert!(decision.diagnostics.iter().all(|found| found.code != Code::RunWaits), "{decision:?}");
+}
+
+/// Any recorded step.
+fn entry(world: &World) -> HistoryEntry {
+    let mut world = world.clone();
+    world.apply(&orch::decide::create(&world.workflow.clone(), "new"));
+    HistoryEntry::clone(world.known().history.last().expect("a step"))
+}
+
+#[test]
+fn rules_that_go_round_are_a_livelock_before_anybody_follows_them() {
+    const ROUND: &str = r#"
+```toml orch
+[phase.a]
+[phase.b]
+[phase.c]
+terminal = true
+[[rule]]
+id = "on"
+from = "a"
+BY
+to = "b"
+because = "always"
+[[rule]]
+id = "back"
+from = "b"
+to = "a"
+because = "always"
+[[rule]]
+id = "never"
+from = "b"
+when = "attempt > 1000"
+to = "c"
+because = "never"
+```
+"#;
+    for (by, name) in [("", "livelock"), ("by = \"human\"", "transition")] {
+        let world = World::new(Arc::new(compiled("round", &ROUND.replace("BY", by))));
+        let decision = judged(&world, &Recorded::New, &plain());
+        assert_eq!(decision.verdict.name(), name, "{decision:?}");
+        assert_eq!(world.decide().verdict.name(), "transition", "each step alone is due");
+    }
+    let mut world = World::new(LIFECYCLE.clone());
+    for expected in world.decide().expects {
+        world.write(&expected.path, passing(expected.artifact.as_str(), 0, &expected.of));
+    }
+    let decision = judged(&world, &Recorded::New, &plain());
+    assert_eq!(decision, world.decide(), "a step that leads on is due");
+}
+
+#[test]
+fn an_untracked_task_is_judged_as_far_as_its_files_lead() {
+    let mut world = World::new(LIFECYCLE.clone());
+    let untracked = Circumstances { untracked: true, ..plain() };
+    let phase = |decision: &Decision| decision.phase.as_ref().map(ToString::to_string);
+    assert_eq!(phase(&judged(&world, &Recorded::New, &untracked)).as_deref(), Some("planning"));
+    for expected in world.decide().expects {
+        world.write(&expected.path, passing(expected.artifact.as_str(), 0, &expected.of));
+    }
+    let decision = judged(&world, &Recorded::New, &untracked);
+    assert_eq!(phase(&decision).as_deref(), Some("plan_review"));
+    assert_eq!(offered(&decision), ["orch new t-1"]);
+    let hint = |decision: &Decision| {
+        let note = decision.diagnostics.iter().find(|found| found.code == Code::Untracked);
+        note.expect("a note").hint.clone()
+    };
+    assert_eq!(hint(&decision).as_deref(), Some("orch new t-1"));
+    // What cannot be evaluated cannot be adopted, unless only the ids have another format.
+    let unknown = State { phase: Some("nowhere".to_owned()), ..world.known() };
+    let recorded = Recorded::Known(Box::new(unknown));
+    let decision = judged(&world, &recorded, &untracked);
+    assert!(matches!(decision.verdict, Verdict::Error { code: Code::UnknownPhase }), "{decision:?}");
+    assert_eq!((offered(&decision), hint(&decision)), (vec![], None));
+    let other = Decision { verdict: Verdict::Error { code: Code::OtherObjectFormat }, ..decision };
+    let concluded = conclude(&world.workflow, &recorded, &world.facts(), other, &untracked);
+    assert_eq!(offered(&concluded.decision), ["orch new t-1"]);
+}
+
+#[test]
+fn a_missing_file_that_lies_above_the_task_is_named_with_the_way_to_move_it() {
+    let mut world = World::new(LIFECYCLE.clone());
+    let wanted = world.decide().expects[0].path.clone();
+    let noted = |world: &World, found: &str, past: bool| {
+        let there = |path: &RepoPath| path.as_str() == found;
+        let decision = judged(world, &world.recorded(), &Circumstances { is_file: &there, past, ..plain() });
+        let problems = decision.expects.into_iter().flat_map(|expected| expected.problems);
+        problems
+            .into_iter()
+            .find(|one| one.code == Code::ArtifactMisplaced)
+            .map(|one| one.hint.unwrap_or_default())
+    };
+    for (found, past, is_noted) in [
+        (format!("tasks/{wanted}"), false, true),
+        (wanted.clone(), false, true),
+        (wanted.clone(), true, false),
+        (format!("other/{wanted}"), false, false),
+        (format!("tasks/t-1/{wanted}"), false, false),
+    ] {
+        let hint = is_noted.then(|| format!("mv {found} tasks/t-1/{wanted}"));
+        assert_eq!(noted(&world, &found, past), hint, "{found} {past}");
+    }
+    // A file that is only invalid is there.
+    world.write(&wanted, "");
+    assert_eq!(noted(&world, &wanted, false), None);
+}
+
+#[test]
+fn git_restores_a_file_only_from_a_directory_into_a_directory() {
+    let mut world = World::new(LIFECYCLE.clone());
+    world.reach("codegen");
+    let path = world.files.keys().find(|path| path.contains("plan.")).expect("a plan").clone();
+    world.files.remove(&path);
+    let place = |directory: &str| match directory {
+        "" => TaskPlace::of_directory(RepoPath::root()),
+        other => TaskPlace::of_directory(RepoPath::new(other).expect("a path")),
+    };
+    for (directory, at, is_offered) in [
+        ("tasks/t-1", format!("tasks/t-1/{path}"), true),
+        ("tasks/t-1", format!("old/{path}"), true),
+        ("tasks/t-1", path.clone(), false),
+        ("", path.clone(), true),
+        ("", format!("old/{path}"), false),
+    ] {
+        let facts = Facts { place: place(directory), ..world.facts() };
+        let at = RepoPath::new(&at).expect("a path");
+        let knows =
+            |_: &RepoPath, _: Digest| Some(Remembered { commit: "abc1234".to_owned(), at: at.clone() });
+        let told = judge(
+            &world.workflow,
+            &world.recorded(),
+            &facts,
+            &Circumstances { remembered: &knows, ..plain() },
+        );
+        let restores = offered(&told.decision).iter().any(|command| command.starts_with("git"));
+        assert_eq!(restores, is_offered, "{at} to `{directory}`");
+    }
 }

@@ -12,6 +12,7 @@ mod play;
 mod proofs;
 mod properties;
 mod replay;
+mod rulings;
 mod stories;
 mod undo;
 pub mod world;
