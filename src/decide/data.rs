@@ -281,6 +281,44 @@ mod tests {
     }
 
     #[test]
+    fn a_value_is_found_where_its_pointer_leads() {
+        let data = object(json!({"a": {"l": [1, {"x": 2}]}, "b~/": null}));
+        for (pointer, found) in [
+            ("/a/l/1/x", Some(json!(2))),
+            ("/a/l/0", Some(json!(1))),
+            ("/b~0~1", Some(json!(null))),
+            ("/a/l/2", None),
+            ("/a/l/x", None),
+            ("/a/l/0/y", None),
+            ("/c", None),
+            ("", None),
+        ] {
+            assert_eq!(at(&data, pointer), found.as_ref(), "{pointer}");
+        }
+    }
+
+    #[test]
+    fn the_first_change_outside_of_what_is_allowed_is_named() {
+        for (before, after, allowed, found) in [
+            (json!({"a": 1}), json!({"a": 1}), &[][..], None),
+            (json!({"a": 1}), json!({"a": 2}), &[], Some("/a")),
+            (json!({"a": 1}), json!({"a": 2}), &["/a"], None),
+            (json!({}), json!({"a": 1}), &[], Some("/a")),
+            (json!({"a": 1}), json!({}), &[], Some("/a")),
+            (json!({"a": {"b": 1, "c": 1}}), json!({"a": {"b": 2, "c": 2}}), &["/a/b"], Some("/a/c")),
+            (json!({}), json!({"a": {"b": 1}}), &["/a/b"], None),
+            (json!({}), json!({"a": {"b": 1, "c": 1}}), &["/a/b"], Some("/a/c")),
+            (json!({"a": [1, 2]}), json!({"a": [1, 3]}), &["/a/0"], Some("/a/1")),
+            (json!({"a": [1, 2]}), json!({"a": [9, 2]}), &["/a/0"], None),
+            (json!({"a": [1, 2]}), json!({"a": [1]}), &["/a/1"], Some("/a")),
+        ] {
+            let allowed: Vec<String> = allowed.iter().map(|pointer| (*pointer).to_owned()).collect();
+            let told = changed_outside(&object(before.clone()), &object(after.clone()), &allowed);
+            assert_eq!(told.as_deref(), found, "{before} {after} {allowed:?}");
+        }
+    }
+
+    #[test]
     fn a_value_is_set_where_its_pointer_leads() {
         for (before, pointer, expected) in [
             (json!({"a": 1}), "/b", json!({"a": 1, "b": 9})),

@@ -155,7 +155,10 @@ fn concrete_part(part: &str, wildcard: &str) -> String {
         match char {
             '*' => text.push_str(wildcard),
             '?' => text.push('1'),
-            '[' => text.extend(chars.by_ref().take_while(|inner| *inner != ']').next()),
+            '[' => {
+                let inner: String = chars.by_ref().take_while(|inner| *inner != ']').collect();
+                text.extend(inner.chars().next());
+            }
             '{' => {
                 let inner: String = chars.by_ref().take_while(|inner| *inner != '}').collect();
                 text.push_str(inner.split(',').next().unwrap_or_default());

@@ -69,4 +69,24 @@ mod tests {
             assert_eq!(run_notices(ending, task), expected, "{ending:?} {task:?}");
         }
     }
+
+    #[test]
+    fn a_task_is_told_of_by_what_it_came_to_or_by_whose_turn_it_is() {
+        use crate::decide::{Direction, Do, Urgency};
+        let ends = RunTurn::End;
+        for (kind, turn, owner, expected) in [
+            (DutyKind::Done, ends(Ending::Completed), Owner::None, Some(NoticeKind::Done)),
+            (DutyKind::Done, ends(Ending::Failed), Owner::None, Some(NoticeKind::Failed)),
+            (DutyKind::Stalled, ends(Ending::Stalled), Owner::Human, Some(NoticeKind::Stalled)),
+            (DutyKind::Wait, ends(Ending::Waiting), Owner::Human, Some(NoticeKind::Human)),
+            (DutyKind::Error, ends(Ending::Failed), Owner::Human, Some(NoticeKind::Human)),
+            (DutyKind::Wait, ends(Ending::Failed), Owner::Agent, None),
+            (DutyKind::Transition, RunTurn::Apply, Owner::Orch, None),
+            (DutyKind::Wait, RunTurn::Apply, Owner::Process, None),
+        ] {
+            let (task, direction, urgency) = (Do::Nothing, Direction::None, Urgency::Nothing);
+            let duty = Duty { kind, task, owner, phase: None, direction, urgency, turn };
+            assert_eq!(task_notice(&duty), expected, "{duty:?}");
+        }
+    }
 }

@@ -98,5 +98,6 @@ mod tests {
         assert_eq!(united_lines(b, a), united_lines(a, b));
         assert_eq!(united_lines(a, a), a);
         assert_eq!(united_lines("", a), a);
+        assert_eq!(united_lines("b\nc\n", "a\n"), "a\nb\nc\n");
     }
 }

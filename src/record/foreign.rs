@@ -131,6 +131,7 @@ mod tests {
             ),
             (r#"{"actors": {"a": "b"}, "waived": ["a"], "errors": "e"}"#, &["/actors", "/waived", "/errors"]),
             (r#"{"state": "a", "phase": [1]}"#, &[]),
+            (r#"{"history": {}, "waived": {"a": 3}, "seal": 1}"#, &[]),
         ] {
             let value = serde_json::from_str(text).expect("JSON");
             let phase_key = if text.contains("\"state\"") { "state" } else { "phase" };

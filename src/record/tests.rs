@@ -319,3 +319,112 @@ fn an_event_that_is_recorded_stands_on_the_line_after_the_last() {
     empty.append(event);
     assert_eq!(empty.state_at(&id, &mut FoldCache::default()).expect_err("it follows none").line, 1);
 }
+
+/// A log of events by their names, each after those that it names first, and the ids of the events.
+fn graph(events: &[(&str, &[&str])]) -> (EventLog, std::collections::HashMap<String, Digest>) {
+    let (mut log, mut ids) = (EventLog::default(), std::collections::HashMap::new());
+    for (index, (name, before)) in (0..).zip(events) {
+        let after: Vec<Digest> = before.iter().map(|name| ids[*name]).collect();
+        let seq = after.iter().filter_map(|id| log.get(id)).map(|event| event.entry.seq).max().unwrap_or(0);
+        let state = step(&State { rev: seq, ..State::default() }, 100 + index);
+        let event = LogEvent::new(after, None, &state).expect("a step");
+        ids.insert((*name).to_owned(), event.id);
+        log.append(event);
+    }
+    (log, ids)
+}
+
+#[test]
+fn merge_bases_are_the_common_ancestors_that_no_other_one_follows() {
+    let events: &[(&str, &[&str])] = &[
+        ("a", &[]),
+        ("b", &["a"]),
+        ("c", &["a"]),
+        ("d", &["b"]),
+        // Both follow `b`, and what came before it also in another way.
+        ("e", &["b", "c"]),
+        ("x", &["a"]),
+        ("f", &["b", "x"]),
+        // Two that were joined crosswise.
+        ("p", &["d", "e"]),
+        ("q", &["e", "d"]),
+        ("z", &[]),
+    ];
+    let (log, ids) = graph(events);
+    let id = |name: &&str| ids[*name];
+    for (these, that, bases) in [
+        (&["b"][..], "c", &["a"][..]),
+        (&["d"], "b", &["b"]),
+        (&["b"], "b", &["b"]),
+        (&["e"], "f", &["b"]),
+        (&["p"], "q", &["d", "e"]),
+        (&["p"], "f", &["b"]),
+        (&["c", "x"], "b", &["a"]),
+        (&["c", "d"], "f", &["b"]),
+        (&["p"], "z", &[]),
+    ] {
+        let told = log.merge_bases(&these.iter().map(id).collect::<Vec<_>>(), &ids[that]);
+        assert_eq!(told, log.sorted(bases.iter().map(id)), "{these:?} {that}");
+        if let [this] = these {
+            assert_eq!(log.merge_bases(&[ids[that]], &ids[*this]), told, "whoever asks");
+        }
+    }
+    for (these, tips) in [
+        (&["a", "b"][..], &["b"][..]),
+        (&["b", "c", "a"], &["b", "c"]),
+        (&["p", "q", "d", "f", "x"], &["p", "q", "f"]),
+        (&["a", "a", "z"], &["a", "z"]),
+    ] {
+        assert_eq!(log.tips(&these.iter().map(id).collect::<Vec<_>>()), log.sorted(tips.iter().map(id)));
+    }
+}
+
+#[test]
+fn a_digest_that_has_the_format_already_stays_as_it_is() {
+    let there = ObjectFormat::Sha256.blob(b"there");
+    let mut first = State::default();
+    let actor = first.actors.entry("a".to_owned()).or_default();
+    actor.spent.insert(ArtifactName::new("plan").expect("valid"), vec![there]);
+    let (text, _) = steps(&State::default(), 1, 100);
+    let known = log(&text);
+    let event = known.events().next().expect("an event");
+    let state = step(&first, 100);
+    let own = LogEvent::new(event.after.clone(), None, &state).expect("a step").line();
+    assert!(own.contains(&there.to_string()));
+    let renewed = log_in_format(&own, ObjectFormat::Sha256, |_| None).expect("another format");
+    assert!(renewed.contains(&there.to_string()), "{renewed}");
+}
+
+#[test]
+fn a_line_that_is_no_event_names_the_first_member_that_is_wrong() {
+    let (text, _) = steps(&State::default(), 2, 100);
+    let line = text.lines().next_back().expect("a line");
+    for (from, to, named) in [
+        ("\"seq\":2", "\"seq\":\"2\"", "seq"),
+        ("\"at\":\"1970", "\"at\":\"x1970", "at"),
+        ("\"kind\":\"advance\"", "\"kind\":\"odd\"", "kind"),
+        ("\"kind\":\"advance\",", "", "kind"),
+        ("\"to\":\"a\"", "\"to\":\"A A\"", "to"),
+        ("\"actor\":{\"kind\":\"orch\"", "\"actor\":{\"kind\":7", "actor"),
+        ("\"from\":\"a\"", "\"from\":\"A A\"", "from"),
+        ("w@", "w w@", "workflow"),
+    ] {
+        assert!(line.contains(from), "{from} in {line}");
+        let body = format!("{{{}", &line.replacen(from, to, 1)[49..]);
+        let id = Digest::of_blob(body.as_bytes());
+        let told = LogEvent::read(&format!("{{\"id\":\"{id}\",{}", &body[1..])).expect_err("no event");
+        assert_eq!(told, NotAnEvent::Member(named), "{to}");
+    }
+}
+
+#[test]
+fn a_performance_of_which_nothing_is_known_is_not_written() {
+    let mut state = step(&State::default(), 100);
+    let known = crate::decide::Performance { executor: Some("make".to_owned()), ..Default::default() };
+    for (performance, is_written) in [(None, false), (Some(Default::default()), false), (Some(known), true)] {
+        let last = state.history.last_mut().expect("an entry");
+        std::sync::Arc::make_mut(last).performance = performance.map(Box::new);
+        let line = LogEvent::new(Vec::new(), None, &state).expect("a step").line();
+        assert_eq!(line.contains("\"performance\":"), is_written, "{line}");
+    }
+}

@@ -135,3 +135,140 @@ fn whoever_chooses_a_side_takes_over_what_the_other_one_used_up() {
         assert_eq!(refused.code(), code);
     }
 }
+
+const PHASES: &str = r#"
+```toml orch
+[phase.one]
+[phase.two]
+[phase.three]
+[phase.end]
+terminal = true
+[[rule]]
+id = "on"
+from = "one"
+to = "two"
+because = "on"
+[[rule]]
+id = "further"
+from = "two"
+to = "three"
+because = "further"
+[[rule]]
+id = "over"
+from = "three"
+to = "end"
+because = "over"
+```
+"#;
+
+#[test]
+fn the_joined_task_is_in_the_earlier_phase_and_its_records_say_so() {
+    use ActorStatus::{Active, Done, SentBack, Skipped};
+    let workflow = workflow(PHASES);
+    // The phase of each side, the status of the phase `two` there, and that of the joined task.
+    for (lead, one, other, another, joined) in [
+        ("two", Active, "three", Done, Active),
+        ("one", SentBack, "three", Done, SentBack),
+        ("one", Done, "three", Done, Done),
+        ("one", Active, "three", Done, Done),
+        ("one", Skipped, "three", Skipped, Skipped),
+        ("one", Done, "three", Skipped, SentBack),
+        ("three", Done, "end", Skipped, Done),
+        ("three", Skipped, "end", Done, Done),
+        ("three", Skipped, "end", SentBack, Skipped),
+        ("three", SentBack, "end", Skipped, Skipped),
+        ("three", SentBack, "end", SentBack, SentBack),
+        ("three", Active, "end", Active, SentBack),
+    ] {
+        let side = |phase: &str, status: &ActorStatus, seconds: i64| {
+            let mut state = recorded(&workflow, seconds, &json!({}));
+            state.phase = Some(phase.to_owned());
+            let actor = Actor { status: status.clone(), attempt: 1, ..Actor::default() };
+            state.actors.insert("two".to_owned(), actor);
+            state
+        };
+        let (first, second) = (side(lead, &one, 100), side(other, &another, 200));
+        for (a, b) in [(&first, &second), (&second, &first)] {
+            let told = join(&workflow, None, a, b).expect("joined");
+            assert_eq!(told.phase.as_deref(), Some(lead));
+            assert_eq!(told.actors["two"].status, joined, "{lead} {one:?} {other} {another:?}");
+            assert_eq!((told.rev, told.updated_at), (second.rev, second.updated_at));
+            assert_eq!(told.history.len(), 2, "of both");
+        }
+    }
+}
+
+#[test]
+fn what_either_side_used_up_or_waived_stays_so_until_one_drops_it() {
+    let workflow = workflow(PHASES);
+    let name = |name: &str| ArtifactName::new(name).expect("valid");
+    let digest = |text: &str| Digest::of_blob(text.as_bytes());
+    let side = |seconds: i64, waived: &[(&str, u64)], spent: &[&str], left: Option<&str>, title: &str| {
+        let mut state = recorded(&workflow, seconds, &json!({}));
+        state.waived = waived.iter().map(|(one, seq)| (name(one), *seq)).collect();
+        let spent: Vec<Digest> = spent.iter().map(|text| digest(text)).collect();
+        let actor = Actor {
+            attempt: u32::try_from(spent.len()).expect("few"),
+            spent: (!spent.is_empty()).then(|| (name("plan"), spent)).into_iter().collect(),
+            left_with: left.map(|left| (name("plan"), Some(digest(left)))).into_iter().collect(),
+            ..Actor::default()
+        };
+        state.actors.insert("two".to_owned(), actor);
+        State { title: Some(title.to_owned()), ..state }
+    };
+    let base = side(100, &[("kept", 1), ("dropped", 1)], &["a"], Some("x"), "old");
+    let one = side(300, &[("kept", 1), ("new", 4)], &["a", "b", "d"], Some("y"), "old");
+    let other = side(200, &[("kept", 3), ("dropped", 1), ("own", 2)], &["a", "c"], Some("x"), "new");
+    for (a, b) in [(&one, &other), (&other, &one)] {
+        let told = join(&workflow, Some(&base), a, b).expect("joined");
+        let waived = [("kept", 3), ("new", 4), ("own", 2)].map(|(one, seq)| (name(one), seq));
+        assert_eq!(told.waived, waived.into());
+        let actor = &told.actors["two"];
+        assert_eq!(actor.spent[&name("plan")], ["a", "b", "d", "c"].map(digest));
+        assert_eq!((actor.attempt, actor.left_with[&name("plan")]), (3, Some(digest("y"))));
+        assert_eq!(told.title.as_deref(), Some("new"), "only one side changed it");
+    }
+    // Two records that disagree are none, so that whatever is there is a change.
+    let third = side(200, &[], &["a"], Some("z"), "old");
+    let told = join(&workflow, Some(&base), &one, &third).expect("joined");
+    assert_eq!(told.actors["two"].left_with[&name("plan")], None);
+}
+
+#[test]
+fn two_finished_sides_are_one_only_on_the_same_evidence() {
+    let workflow = workflow(PHASES);
+    let end = |seconds: i64, left: &str, evidence: &str| {
+        let mut state = recorded(&workflow, seconds, &json!({}));
+        state.phase = Some("end".to_owned());
+        let left = (ArtifactName::new("plan").expect("valid"), Some(Digest::of_blob(left.as_bytes())));
+        state.actors.insert("three".to_owned(), Actor { left_with: [left].into(), ..Actor::default() });
+        state.actors.insert(
+            "two".to_owned(),
+            Actor { attempt: u32::try_from(seconds).expect("small"), ..Actor::default() },
+        );
+        let mut entry = state.history[0].as_ref().clone();
+        entry.from = Some(workflow.phases[2].id.clone());
+        entry.to = workflow.phases[3].id.clone();
+        entry.evidence = vec![("plan.json".to_owned(), evidence.to_owned())];
+        state.history.push(entry.clone().into());
+        // A step that stays says nothing of what the end rests on.
+        entry.from = Some(entry.to.clone());
+        entry.evidence = vec![("plan.json".to_owned(), seconds.to_string())];
+        state.history.push(entry.into());
+        state
+    };
+    for (other, is_one) in
+        [(end(200, "x", "1"), true), (end(200, "y", "1"), false), (end(200, "x", "2"), false)]
+    {
+        let told = join(&workflow, None, &end(100, "x", "1"), &other);
+        assert_eq!(told.is_ok(), is_one, "{told:?}");
+        assert_eq!(told.err().map(|conflict| conflict.code()), (!is_one).then_some(Code::BothFinished));
+        // A side that is not finished is less far.
+        let open = State { phase: Some("one".to_owned()), ..other };
+        assert!(join(&workflow, None, &end(100, "x", "1"), &open).is_ok());
+    }
+    let foreign = State { foreign: true, ..end(100, "x", "1") };
+    for (a, b) in [(&foreign, &end(100, "x", "1")), (&end(100, "x", "1"), &foreign)] {
+        assert_eq!(join(&workflow, None, a, b).map_err(|conflict| conflict.code()), Err(Code::ForeignState));
+    }
+}

@@ -371,3 +371,135 @@ fn what_an_earlier_process_left_is_settled_first_and_recorded_once() {
         assert_eq!((again.machine.usage.turns, again.machine.usage.cost), (2, cost), "{named}");
     }
 }
+
+/// The commands that a run records, in order, without its moves.
+fn recorded_of(play: &mut Play<'_>) -> std::rc::Rc<std::cell::RefCell<Vec<String>>> {
+    let told = std::rc::Rc::<std::cell::RefCell<Vec<String>>>::default();
+    let seen = std::rc::Rc::clone(&told);
+    let mut block = std::mem::replace(&mut play.block, Box::new(|_| (None, None)));
+    play.block = Box::new(move |effect| {
+        if let RunEffect::Record(command) = effect {
+            let name = match command {
+                RunCommand::Begin(mode) => format!("begin {}", mode.as_str()),
+                RunCommand::End(told) => told.clone(),
+                RunCommand::Order(request) => format!("order {}", request.as_str()),
+                RunCommand::GiveUp(failed) => format!("give up {}", failed.action),
+                RunCommand::Start => "start".to_owned(),
+                RunCommand::Answer(_) => "answer".to_owned(),
+                RunCommand::Result { .. } => "result".to_owned(),
+                RunCommand::Moves { .. } => return block(effect),
+            };
+            seen.borrow_mut().push(name);
+        }
+        block(effect)
+    });
+    told
+}
+
+/// A run that did nothing leaves no end in the record, and neither does one that can record nothing.
+#[test]
+fn the_end_of_a_run_is_recorded_if_it_did_anything_and_can_record_it() {
+    let ended_as = |told: &[String]| told.last().filter(|last| last.starts_with("the run ended")).cloned();
+    for (mode, how, request, expected) in [
+        (Mode::Interactive, ExecutorExit::Well, None, None),
+        (Mode::Auto, ExecutorExit::Well, None, Some("the run ended as completed: ")),
+        (Mode::Auto, ExecutorExit::NotStarted("no such program".to_owned()), None, None),
+        (Mode::Auto, ExecutorExit::Badly("no".to_owned()), None, Some("the run ended as failed: ")),
+        (
+            Mode::Auto,
+            ExecutorExit::Well,
+            Some(ControlRequest::Stop),
+            Some("the run ended as stopped: stop it"),
+        ),
+        (
+            Mode::Auto,
+            ExecutorExit::Well,
+            Some(ControlRequest::Pause),
+            Some("the run ended as paused: pause it"),
+        ),
+        (
+            Mode::Auto,
+            ExecutorExit::Well,
+            Some(ControlRequest::Interrupt),
+            Some("the run ended as paused: interrupt it"),
+        ),
+    ] {
+        let workflow = workflow(LOOP);
+        let mut play = Play::new(&workflow, mode);
+        let named = format!("{mode:?} {how:?} {request:?}");
+        let has_begun = std::rc::Rc::new(std::cell::Cell::new(false));
+        let begun = std::rc::Rc::clone(&has_begun);
+        play.perform = Box::new(move |name, turn| {
+            begun.set(true);
+            match how {
+                ExecutorExit::Well => good(name, turn),
+                _ => ended(how.clone()),
+            }
+        });
+        play.block = Box::new(move |effect| {
+            (None, request.filter(|_| has_begun.get() && matches!(effect, RunEffect::Judge)))
+        });
+        let told = recorded_of(&mut play);
+        play.run();
+        let told = told.borrow();
+        assert_eq!(told[..2], ["start".to_owned(), format!("begin {}", mode.as_str())], "{named}");
+        let end = ended_as(&told);
+        assert_eq!(end.is_some(), expected.is_some(), "{named}: {told:?}");
+        let (end, expected) = (end.unwrap_or_default(), expected.unwrap_or_default());
+        assert!(end.starts_with(expected), "{named}: {told:?}");
+        // The order itself is recorded before, where a rule may answer to it.
+        let order = request.filter(|request| request.signal().is_some());
+        let order = order.map(|request| format!("order {}", request.as_str()));
+        assert_eq!(told.iter().find(|step| step.starts_with("order")), order.as_ref(), "{named}");
+    }
+}
+
+/// Somebody may have moved the task meanwhile, so only a second refusal in one turn counts.
+#[test]
+fn giving_an_action_up_is_refused_once_without_harm() {
+    for (refusals, ending) in [(0, Ending::Failed), (1, Ending::Failed), (2, Ending::Error)] {
+        let workflow = workflow(LOOP);
+        let mut play = Play::new(&workflow, Mode::Auto);
+        play.perform = Box::new(|_, _| ended(ExecutorExit::Badly("no".to_owned())));
+        let mut left = refusals;
+        play.refuse = Box::new(move |command| {
+            let is_refused = matches!(command, RunCommand::GiveUp(_)) && left > 0;
+            left -= u32::from(is_refused);
+            is_refused.then(|| "it moved".to_owned())
+        });
+        let (how, why) = play.run();
+        assert_eq!(how, ending, "{refusals}: {why}");
+        let says = "`find` failed too often, and giving it up was refused: it moved";
+        assert_eq!(why == says, refusals == 2, "{why}");
+    }
+}
+
+#[test]
+fn a_run_ends_where_no_rule_handles_that_too_much_was_given_up() {
+    let text = LOOP
+        .replace("run.errors >= run.max_errors", "run.errors >= 99")
+        .replace("errors = 3", "errors = LIMIT");
+    let handled = LOOP.replace("errors = 3", "errors = LIMIT");
+    for (text, limit, ending, says) in [
+        (&handled, 1, Ending::Failed, "too many failed"),
+        (
+            &text.replace("run.errors >= 99", "false"),
+            1,
+            Ending::Exhausted,
+            "1 actions were given up, and no rule handles this",
+        ),
+    ] {
+        let workflow = workflow(&text.replace("LIMIT", &limit.to_string()));
+        let mut play = Play::new(&workflow, Mode::Auto);
+        play.perform = Box::new(|_, _| ended(ExecutorExit::Badly("no".to_owned())));
+        let (how, why) = play.run();
+        assert_eq!((how, why.contains(says)), (ending, true), "{why}");
+    }
+}
+
+#[test]
+fn a_run_goes_on_after_a_pause_or_a_question_and_after_nothing_else() {
+    for ending in Ending::ALL {
+        assert_eq!(ending.goes_on(), matches!(ending, Ending::Paused | Ending::Waiting), "{ending:?}");
+    }
+}

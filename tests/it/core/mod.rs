@@ -1,8 +1,11 @@
 //! The pure core from outside: stories as data, documents with faults, properties.
 
 mod activity;
+mod agents;
 mod circumstances;
+mod commands;
 mod documents;
+mod guards;
 mod imports;
 mod joins;
 mod loops;
@@ -11,6 +14,7 @@ mod orders;
 mod play;
 mod proofs;
 mod properties;
+mod records;
 mod replay;
 mod rulings;
 mod stories;

@@ -1,13 +1,15 @@
 //! A run played without processes: the course says what is to be done, a script says what comes of it.
 
-use orch::base::{Period, RepoPath, TaskId, TaskPlace, Timestamp};
+use orch::base::{ArtifactName, Period, RepoPath, TaskId, TaskPlace, Timestamp};
 use orch::decide::{
-    ActorKind, Blocker, Budget, By, ControlRequest, Ending, ExecutorExit, Facts, JudgedTask, Leftover, Mode,
-    News, RecordOutcome, Recorded, Recorder, Returned, RunCommand, RunEffect, RunEvent, RunMachine, Stamp,
-    State, Tick, evaluate, initial_state,
+    ActorKind, Blocker, Budget, By, ControlRequest, Ending, ExecutorExit, Facts, FileFact, JudgedTask,
+    Leftover, Mode, News, RecordOutcome, Recorded, Recorder, Returned, RunCommand, RunEffect, RunEvent,
+    RunMachine, Stamp, State, Tick, evaluate, initial_state,
 };
 use orch::workflow::{Document, System, Workflow, compile};
+use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::rc::Rc;
 
 /// A workflow that must be without fault.
 pub fn workflow(text: &str) -> Workflow {
@@ -52,6 +54,8 @@ pub struct Play<'p> {
     pub block: Hinder<'p>,
     /// Why a deed is refused, beside what the workflow refuses.
     pub refuse: Refuse<'p>,
+    /// The files of the task, which executors may write.
+    pub files: Rc<RefCell<BTreeMap<ArtifactName, Vec<FileFact>>>>,
 }
 
 impl<'p> Play<'p> {
@@ -74,7 +78,13 @@ impl<'p> Play<'p> {
             took: Period::default(),
             block: Box::new(|_| (None, None)),
             refuse: Box::new(|_| None),
+            files: Rc::default(),
         }
+    }
+
+    /// What is observed of the task.
+    fn facts(&self) -> Facts {
+        Facts { artifacts: self.files.borrow().clone(), ..facts() }
     }
 
     /// Plays it to its end: what is left falls with every step.
@@ -97,9 +107,10 @@ impl<'p> Play<'p> {
         }
         let following = match effect {
             RunEffect::Judge => {
+                let facts = self.facts();
                 let decision =
-                    evaluate(self.workflow, &Recorded::Known(Box::new(self.state.clone())), &facts());
-                let (workflow, state, facts, decision) = (self.workflow, &self.state, &facts(), &decision);
+                    evaluate(self.workflow, &Recorded::Known(Box::new(self.state.clone())), &facts);
+                let (workflow, state, facts, decision) = (self.workflow, &self.state, &facts, &decision);
                 let case = JudgedTask { workflow, state, facts, decision, has_executor: &|_| false };
                 self.machine.step(&now, RunEvent::Judged(&case))
             }
@@ -149,7 +160,7 @@ impl<'p> Play<'p> {
             started: None,
             digest: &|_| None,
         };
-        let steps = match command.steps(self.workflow, &self.state, &facts(), &recorder) {
+        let steps = match command.steps(self.workflow, &self.state, &self.facts(), &recorder) {
             Ok(steps) => steps,
             Err(why) => return RecordOutcome::Refused(why),
         };
