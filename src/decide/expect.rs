@@ -1,7 +1,7 @@
 //! What has to be done next if no transition is due: which outputs, where, and why.
 
 use super::derive::SeenArtifact;
-use super::judge::{Judge, choice};
+use super::judge::{Judge, choice, confirming};
 use super::nearest_rule::by_nearness;
 use super::order::onward;
 use super::rules::{join, saw};
@@ -238,9 +238,7 @@ pub(super) fn options(judge: &Judge<'_>, decision: &mut Decision) {
         .collect();
     stale.dedup();
     for artifact in stale {
-        let argv = ["orch", "confirm", task, artifact.as_str(), "--reason", "WHY"];
-        let effect = format!("confirm that the unchanged {artifact} is still correct");
-        decision.options.push(choice("confirm", argv, Owner::Human, effect));
+        decision.options.push(confirming(&judge.facts.task, &artifact));
     }
     let is_offered = |onward: &&Phase| {
         decision

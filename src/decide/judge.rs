@@ -2,7 +2,7 @@
 
 use super::derive::{SeenArtifact, is_spent, last_recorded};
 use super::{BrokenNeed, Choice, Evidence, Facts, State};
-use crate::base::{ArtifactName, Digest, Patterns, PhaseId};
+use crate::base::{ArtifactName, Digest, Patterns, PhaseId, TaskId};
 use crate::workflow::{Artifact, Owner, Phase, Workflow, tree_name};
 
 /// Everything that evaluating one task reads.
@@ -132,6 +132,13 @@ pub(super) fn choice<'s>(
     effect: impl Into<String>,
 ) -> Choice {
     Choice { id, argv: argv.into_iter().map(str::to_owned).collect(), by, effect: effect.into() }
+}
+
+/// The command by which a person confirms an artifact.
+pub(super) fn confirming(task: &TaskId, artifact: &ArtifactName) -> Choice {
+    let argv = ["orch", "confirm", task.as_str(), artifact.as_str(), "--reason", "WHY"];
+    let effect = format!("confirm that the unchanged {artifact} is still correct");
+    choice("confirm", argv, Owner::Human, effect)
 }
 
 /// One path for an artifact, even if its first path is a glob; for pure code, the name that stands for it. A

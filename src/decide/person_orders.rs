@@ -1,7 +1,7 @@
 //! The orders that a person may give at any time, whatever the rules suggest. Each is what the functions of
 //! [`super::order`] accept now, and a run what [`super::duty`] says about it.
 
-use super::judge::choice;
+use super::judge::{choice, confirming};
 use super::{Choice, Decision, Facts, RunTurn, Runner, State, Transition, Verdict, duty, order};
 use crate::base::{Error, PhaseId};
 use crate::workflow::{Owner, Workflow};
@@ -42,12 +42,7 @@ pub fn person_orders(
     let produced = phase.map(|phase| phase.produces.as_slice()).unwrap_or_default();
     for artifact in produced {
         if order::confirm(workflow, state, facts, artifact.as_str(), WHY).is_ok() {
-            let argv = ["orch", "confirm", task, artifact.as_str(), "--reason", WHY];
-            let effect = format!("confirm that the unchanged {artifact} is still correct");
-            found.push(PersonOrder {
-                choice: choice("confirm", argv, Owner::Human, effect),
-                targets: Vec::new(),
-            });
+            found.push(PersonOrder { choice: confirming(&facts.task, artifact), targets: Vec::new() });
         }
     }
     let going: [(&'static str, [&str; 2], &str, Going); 3] = [

@@ -31,17 +31,8 @@ pub struct RunFiles {
     directory: PathBuf,
     /// The path of the directory relative to the repository, for messages.
     shown: String,
-    /// Where the copy of the record is as long as the run may go on.
-    copy: Option<RecordCopy>,
-}
-
-/// Where a copy of a record is.
-#[derive(Debug, Clone)]
-struct RecordCopy {
-    /// The git directory.
-    git: PathBuf,
-    /// The file in it.
-    path: PathBuf,
+    /// The git directory, where a copy of the record is as long as the run may go on.
+    git: Option<PathBuf>,
 }
 
 /// The exclusive right to drive a task, released when its process dies.
@@ -95,16 +86,21 @@ impl RunFiles {
     pub fn of(root: &Path, task: &RepoPath) -> Self {
         let shown = format!("{task}/{OWN_DIRECTORY}");
         let task = task.under(root);
-        Self { root: root.to_owned(), directory: task.join(OWN_DIRECTORY), task, shown, copy: None }
+        Self { root: root.to_owned(), directory: task.join(OWN_DIRECTORY), task, shown, git: None }
     }
 
     /// The same, with a copy of the record in the git directory as long as the run may go on, so that removing the
     /// files of a task does not give its run a new budget.
     #[must_use]
     pub fn with_copy(self, git: &Path) -> Self {
+        Self { git: Some(git.to_owned()), ..self }
+    }
+
+    /// The git directory, and the path of the copy in it. Only a run asks for it, so that a look does not pay for the name.
+    fn copy(&self) -> Option<(&Path, PathBuf)> {
+        let git = self.git.as_deref()?;
         let name = Digest::of_blob(self.shown.as_bytes());
-        let path = git.join(format!("orch/runs/{name}.json"));
-        Self { copy: Some(RecordCopy { git: git.to_owned(), path }), ..self }
+        Some((git, git.join(format!("orch/runs/{name}.json"))))
     }
 
     /// Creates the directory of the runs, which git ignores. An executor may have deleted it. The task's
@@ -372,10 +368,11 @@ impl RunFiles {
 
     /// Writes the copy of the record. It is not synced: it is read only if somebody has removed the record.
     fn keep_copy(&self, run: &RunState) -> Result<(), Error> {
-        let Some(RecordCopy { git, path }) = &self.copy else { return Ok(()) };
-        Directory::make(git, durable::parent(path)).map_err(|error| io_error(path, error))?;
-        let text = serde_json::to_vec(&RunDocument::of(run)).map_err(|error| io_error(path, error.into()))?;
-        durable::write_derived(git, path, &text)
+        let Some((git, path)) = self.copy() else { return Ok(()) };
+        Directory::make(git, durable::parent(&path)).map_err(|error| io_error(&path, error))?;
+        let text =
+            serde_json::to_vec(&RunDocument::of(run)).map_err(|error| io_error(&path, error.into()))?;
+        durable::write_derived(git, &path, &text)
     }
 
     /// The record of the last run. If somebody has removed it and the run may go on, it is the copy, without work: what
@@ -383,7 +380,7 @@ impl RunFiles {
     pub fn last(&self) -> Result<Option<RunState>, Error> {
         let known = self.read()?;
         let copied = || {
-            let bytes = durable::read_kept(&self.copy.as_ref()?.path).ok()??;
+            let bytes = durable::read_kept(&self.copy()?.1).ok()??;
             Some(RunState { standing: RunStanding::Idle, ..RunDocument::read(&bytes).ok()? })
         };
         Ok(known.or_else(copied))
@@ -391,8 +388,8 @@ impl RunFiles {
 
     /// Removes the copy of the record, as if the run had ended.
     pub fn forget_copy(&self) {
-        if let Some(copy) = &self.copy {
-            let _ = fs::remove_file(&copy.path);
+        if let Some((_, path)) = self.copy() {
+            let _ = fs::remove_file(path);
         }
     }
 
