@@ -2,7 +2,7 @@
 
 CARGO ?= cargo
 
-.PHONY: help demo test check bench bench-large instructions features fix build loops model audit-fuzz soak faults protocol bugs mutations mutants formats install test-web
+.PHONY: help demo test check bench bench-large instructions features fix build loops model audit-fuzz soak faults protocol bugs mutations mutants formats install test-web test-api
 
 help: ## List the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -19,6 +19,10 @@ test: ## Run every test
 test-web: ## The live board in a headless Chromium (needs npm and Chromium)
 	$(CARGO) build
 	tests/web/run.sh
+
+test-api: ## The HTTP API against its OpenAPI document, by schemathesis (needs python3)
+	$(CARGO) build
+	tests/api/run.sh
 
 check: ## What CI runs: formatting, lints, tests, documentation
 	$(CARGO) fmt --check

@@ -2,15 +2,27 @@
 //! files.
 
 use crate::drive::StopFlag;
+#[cfg(feature = "repl")]
+use crate::run::OwnProgram;
 use crate::run::kill_all;
 use crate::store::IndexGate;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
+#[cfg(feature = "repl")]
+use std::ffi::OsString;
 use std::fs::File;
+#[cfg(feature = "repl")]
+use std::io;
 use std::io::Read;
+#[cfg(feature = "repl")]
+use std::process::ExitStatus;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread;
+use std::time::{Duration, Instant};
+
+/// A SIGTERM that comes so soon after the first signal says the same.
+const ONE_WISH: Duration = Duration::from_millis(200);
 
 type OnInterrupt = Box<dyn FnOnce() + Send>;
 
@@ -26,6 +38,9 @@ pub struct Interrupts {
     gate: IndexGate,
     /// Whether Ctrl-C is meant for a program that has the terminal.
     is_childs: Arc<AtomicBool>,
+    /// `orch` once more, in the terminal of this process.
+    #[cfg(feature = "repl")]
+    program: Arc<OwnProgram>,
 }
 
 impl Interrupts {
@@ -62,15 +77,24 @@ impl Interrupts {
             let Ok(mut signals) = Signals::new(heard) else { return };
             let (instead, run) = (Arc::clone(&self.instead), Arc::clone(&self.run));
             let (gate, is_childs) = (self.gate.clone(), Arc::clone(&self.is_childs));
+            #[cfg(feature = "repl")]
+            let program = Arc::clone(&self.program);
             // A thread that cannot start drops `signals`, and with it the handlers.
             let listening = thread::Builder::new().spawn(move || {
+                let mut first = None::<Instant>;
                 for signal in signals.forever() {
                     if signal == SIGINT && is_childs.load(Ordering::Relaxed) {
                         continue;
                     }
+                    #[cfg(feature = "repl")]
+                    program.signal(signal);
                     let then = instead.lock().unwrap_or_else(PoisonError::into_inner).take();
                     match then {
-                        Some(then) => then(),
+                        Some(then) => {
+                            first = Some(Instant::now());
+                            then();
+                        }
+                        None if first.is_some_and(|first| says_the_same(signal, first.elapsed())) => {}
                         None => end(&run.lock().unwrap_or_else(PoisonError::into_inner), &gate),
                     }
                 }
@@ -81,7 +105,9 @@ impl Interrupts {
         });
     }
 
-    /// Calls `then` on the next signal, from another thread. The signal after that ends the process at once.
+    /// Calls `then` on the next signal, from another thread. The signal after that ends the process at once, unless it
+    /// is a SIGTERM that comes with the first, or a SIGHUP: `timeout` sends SIGTERM to the process and to the group, and a
+    /// shell whose terminal is gone repeats the SIGHUP of the system.
     pub(super) fn instead(&self, then: impl FnOnce() + Send + 'static) {
         *self.instead.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(then));
         self.listen();
@@ -95,6 +121,13 @@ impl Interrupts {
         let done = work();
         self.is_childs.store(false, Ordering::Relaxed);
         done
+    }
+
+    /// Runs `orch` with other arguments in this terminal, and waits for its end. Meanwhile Ctrl-C is for it alone, and
+    /// other signals are for both. `shares_input` as of [`OwnProgram::run`], also the errors.
+    #[cfg(feature = "repl")]
+    pub(super) fn run_self(&self, arguments: &[OsString], shares_input: bool) -> io::Result<ExitStatus> {
+        self.left_to_child(|| self.program.run(arguments, shares_input))
     }
 
     /// From now on the process ends when the terminal on stdin is gone. Not every process is told so by a SIGHUP, and
@@ -113,6 +146,11 @@ impl Interrupts {
     pub(super) fn at_once(&self) {
         *self.instead.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
+}
+
+/// Whether a signal that comes so long after the first one adds nothing to it. A person who types Ctrl-C twice means it.
+fn says_the_same(signal: i32, later: Duration) -> bool {
+    signal == SIGHUP || signal == SIGTERM && later < ONE_WISH
 }
 
 /// Whether the process was started with SIGHUP ignored. Always `false` on systems without `/proc`.

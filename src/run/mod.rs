@@ -27,7 +27,7 @@ pub use files::{Control, ControlOutcome, Lock, RunFiles};
 pub use group::{RESULT, RunningExecutor, adopt_orphans, end_leftovers, kill_all};
 pub use limited_program::LimitedProgram;
 pub use lineage::Lineage;
-pub use own_program::{run_self, wait_for_hang_up};
+pub use own_program::{OwnProgram, wait_for_hang_up};
 pub use person_programs::{RunningPager, edit, open_url};
 pub use program::unstartable;
 pub use record::{Process, RunStanding, RunState, Turn, WorkState};

@@ -216,6 +216,21 @@ fn lines_that_are_typed_ahead_are_executed_in_order() {
 }
 
 #[test]
+fn a_signal_ends_the_command_and_the_prompt() {
+    for signal in ["TERM", "HUP"] {
+        let world = started("codegen");
+        let mut terminal = at_terminal(&world, &["--no-watch"]);
+        terminal.shows("agent> ");
+        terminal.types("/run -- sh -c 'touch began; exec sleep 100'\r");
+        eventually("the executor works", || world.path("began").exists());
+        let id = terminal.child.id().to_string();
+        world.end(world.command("kill").args(["-s", signal, &id]).output().expect("kill starts")).succeeds();
+        assert_eq!(terminal.ends(), Some(130), "{signal}");
+        assert_eq!(world.orch_json(&["runs"])["runs"][0]["state"], "paused", "{signal}");
+    }
+}
+
+#[test]
 fn a_signal_ends_the_prompt() {
     let world = started("planning");
     let mut terminal = at_terminal(&world, &[]);

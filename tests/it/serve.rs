@@ -206,7 +206,7 @@ fn tasks_are_listed_in_pages_and_in_an_order() {
     let last = server.get(next);
     assert_eq!((ids(&last), last.header("link")), (vec![json!("a")], None));
     assert_eq!(server.get("tasks?limit=0").status, 400);
-    assert_eq!(server.get("tasks?phase=nowhere").code(), "usage");
+    assert_eq!(server.get("tasks?phase=nowhere").code(), "unknown-phase");
 }
 
 #[test]
@@ -234,7 +234,10 @@ fn what_is_refused_is_a_problem_document() {
         ("GET", "/api/v1/tasks?limit=1&limit=2", &[], "", 400, "usage"),
         ("GET", "/api/v1/tasks?offset=4294967296", &[], "", 400, "usage"),
         ("GET", "/api/v1/tasks?sort=task&sort=task", &[], "", 400, "usage"),
-        ("GET", "/api/v1/tasks/t/artifacts/x/diff", &[], "", 400, "unknown-artifact"),
+        ("GET", "/api/v1/tasks/t/artifacts/x/diff", &[], "", 404, "unknown-artifact"),
+        ("GET", "/api/v1/tasks?phase=nowhere", &[], "", 404, "unknown-phase"),
+        ("GET", "/api/v1/tasks?workflow=x", &[], "", 404, "workflow-missing"),
+        ("GET", "/api/v1/tasks", &[("Orch-Agent", "")], "", 400, "usage"),
         ("GET", "/api/v1/codes/x", &[], "", 404, "unknown-route"),
         ("GET", "/api/v1/tasks?owner=nobody", &[], "", 400, "usage"),
         ("GET", "/api/v1/workflows/x", &[], "", 404, "workflow-missing"),
@@ -244,7 +247,8 @@ fn what_is_refused_is_a_problem_document() {
         ("POST", "/api/v1/tasks/t/next", &json, "[]", 400, "usage"),
         ("POST", "/api/v1/tasks/t/next", &json, "{\"task\": \"other\"}", 400, "usage"),
         ("POST", "/api/v1/tasks/t/next", &json, "{\"expect\": 3}", 400, "usage"),
-        ("POST", "/api/v1/tasks/t/next", &json, "{\"expect\": \"nowhere\"}", 400, "unknown-phase"),
+        ("POST", "/api/v1/tasks/t/next", &json, "{\"expect\": \"nowhere\"}", 404, "unknown-phase"),
+        ("POST", "/api/v1/tasks", &json, "{\"id\": \"x\", \"root\": \"0\"}", 409, "no-root"),
         ("POST", "/api/v1/tasks/t/next", &[], "{}", 415, "body-not-json"),
         ("POST", "/api/v1/tasks/team/next", &json, "{}", 404, "unknown-task"),
         ("POST", "/api/v1/tasks/t/rollback", &json, "{}", 400, "usage"),

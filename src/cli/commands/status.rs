@@ -166,10 +166,12 @@ impl StatusArgs {
         let phases = workflows.values().flat_map(|workflow| &workflow.phases);
         let phases: Vec<&str> = phases.map(|phase| phase.id.as_str()).collect();
         let workflows: Vec<&str> = workflows.into_keys().collect();
-        for (wanted, known, what) in [(&self.phase, phases, "phase"), (&self.workflow, workflows, "workflow")]
-        {
+        for (wanted, known, what, code) in [
+            (&self.phase, phases, "phase", Code::UnknownPhase),
+            (&self.workflow, workflows, "workflow", Code::WorkflowMissing),
+        ] {
             if let Some(name) = wanted.iter().find(|name| !known.contains(&name.as_str())) {
-                let failure = Failure::new(Code::Usage, format!("no task has a {what} `{name}`"));
+                let failure = Failure::new(code, format!("no task has a {what} `{name}`"));
                 let near = nearest(name, known.iter().copied()).map(|near| format!("did you mean `{near}`?"));
                 return Err(
                     failure.hint(near.unwrap_or_else(|| "list the tasks: orch status --all".to_owned()))

@@ -221,6 +221,23 @@ fn a_terminal_that_goes_away_ends_it_cleanly_unless_that_is_to_be_ignored() {
     task.world.end(child.wait_with_output().expect("ends")).ends(130);
     task.is_clean();
 
+    // A shell repeats the signal of the system while the executor ends, and `timeout` sends its own twice.
+    for (first, second) in [("HUP", "HUP"), ("TERM", "TERM"), ("TERM", "HUP"), ("INT", "HUP")] {
+        let task = Loop::with(
+            &limited(""),
+            &format!("trap 'touch ends; sleep 0.3; exit 143' TERM\n{}", slow_after("")),
+        );
+        task.world.write(".gitignore", "began\nends\n");
+        task.world.commit("ignore");
+        let child = task.world.orch_spawn(&["run", "t", "--auto"]);
+        eventually("polish has begun", || task.world.path("began").exists());
+        signal(&child, first);
+        signal(&child, second);
+        task.world.end(child.wait_with_output().expect("ends")).ends(130);
+        assert_eq!(task.world.orch_json(&["runs"])["runs"][0]["state"], "paused", "{first}, {second}");
+        task.is_clean();
+    }
+
     let task = Loop::new(&slow());
     task.world.write(".gitignore", "began\nmay-end\n");
     task.world.commit("ignore");

@@ -4,6 +4,8 @@ use super::client::{Listener, Server};
 use crate::harness::{World, eventually, started};
 use crate::run::processes_in;
 use serde_json::json;
+use std::io::Write;
+use std::net::TcpStream;
 
 #[test]
 fn what_the_watch_does_is_heard_and_what_was_missed_is_repeated() {
@@ -61,7 +63,8 @@ fn a_server_that_only_looks_applies_nothing_and_says_what_is_due() {
 /// A world whose executor prints two lines, and ends when the file `may-end` is there.
 fn with_executor() -> World {
     let world = started("planning");
-    let script = "echo one; echo two; while [ ! -e may-end ]; do sleep 0.02; done; printf three";
+    let script = "trap 'printf last; exit 143' TERM; echo one; echo two; while [ ! -e may-end ]; do sleep 0.02; done; \
+        printf three";
     let executor =
         format!("[executor.default]\ncommand = [\"sh\", \"-c\", \"{script}\"]\ngrace = \"300ms\"\n");
     world.write("orch.toml", format!("{}\n{executor}", world.read("orch.toml")));
@@ -125,12 +128,20 @@ fn the_end_of_the_server_interrupts_its_runs_and_ends_its_streams() {
     let world = with_executor();
     let server = Server::start(&world, &["--no-watch"]);
     assert_eq!(server.post("tasks/t/run", &json!({})).status, 202);
+    let mut events = server.listen("events", None);
+    assert_eq!(events.next().map(|(name, _)| name).as_deref(), Some("ready"));
     let mut output = server.listen("tasks/t/output", None);
     output.hears("output");
+    // Of another request only a part has arrived.
+    let mut half = TcpStream::connect(("127.0.0.1", server.port)).expect("connected");
+    half.write_all(b"GET /").expect("sent");
     assert_eq!(server.stop(), Some(0));
-    while output.next().is_some() {}
-    let run = world.orch_json(&["runs"])["runs"][0].clone();
-    assert_ne!(run["state"], "running", "{run}");
+    // The streams tell what the end of the server did to the run.
+    let (text, state) = read(output);
+    assert!(text.starts_with("last"), "{text}");
+    assert_eq!(state, "paused");
+    while events.hears("run")["run"]["state"] != "paused" {}
+    while events.next().is_some() {}
     // The next server knows nothing of it, and continues it.
     world.write("may-end", "");
     let server = Server::start(&world, &["--no-watch"]);

@@ -7,7 +7,6 @@ use super::board::{Board, gone, line};
 use super::own::{OwnCommand, Typed, own_help, typed};
 use crate::base::{Code, TaskId};
 use crate::cli::{Cli, Command};
-use crate::run::run_self;
 use crate::survey::Workspace;
 use crate::view::{Suggestion, next_step};
 use clap::{Parser, ValueEnum};
@@ -103,11 +102,10 @@ impl<'c> Session<'c> {
         {
             self.say_what_is_next(args)?;
         }
-        let run = || run_self(&arguments, self.shares_input);
         let ended = self
             .context
             .interrupts
-            .left_to_child(run)
+            .run_self(&arguments, self.shares_input)
             .map_err(|error| Failure::new(Code::Io, format!("cannot start orch: {error}")))?;
         let is_help = words == ["help"];
         if is_help {

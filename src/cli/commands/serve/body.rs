@@ -1,10 +1,12 @@
 //! Bodies that are sent bit by bit, to clients that may not read them.
 
 use axum::body::Bytes;
-use hyper::body::{Body, Frame};
+use hyper::body::{Body, Frame, SizeHint};
 use std::convert::Infallible;
 use std::io;
 use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll};
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
@@ -29,16 +31,75 @@ impl Body for ChannelBody {
     }
 }
 
+/// How much of its answers a connection has not sent.
+#[derive(Clone, Default)]
+pub(super) struct Unsent(Arc<AtomicUsize>);
+
+/// Something that is not sent until this is dropped.
+pub(super) struct UnsentPart(Arc<AtomicUsize>);
+
+impl Unsent {
+    /// One thing more is not sent.
+    pub(super) fn part(&self) -> UnsentPart {
+        self.0.fetch_add(1, Ordering::Relaxed);
+        UnsentPart(Arc::clone(&self.0))
+    }
+
+    /// Whether there is nothing that is not sent.
+    pub(super) fn is_nothing(&self) -> bool {
+        self.0.load(Ordering::Relaxed) == 0
+    }
+}
+
+impl Drop for UnsentPart {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// The body of an answer, which is not sent before its end.
+pub(super) struct UnsentBody {
+    body: axum::body::Body,
+    _part: UnsentPart,
+}
+
+impl UnsentBody {
+    pub(super) fn new(body: axum::body::Body, part: UnsentPart) -> Self {
+        Self { body, _part: part }
+    }
+}
+
+impl Body for UnsentBody {
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        Pin::new(&mut self.body).poll_frame(context)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
+
 /// A connection that fails if its client reads nothing for a while.
 pub(super) struct ImpatientStream<S> {
     inner: S,
-    /// When the wait for the client ends.
-    until: Option<Pin<Box<Sleep>>>,
+    unsent: Unsent,
+    /// What is to be written, and when the wait for the client ends.
+    until: Option<(UnsentPart, Pin<Box<Sleep>>)>,
 }
 
 impl<S> ImpatientStream<S> {
-    pub(super) fn new(inner: S) -> Self {
-        Self { inner, until: None }
+    pub(super) fn new(inner: S, unsent: Unsent) -> Self {
+        Self { inner, unsent, until: None }
     }
 }
 
@@ -53,7 +114,8 @@ impl<S: Unpin> ImpatientStream<S> {
             self.until = None;
             return written;
         }
-        let until = self.until.get_or_insert_with(|| Box::pin(sleep(PATIENCE)));
+        let Self { unsent, until, .. } = &mut *self;
+        let (_, until) = until.get_or_insert_with(|| (unsent.part(), Box::pin(sleep(PATIENCE))));
         match until.as_mut().poll(context) {
             Poll::Ready(()) => Poll::Ready(Err(io::ErrorKind::TimedOut.into())),
             Poll::Pending => Poll::Pending,

@@ -143,24 +143,41 @@ impl Events {
         self.0.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A stream of the events after the one with the id `last`, or from now on. It ends when `stop` is true.
-    pub(super) fn stream(&self, last: Option<&str>, mut stop: watch::Receiver<bool>) -> Response {
+    /// A stream of the events after the one with the id `last`, or from now on. It ends when `end` is true, with the
+    /// newest event.
+    pub(super) fn stream(&self, last: Option<&str>, mut end: watch::Receiver<bool>) -> Response {
         let (send, receive) = mpsc::channel(1);
         let (events, last) = (self.clone(), last.map(str::to_owned));
         // Listening begins here, so that nothing is missed.
         let heard = self.0.newest.subscribe();
         tokio::spawn(async move {
+            let mut at = None;
             tokio::select! {
-                () = events.tell(last, heard, send) => {}
-                _ = stop.wait_for(|is_stopped| *is_stopped) => {}
+                () = events.tell(last, heard, &send, &mut at) => return,
+                _ = end.wait_for(|is_ended| *is_ended) => {}
+            }
+            let Some(mut at) = at else { return };
+            // What no frame was sent of is still to be told.
+            while let Some(frames) = events.after(at).filter(|frames| !frames.is_empty()) {
+                at += frames.len() as u64;
+                if send.send(joined(frames)).await.is_err() {
+                    return;
+                }
             }
         });
         event_stream(receive)
     }
 
     /// Tells one client until it is gone. A client that reads too slowly holds nothing but its place: if events that it
-    /// has not read are dropped, it is told to begin anew.
-    async fn tell(self, last: Option<String>, mut heard: watch::Receiver<u64>, send: mpsc::Sender<Bytes>) {
+    /// has not read are dropped, it is told to begin anew. `told_to` is the number of the last event that it was told;
+    /// `None` before it was told anything.
+    async fn tell(
+        &self,
+        last: Option<String>,
+        mut heard: watch::Receiver<u64>,
+        send: &mpsc::Sender<Bytes>,
+        told_to: &mut Option<u64>,
+    ) {
         let newest = *heard.borrow_and_update();
         let known = last.as_deref().and_then(|id| self.number(id));
         let first = match (&last, known) {
@@ -174,7 +191,7 @@ impl Events {
             tokio::select! {
                 _ = begun.changed() => {}
                 () = sleep(HEARTBEAT) => {
-                    if !still_hears(&send).await {
+                    if !still_hears(send).await {
                         return;
                     }
                 }
@@ -188,12 +205,14 @@ impl Events {
         }
         let mut told = None::<Instant>;
         loop {
+            *told_to = Some(at);
             match self.after(at) {
                 Some(frames) if !frames.is_empty() => {
-                    at += frames.len() as u64;
+                    let next = at + frames.len() as u64;
                     if send.send(joined(frames)).await.is_err() {
                         return;
                     }
+                    at = next;
                     told = Some(Instant::now());
                     continue;
                 }
@@ -215,7 +234,7 @@ impl Events {
                     Err(_) => return,
                 },
                 () = sleep(HEARTBEAT) => {
-                    if !still_hears(&send).await {
+                    if !still_hears(send).await {
                         return;
                     }
                 }
@@ -277,7 +296,8 @@ mod tests {
             let events = Events::new("s".to_owned());
             runtime.block_on(async {
                 let (send, mut receive) = mpsc::channel(1);
-                let told = tokio::spawn(events.clone().tell(last.clone(), events.heard(), send));
+                let (teller, heard, last) = (events.clone(), events.heard(), last.clone());
+                let told = tokio::spawn(async move { teller.tell(last, heard, &send, &mut None).await });
                 events.add("gone", "1");
                 tokio::task::yield_now().await;
                 assert!(receive.try_recv().is_err(), "nothing is said before");

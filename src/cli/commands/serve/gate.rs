@@ -195,10 +195,11 @@ fn only<'h>(headers: &'h HeaderMap, name: &str) -> Result<Option<&'h str>, Error
 /// Who sent a request that was admitted, with the name that an agent gives itself. It is asked for where the path and the
 /// method are known to be right, because what is wrong with them is told first. Returns an error if the name can be none.
 pub(super) fn named(parts: &Parts) -> Result<Asker, Error> {
-    match parts.extensions.get::<Asker>() {
-        Some(Asker::Agent(_)) => agent(&parts.headers).map(Asker::Agent),
-        asker => Ok(asker.cloned().unwrap_or(Asker::Anyone)),
-    }
+    let name = agent(&parts.headers)?;
+    Ok(match parts.extensions.get::<Asker>() {
+        Some(Asker::Agent(_)) => Asker::Agent(name),
+        asker => asker.cloned().unwrap_or(Asker::Anyone),
+    })
 }
 
 /// The name that an agent gives itself.

@@ -76,15 +76,26 @@ impl LiveWatch {
     }
 }
 
-/// Asks for a look at runs.
+/// Asks for a look at runs. With each question goes a sender that is dropped once events tell what was found.
 #[derive(Clone)]
-pub(super) struct RunNews(Sender<()>);
+pub(super) struct RunNews(Sender<Sender<()>>);
 
 impl RunNews {
     /// Runs may have changed.
     pub(super) fn changed(&self) {
+        let _looked = self.ask();
+    }
+
+    /// Waits until events tell how runs stand now, at most for `patience`.
+    pub(super) fn tell(&self, patience: Duration) {
+        let _ = self.ask().recv_timeout(patience);
+    }
+
+    fn ask(&self) -> Receiver<()> {
+        let (told, looked) = channel();
         // Without the thread nobody listens any more.
-        let _ = self.0.send(());
+        let _ = self.0.send(told);
+        looked
     }
 
     /// Begins to look at runs, in a thread that ends with the process. `open` opens the repository.
@@ -93,16 +104,17 @@ impl RunNews {
         caller: &Caller,
         events: &Events,
     ) -> Self {
-        let (send, asked) = channel();
+        let (send, asked) = channel::<Sender<()>>();
         let (events, clock) = (events.clone(), caller.clock);
         thread::spawn(move || {
             let mut known = runs(&open).unwrap_or_default();
             loop {
-                match asked.recv_timeout(EVERY) {
+                let _told = match asked.recv_timeout(EVERY) {
                     Err(RecvTimeoutError::Disconnected) => return,
                     Err(RecvTimeoutError::Timeout) if !events.is_heard() => continue,
-                    _ => {}
-                }
+                    Err(RecvTimeoutError::Timeout) => None,
+                    Ok(told) => Some(told),
+                };
                 // What cannot be read now is looked at later.
                 let Ok(now) = runs(&open) else { continue };
                 for run in

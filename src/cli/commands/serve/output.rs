@@ -36,13 +36,14 @@ enum NextOutput {
 }
 
 /// The output of the last run of a task from the start, or after the event with the id `last`. It ends with the run, or
-/// when `stop` is true.
-pub(super) fn stream(files: RunFiles, last: Option<&str>, mut stop: Receiver<bool>) -> Response {
+/// when `end` is true, then with what was printed until then.
+pub(super) fn stream(files: RunFiles, last: Option<&str>, mut end: Receiver<bool>) -> Response {
     let mut place = last.and_then(LogPlace::parse).unwrap_or_default();
     let (send, receive) = channel(1);
-    let tell = async move {
+    tokio::spawn(async move {
         let mut told = Instant::now();
         loop {
+            let is_last = *end.borrow_and_update();
             let (read, from) = (files.clone(), place.clone());
             // Files are read in another thread: a slow disk holds up only this client.
             let done = spawn_blocking(move || {
@@ -67,19 +68,15 @@ pub(super) fn stream(files: RunFiles, last: Option<&str>, mut stop: Receiver<boo
                     }
                     told = Instant::now();
                 }
+                None if is_last => return,
                 None => {
                     tokio::select! {
                         () = sleep(TICK) => {}
+                        _ = end.changed() => {}
                         () = send.closed() => return,
                     }
                 }
             }
-        }
-    };
-    tokio::spawn(async move {
-        tokio::select! {
-            () = tell => {}
-            _ = stop.wait_for(|is_stopped| *is_stopped) => {}
         }
     });
     event_stream(receive)

@@ -14,11 +14,14 @@ pub(super) fn status_of(code: Code) -> StatusCode {
     match code {
         Code::NoToken => return StatusCode::UNAUTHORIZED,
         Code::ForeignRequest | Code::ServerReadOnly => return StatusCode::FORBIDDEN,
-        Code::UnknownTask
+        Code::UnknownArtifact
+        | Code::UnknownPhase
+        | Code::UnknownTask
         | Code::UnknownRevision
         | Code::UnknownSchema
         | Code::UnknownRoute
         | Code::WorkflowMissing => return StatusCode::NOT_FOUND,
+        Code::NoExecutor | Code::NoRoot | Code::TaskExists => return StatusCode::CONFLICT,
         Code::MethodNotAllowed => return StatusCode::METHOD_NOT_ALLOWED,
         Code::RequestTooSlow => return StatusCode::REQUEST_TIMEOUT,
         Code::TaskChanged => return StatusCode::PRECONDITION_FAILED,

@@ -21,7 +21,7 @@ use axum::response::{IntoResponse, Response};
 use serde_json::{Value, json};
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::sync::watch::Receiver;
+use tokio::sync::watch::{Receiver, Sender};
 
 /// The longest that an order may wait for other orders and for locks.
 const MOST_WAIT: Duration = QueueLimits::SERVER.queue;
@@ -41,6 +41,8 @@ pub(super) struct Service {
     pub news: RunNews,
     /// Whether the server ends.
     pub stop: Receiver<bool>,
+    /// Whether streams end: later than the server begins to, so that they tell how its runs have ended.
+    streams_end: Sender<bool>,
     /// What waits and what is executed, for all clients.
     pub queue: Arc<WorkQueue>,
 }
@@ -62,8 +64,22 @@ impl Service {
             loop_news: LoopNews::new(),
             news,
             stop,
+            streams_end: Sender::new(false),
             queue,
         }
+    }
+
+    /// Whether streams end.
+    pub(super) fn streams_end(&self) -> Receiver<bool> {
+        self.streams_end.subscribe()
+    }
+
+    /// Ends the runs that clients started, and then the streams, which tell of it first. Each may take as long as
+    /// `patience`.
+    pub(super) fn end(&self, patience: Duration) {
+        self.runs.end(patience);
+        self.news.tell(patience);
+        self.streams_end.send_replace(true);
     }
 
     /// The caller that a command has. The token of a person acts as whoever started the server; if that was an agent,
@@ -224,7 +240,7 @@ impl Service {
 /// The events from now on, or after the last one that the client has.
 pub(super) async fn events(State(service): State<Arc<Service>>, uri: Uri, headers: HeaderMap) -> Response {
     match request::no_query(&uri) {
-        Ok(()) => service.events.stream(last_event(&headers), service.stop.clone()),
+        Ok(()) => service.events.stream(last_event(&headers), service.streams_end()),
         Err(error) => problem(error),
     }
 }
@@ -253,9 +269,9 @@ pub(super) async fn output(State(service): State<Arc<Service>>, request: Request
         service.in_background(move |service| files(&service.runner, &task)).await
     };
     let files = files.await;
-    let (last, stop) = (last_event(&parts.headers).map(str::to_owned), service.stop.clone());
+    let last = last_event(&parts.headers).map(str::to_owned);
     match files {
-        Ok(files) => output::stream(files, last.as_deref(), stop),
+        Ok(files) => output::stream(files, last.as_deref(), service.streams_end()),
         Err(error) => problem(error),
     }
 }
