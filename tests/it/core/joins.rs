@@ -7,8 +7,10 @@ use orch::decide::{
     Actor, ActorKind, ActorStatus, By, Kind, RunRecord, Stamp, State, Tally, apply, choose, create,
     initial_state, join,
 };
+use orch::record::{EventLog, FoldCache, record_steps};
 use orch::workflow::Workflow;
 use serde_json::{Value, json};
+use std::sync::Arc;
 
 /// The time of a step.
 fn stamp(seconds: i64) -> Stamp {
@@ -270,5 +272,91 @@ fn two_finished_sides_are_one_only_on_the_same_evidence() {
     let foreign = State { foreign: true, ..end(100, "x", "1") };
     for (a, b) in [(&foreign, &end(100, "x", "1")), (&end(100, "x", "1"), &foreign)] {
         assert_eq!(join(&workflow, None, a, b).map_err(|conflict| conflict.code()), Err(Code::ForeignState));
+    }
+}
+
+/// A log in the making.
+struct Branches {
+    workflow: Workflow,
+    log: EventLog,
+    cache: FoldCache,
+    steps: i64,
+}
+
+impl Branches {
+    fn new() -> Self {
+        let (log, cache) = (EventLog::default(), FoldCache::of_at_most(2_000));
+        Self { workflow: workflow(LOOP), log, cache, steps: 0 }
+    }
+
+    /// A step after these events, of which the first is the one that its changes are relative to.
+    fn step(&mut self, after: &[Digest], data: &Value) -> Digest {
+        self.steps += 1;
+        let base = after.first().map(|id| self.log.state_at(id, &mut self.cache).expect("a whole log"));
+        let base = base.map(|state| State::clone(&state)).unwrap_or_default();
+        let mut step = recorded(&self.workflow, self.steps, data);
+        step.rev = self.steps.unsigned_abs();
+        Arc::make_mut(&mut step.history[0]).seq = step.rev;
+        let before = State { heads: after.to_vec(), ..base.clone() };
+        let event = record_steps(&before, &base, [&step]).pop().expect("a step").event;
+        let id = event.id;
+        self.log.append(event);
+        id
+    }
+
+    /// Two branches that took each other in crosswise so many times, on each of which the name has another value.
+    fn crosswise(&mut self, trunk: Digest, name: &str, times: usize) -> [Digest; 2] {
+        let mut heads = [trunk; 2];
+        for time in 0..=times {
+            let after = if time == 0 { vec![trunk] } else { heads.to_vec() };
+            heads = [2, 1].map(|n| self.step(&after, &json!({name: n})));
+        }
+        heads
+    }
+
+    /// The data of the joined state, whoever asks.
+    fn joined(&mut self, heads: &[Digest]) -> Value {
+        let mut turned = heads.to_vec();
+        turned.reverse();
+        let folded = self.log.fold(&self.workflow, heads, &mut self.cache);
+        assert_eq!(folded, self.log.fold(&self.workflow, &turned, &mut self.cache));
+        Value::Object(folded.expect("joined").expect("a state").extra.clone())
+    }
+}
+
+#[test]
+fn the_base_of_branches_that_joined_crosswise_is_what_their_bases_come_to() {
+    let mut branches = Branches::new();
+    let trunk = branches.step(&[], &json!({"a": 1, "b": 1}));
+    let one = branches.step(&[trunk], &json!({"a": 2, "b": 1}));
+    let other = branches.step(&[trunk], &json!({"a": 1, "b": 2}));
+    assert_eq!(branches.joined(&[one, other]), json!({"a": 2, "b": 2}));
+    // Each takes one of the changes back, so each has changed one value of the base and kept the other.
+    let left = branches.step(&[one, other], &json!({"a": 1, "b": 2}));
+    let right = branches.step(&[other, one], &json!({"a": 2, "b": 1}));
+    assert_eq!(branches.joined(&[left, right]), json!({"a": 1, "b": 1}));
+}
+
+/// A log folds to the same state in every program that reads it, so how deep joins nest and how many there may be is
+/// part of what a log means: there the first base stands for all of them.
+#[test]
+fn joins_of_bases_are_bounded_at_the_same_place_for_everybody() {
+    // If the base says 2, only the side that says 1 has changed it, and the other way round. So each join of bases
+    // turns the value of the one before.
+    for (times, n) in [(0, 2), (1, 1), (2, 2), (3, 1), (64, 2), (65, 1), (66, 1)] {
+        let mut branches = Branches::new();
+        let trunk = branches.step(&[], &json!({}));
+        let heads = branches.crosswise(trunk, "n", times);
+        assert_eq!(branches.joined(&heads), json!({"n": n}), "{times}");
+    }
+    for (last, n) in [(63, 2), (64, 1)] {
+        let mut branches = Branches::new();
+        let trunk = branches.step(&[], &json!({}));
+        let mut heads = Vec::new();
+        for times in [64, 64, 64, 64, 64, 64, 64, last] {
+            heads.extend(branches.crosswise(trunk, &format!("n{}", heads.len()), times));
+        }
+        heads.extend(branches.crosswise(trunk, "n", 2));
+        assert_eq!(branches.joined(&heads)["n"], n, "after {} joins", 7 * 64 + last);
     }
 }

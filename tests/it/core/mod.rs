@@ -17,6 +17,7 @@ mod properties;
 mod records;
 mod replay;
 mod rulings;
+mod sent_back;
 mod stories;
 mod undo;
 pub mod world;
