@@ -5,6 +5,7 @@ mod agents;
 mod circumstances;
 mod commands;
 mod documents;
+mod expected;
 mod guards;
 mod imports;
 mod joins;

@@ -75,6 +75,10 @@ fn a_step_forward_that_attempts_hold_back_is_in_doubt() {
     ] {
         assert!(replay(&world.workflow, &before, &facts, &entry, Some(&after)).is_err(), "{entry:?}");
     }
+    // So is a step of which the state after it is not known.
+    for (entry, is_right) in [(HistoryEntry::clone(&entry), true), (by_other, false), (elsewhere, false)] {
+        assert_eq!(replay(&world.workflow, &before, &facts, &entry, None).is_ok(), is_right, "{entry:?}");
+    }
 }
 
 #[test]
@@ -154,6 +158,12 @@ fn an_order_is_replayed_as_what_it_was_and_not_as_another() {
             // An override may lead back, too.
             let is_same = other == kind || (kind, other) == (Kind::Rollback, Kind::Override);
             assert_eq!(replayed.is_ok(), is_same, "{order} as {other:?}: {replayed:?}");
+            let says = match other {
+                Kind::Merge => "no branches were joined here",
+                Kind::Confirm if !is_same => "the record does not say what was confirmed",
+                _ => continue,
+            };
+            assert_eq!(replayed.err().map(|why| why.message).as_deref(), Some(says), "{order}");
         }
         let silent = HistoryEntry { reason: " ".to_owned(), ..entry.clone() };
         assert!(replay(&world.workflow, &before, &facts, &silent, None).is_err(), "{order} without a reason");
