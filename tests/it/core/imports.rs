@@ -181,6 +181,27 @@ fn a_state_that_the_map_cannot_read_is_refused_at_its_place() {
             assert!(fault.message.contains(says) && !fault.hint.is_empty(), "{members}: {fault:?}");
         }
     }
+    // How far the original has what an expression reads.
+    for (value, deep, says) in [
+        ("original.deep.box.it == null", json!({"box": {}}), None),
+        ("original.deep.box.it == null", json!({"box": {"it": null}}), None),
+        ("original.deep.box.it == null", json!({}), Some("original.deep.box is null")),
+        ("original.deep.box.it == null", json!(null), Some("original.deep is null")),
+        ("original.lost.box.it == null", json!({}), Some("original.lost is null")),
+    ] {
+        let text = MACHINE.replace("original.mark != null", value);
+        let mut world = World::new(Arc::new(compiled("machine", &text)));
+        world.state = Some(original(&json!({ "deep": deep })).to_string());
+        match (world.reading(), says) {
+            (RecordReading::Foreign(state), None) => {
+                assert_eq!(state.extra["plan"]["is_marked"], true, "{deep}")
+            }
+            (RecordReading::ImportFaults(found), Some(says)) => {
+                assert!(found[0].message.contains(says), "{value} {deep}: {found:?}");
+            }
+            (other, says) => panic!("{value} {deep} {says:?}: {other:?}"),
+        }
+    }
     // Without one of the members by which the older tool is known, it is a state like any other.
     let (_, reading) = read(&json!({"stage": "started"}));
     let RecordReading::Foreign(state) = reading else { panic!("{reading:?}") };

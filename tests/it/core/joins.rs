@@ -4,8 +4,8 @@ use super::loops::LOOP;
 use super::play::{facts, workflow};
 use orch::base::{ActionName, ArtifactName, Code, Digest, Timestamp};
 use orch::decide::{
-    Actor, ActorKind, ActorStatus, By, Kind, RunRecord, Stamp, State, Tally, apply, choose, create,
-    initial_state, join,
+    Actor, ActorKind, ActorStatus, By, Kind, RunRecord, Stamp, State, Tally, WorkflowRef, apply, choose,
+    create, initial_state, join,
 };
 use orch::record::{EventLog, FoldCache, record_steps};
 use orch::workflow::Workflow;
@@ -358,5 +358,26 @@ fn joins_of_bases_are_bounded_at_the_same_place_for_everybody() {
         }
         heads.extend(branches.crosswise(trunk, "n", 2));
         assert_eq!(branches.joined(&heads)["n"], n, "after {} joins", 7 * 64 + last);
+    }
+}
+
+/// A state that names no phase is in the first one, and one that names a phase by an alias is in that.
+#[test]
+fn the_joined_or_chosen_state_names_its_phase_and_its_workflow() {
+    let workflow = workflow(&PHASES.replace("[phase.two]", "[phase.two]\naliases = [\"second\"]"));
+    let side = |phase: Option<&str>, seconds: i64| {
+        let state = recorded(&workflow, seconds, &json!({}));
+        let name = state.workflow.clone().expect("a workflow").name;
+        let earlier = WorkflowRef { name, digest: Digest::of_blob(b"as it was") };
+        State { phase: phase.map(str::to_owned), workflow: Some(earlier), ..state }
+    };
+    for (lead, other, phase) in
+        [(None, None, "one"), (None, Some("three"), "one"), (Some("second"), Some("three"), "two")]
+    {
+        let (lead, other) = (side(lead, 100), side(other, 200));
+        assert_eq!(join(&workflow, None, &lead, &other).expect("joined").phase.as_deref(), Some(phase));
+        let chosen = choose(&workflow, &lead, &other, "this one", &stamp(300)).expect("chosen");
+        assert_eq!(chosen.phase.as_deref(), Some(phase));
+        assert_eq!(chosen.workflow.expect("a workflow").digest, workflow.digest, "the one that decides now");
     }
 }
