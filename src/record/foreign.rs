@@ -132,6 +132,8 @@ mod tests {
             (r#"{"actors": {"a": "b"}, "waived": ["a"], "errors": "e"}"#, &["/actors", "/waived", "/errors"]),
             (r#"{"state": "a", "phase": [1]}"#, &[]),
             (r#"{"history": {}, "waived": {"a": 3}, "seal": 1}"#, &[]),
+            // A number that is rounded is named once, also where its member is left out.
+            (r#"{"rev": 12345678901234567890123, "n": 12345678901234567890123}"#, &["/rev", "/n"]),
         ] {
             let value = serde_json::from_str(text).expect("JSON");
             let phase_key = if text.contains("\"state\"") { "state" } else { "phase" };

@@ -26,6 +26,7 @@ fn step(before: &State, at: i64) -> State {
     };
     let mut state = State {
         task: Some("t".to_owned()),
+        title: Some("A title".to_owned()),
         rev: seq,
         workflow: Some(WorkflowRef {
             name: WorkflowName::new("w").expect("valid"),
