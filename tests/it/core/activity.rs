@@ -230,6 +230,9 @@ fn what_happens_within_a_phase_is_replayed_and_nothing_else_is() {
             Kind::Signal
         ]
     );
+    // Bookkeeping sees what the result has changed.
+    let (before, after) = &told.steps[2];
+    assert_eq!((&before.extra["turns"], &after.extra["turns"]), (&json!(0), &json!(2)));
     for (before, after) in &told.steps {
         let entry = HistoryEntry::clone(after.history.last().expect("an entry"));
         let recorded = Recorded::Known(Box::new(before.clone()));

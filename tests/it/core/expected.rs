@@ -224,6 +224,7 @@ fn a_report_on_code_says_what_changed_since_and_one_on_a_file_that_the_file_did(
         let decision = world.decide();
         let report = decision.artifact(&name("report")).expect("the report");
         assert_eq!(report.stale_because.as_deref(), Some(because), "{is_changed} {has_file}");
+        assert_eq!(report.of["change"].digest(), Some(digest));
     }
 }
 

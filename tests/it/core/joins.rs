@@ -314,13 +314,10 @@ impl Branches {
         heads
     }
 
-    /// The data of the joined state, whoever asks.
+    /// The data of the joined state.
     fn joined(&mut self, heads: &[Digest]) -> Value {
-        let mut turned = heads.to_vec();
-        turned.reverse();
-        let folded = self.log.fold(&self.workflow, heads, &mut self.cache);
-        assert_eq!(folded, self.log.fold(&self.workflow, &turned, &mut self.cache));
-        Value::Object(folded.expect("joined").expect("a state").extra.clone())
+        let folded = self.log.fold(&self.workflow, heads, &mut self.cache).expect("joined");
+        Value::Object(folded.expect("a state").extra.clone())
     }
 }
 
@@ -334,7 +331,9 @@ fn the_base_of_branches_that_joined_crosswise_is_what_their_bases_come_to() {
     // Each takes one of the changes back, so each has changed one value of the base and kept the other.
     let left = branches.step(&[one, other], &json!({"a": 1, "b": 2}));
     let right = branches.step(&[other, one], &json!({"a": 2, "b": 1}));
-    assert_eq!(branches.joined(&[left, right]), json!({"a": 1, "b": 1}));
+    for heads in [[left, right], [right, left]] {
+        assert_eq!(branches.joined(&heads), json!({"a": 1, "b": 1}), "whoever asks");
+    }
 }
 
 /// A log folds to the same state in every program that reads it, so how deep joins nest and how many there may be is

@@ -19,7 +19,10 @@ issues = "all.map(one, one.data.issues)"
 path = "measures.json"
 [artifact.measures.facts]
 issues = "data.issues"
+[artifact.style]
+path = "style.json"
 [phase.write]
+reads = ["style", "measures"]
 produces = ["plan"]
 [phase.check]
 needs = ["plan"]
@@ -125,6 +128,20 @@ fn ten_objections_are_quoted_and_the_others_counted() {
         let back = told(&world).expect("it was sent back");
         assert_eq!((back.issues.len(), back.omitted), ((many + 2).min(10), omitted), "{many}");
     }
+}
+
+#[test]
+fn whoever_works_is_given_what_the_phase_needs_and_reads_and_what_sent_it_back() {
+    let inputs = |world: &World| -> Vec<String> {
+        let inputs = world.decide().inputs;
+        inputs.into_iter().flat_map(|input| input.files).map(|(path, _)| path).collect()
+    };
+    let mut world = refused(&json!(["x"]), &json!(["y"]), &json!(["slow"]));
+    world.write("style.json", "{}");
+    assert_eq!(inputs(&world), ["style.json", "measures.json", "review/a.json", "review/b.json"]);
+    world.write("plan.json", r#"{"n": 2}"#);
+    world.settle();
+    assert_eq!(inputs(&world), ["plan.json"]);
 }
 
 #[test]
