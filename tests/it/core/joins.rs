@@ -121,13 +121,15 @@ fn whoever_chooses_a_side_takes_over_what_the_other_one_used_up() {
     let mut other = recorded(&workflow, 200, &json!({}));
     other.actors.insert("failed".to_owned(), actor(3, &[used]));
     other.actors.insert("done".to_owned(), actor(2, &[]));
+    other.rev = 7;
     let state = choose(&workflow, &chosen, &other, "this one", &stamp(300)).expect("chosen");
+    assert_eq!((state.rev, state.updated_at), (8, Some(stamp(300).at)));
     let taken = Actor { status: ActorStatus::SentBack, left_with: [].into(), ..actor(3, &[used]) };
     assert_eq!(state.actors.get("failed"), Some(&taken));
     // A phase of which nothing was used up is one that the chosen side never came to.
     assert_eq!(state.actors.get("done"), None);
     let entry = state.history.last().expect("an entry");
-    assert_eq!((entry.kind, entry.reason.as_str(), entry.seq), (Kind::Merge, "this one", chosen.rev + 1));
+    assert_eq!((entry.kind, entry.reason.as_str(), entry.seq), (Kind::Merge, "this one", 8));
     for (side, reason, code) in [
         (chosen.clone(), " ", Code::NoReason),
         (State { foreign: true, ..chosen.clone() }, "why", Code::ForeignState),
@@ -185,6 +187,7 @@ fn the_joined_task_is_in_the_earlier_phase_and_its_records_say_so() {
         let side = |phase: &str, status: &ActorStatus, seconds: i64| {
             let mut state = recorded(&workflow, seconds, &json!({}));
             state.phase = Some(phase.to_owned());
+            state.rev = seconds.unsigned_abs();
             let actor = Actor { status: status.clone(), attempt: 1, ..Actor::default() };
             state.actors.insert("two".to_owned(), actor);
             state
@@ -328,6 +331,19 @@ fn the_base_of_branches_that_joined_crosswise_is_what_their_bases_come_to() {
     let one = branches.step(&[trunk], &json!({"a": 2, "b": 1}));
     let other = branches.step(&[trunk], &json!({"a": 1, "b": 2}));
     assert_eq!(branches.joined(&[one, other]), json!({"a": 2, "b": 2}));
+    // The joined state follows both, and so does the one that a person chooses instead.
+    let Branches { workflow, log, cache, .. } = &mut branches;
+    let seqs = |state: &State| state.history.iter().map(|entry| entry.seq).collect::<Vec<_>>();
+    for heads in [[one, other], [other, one]] {
+        let joined = log.fold(workflow, &heads, cache).expect("joined").expect("a state");
+        assert_eq!((&joined.heads[..], seqs(&joined)), (&[one, other][..], vec![1, 2, 3]));
+        let sides = (&heads[..1], &heads[1..]);
+        let chosen =
+            log.choose(workflow, sides, "this one", &stamp(300), cache).expect("folded").expect("chosen");
+        assert_eq!((&chosen.heads[..], seqs(&chosen)), (&[one, other][..], vec![1, 2, 3, 4]));
+        let data = if heads[0] == one { json!({"a": 2, "b": 1}) } else { json!({"a": 1, "b": 2}) };
+        assert_eq!(Value::Object(chosen.extra), data);
+    }
     // Each takes one of the changes back, so each has changed one value of the base and kept the other.
     let left = branches.step(&[one, other], &json!({"a": 1, "b": 2}));
     let right = branches.step(&[other, one], &json!({"a": 2, "b": 1}));

@@ -284,3 +284,63 @@ fn digests_of_another_format_say_nothing_of_a_task_that_goes_on_and_do_not_matte
         assert_eq!(decision.verdict.name(), name, "{decision:?}");
     }
 }
+
+#[test]
+fn only_a_good_end_waits_for_evidence_that_is_gone() {
+    let mut world = World::new(LIFECYCLE.clone());
+    world.reach("codegen");
+    world.files.remove("review/plan-review.json");
+    for (phase, name) in [("codegen", "transition"), ("review", "transition"), ("accept", "inconsistent")] {
+        world.reach(phase);
+        for expected in world.decide().expects {
+            world.write(&expected.path, passing(expected.artifact.as_str(), 0, &expected.of));
+        }
+        let decision = world.decide();
+        assert_eq!(decision.verdict.name(), name, "{phase}: {decision:?}");
+        assert!(decision.lost.iter().any(|lost| lost.artifact.as_str() == "plan_review"), "{phase}");
+    }
+    // A task that has failed is over, whatever it lacks.
+    let text = r#"
+```toml orch
+[artifact.plan]
+path = "plan.json"
+[artifact.verdict]
+path = "verdict.json"
+[phase.a]
+produces = ["plan"]
+[phase.b]
+produces = ["verdict"]
+[phase.good]
+terminal = true
+[phase.bad]
+terminal = true
+success = false
+[[rule]]
+id = "planned"
+from = "a"
+when = "plan.ready"
+to = "b"
+because = "there is a plan"
+[[rule]]
+id = "good"
+from = "b"
+when = "verdict.ready && verdict.data.ok"
+to = "good"
+because = "it is good"
+[[rule]]
+id = "bad"
+from = "b"
+when = "verdict.ready"
+to = "bad"
+because = "it is bad"
+```
+"#;
+    for (ok, name) in [(true, "inconsistent"), (false, "transition")] {
+        let mut world = World::new(Arc::new(compiled("ends", text)));
+        world.write("plan.json", "{}");
+        world.settle();
+        world.files.remove("plan.json");
+        world.write("verdict.json", format!("{{\"ok\": {ok}}}"));
+        assert_eq!(world.decide().verdict.name(), name);
+    }
+}

@@ -108,6 +108,29 @@ fn only_a_person_adds_to_the_reason_of_a_rule_and_no_one_replaces_it() {
     }
 }
 
+#[test]
+fn a_step_back_is_proven_by_its_rule_unless_attempts_hold_it_back() {
+    for (attempts, is_proven) in [(2, true), (1, false)] {
+        let text = MACHINE.replace("[phase.planning]", &format!("[phase.planning]\nattempts = {attempts}"));
+        let mut world = World::new(Arc::new(compiled("machine", &text)));
+        world.write("plan.json", r#"{"n": 1}"#);
+        world.settle();
+        world.write("verdict.json", r#"{"ok": false}"#);
+        let due = match world.decide().verdict {
+            Verdict::Transition(due) | Verdict::Handover { held: due, .. } => due,
+            other => panic!("{other:?}"),
+        };
+        let (before, facts, stamp) = (world.known(), world.facts(), world.stamp());
+        let after = apply(&world.workflow, &before, &facts, &due, &stamp);
+        let entry = after.history.last().expect("an entry").clone();
+        assert_eq!(entry.kind, Kind::Regress);
+        let before = Recorded::Known(Box::new(before));
+        let replayed = replay(&world.workflow, &before, &facts, &entry, Some(&after));
+        let standing = replayed.ok().map(|replayed| replayed.standing);
+        assert_eq!(standing, is_proven.then_some(Standing::Proven), "{attempts}");
+    }
+}
+
 /// A task in the review, its plan written, and a step that a person orders there.
 fn ordered(order: &str) -> (World, State, State) {
     let mut world = World::new(Arc::new(compiled("machine", MACHINE)));
