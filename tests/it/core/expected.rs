@@ -187,19 +187,10 @@ because = "nobody said which"
     world.settle();
     let decision = world.decide();
     let question = decision.question.expect("a question");
-    let fields: Vec<(&str, Option<Vec<Value>>, Option<Value>)> = question
-        .fields
-        .iter()
-        .map(|field| (field.pointer.as_str(), field.options.clone(), field.default.clone()))
-        .collect();
+    let fields: Vec<Value> =
+        question.fields.iter().map(|field| json!([field.pointer, field.options, field.default])).collect();
     assert_eq!(question.title, "Which?");
-    assert_eq!(
-        fields,
-        [
-            ("/colour", Some(vec![json!("red"), json!("blue")]), None),
-            ("/size", Some(vec![json!(1), json!(2)]), Some(json!(2))),
-        ]
-    );
+    assert_eq!(fields, [json!(["/colour", ["red", "blue"], null]), json!(["/size", [1, 2], 2])]);
     let answer = decision.options.iter().find(|option| option.id == "answer").expect("a command");
     assert_eq!(answer.argv.join(" "), "orch answer t-1 colour=VALUE size=VALUE");
 }

@@ -396,3 +396,16 @@ fn the_joined_or_chosen_state_names_its_phase_and_its_workflow() {
         assert_eq!(chosen.workflow.expect("a workflow").digest, workflow.digest, "the one that decides now");
     }
 }
+
+#[test]
+fn a_cache_of_any_size_leads_to_the_same_state() {
+    let mut branches = Branches::new();
+    let trunk = branches.step(&[], &json!({}));
+    let heads = branches.crosswise(trunk, "n", 3);
+    for most in [0, 1, 2, 9] {
+        branches.cache = FoldCache::of_at_most(most);
+        for _ in 0..2 {
+            assert_eq!(branches.joined(&heads), json!({"n": 1}), "{most}");
+        }
+    }
+}
