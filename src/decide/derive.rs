@@ -280,7 +280,7 @@ pub(super) fn last_recorded(
     artifact: &ArtifactName,
 ) -> Option<Digest> {
     let from = workflow.position(phase)?;
-    // The earlier phases come again behind the later ones, and have no record then either.
+    // Then all phases, of which only the later ones can still have a record.
     let phases = workflow.phases[..=from].iter().rev().chain(&workflow.phases);
     phases
         .filter_map(|phase| state.actor(&phase.id))
