@@ -281,6 +281,24 @@ mod tests {
     }
 
     #[test]
+    fn a_bounded_list_keeps_its_last_items() {
+        let keep =
+            vec![("/l".to_owned(), 3), ("/o/l".to_owned(), 1), ("/gone".to_owned(), 1), ("/n".to_owned(), 1)];
+        let shape = StateShape { keep, ..StateShape::default() };
+        for (before, after) in [
+            (json!({"l": [1, 2, 3, 4, 5, 6, 7]}), json!({"l": [5, 6, 7]})),
+            (json!({"l": [1, 2, 3, 4]}), json!({"l": [2, 3, 4]})),
+            (json!({"l": [1, 2, 3]}), json!({"l": [1, 2, 3]})),
+            (json!({"l": [], "n": 9, "m": [1, 2]}), json!({"l": [], "n": 9, "m": [1, 2]})),
+            (json!({"o": {"l": [1, 2]}}), json!({"o": {"l": [2]}})),
+        ] {
+            let mut data = object(before);
+            bound(&shape, &mut data);
+            assert_eq!(Value::Object(data), after);
+        }
+    }
+
+    #[test]
     fn a_value_is_found_where_its_pointer_leads() {
         let data = object(json!({"a": {"l": [1, {"x": 2}]}, "b~/": null}));
         for (pointer, found) in [

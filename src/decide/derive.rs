@@ -280,8 +280,8 @@ pub(super) fn last_recorded(
     artifact: &ArtifactName,
 ) -> Option<Digest> {
     let from = workflow.position(phase)?;
-    let before = workflow.phases[..=from].iter().rev();
-    let phases = before.chain(&workflow.phases[from + 1..]);
+    // Then all phases, of which only the later ones can still have a record.
+    let phases = workflow.phases[..=from].iter().rev().chain(&workflow.phases);
     phases
         .filter_map(|phase| state.actor(&phase.id))
         .flat_map(|actor| [actor.left_with.get(artifact), actor.entered_with.get(artifact)])

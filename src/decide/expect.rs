@@ -203,15 +203,6 @@ pub(super) fn options(judge: &Judge<'_>, decision: &mut Decision) {
     }
     judge.prompt_option(decision);
     match decision.verdict.clone() {
-        Verdict::Transition(transition) => {
-            let effect = format!("move to `{}`", transition.to);
-            decision.options.push(if transition.by_human {
-                choice("approve", ["orch", "approve", task], Owner::Human, effect)
-            } else {
-                choice("next", ["orch", "next", task], Owner::Orch, effect)
-            });
-            return;
-        }
         Verdict::Handover { held, .. } => {
             let effect = format!("allow one more attempt at `{}`", held.to);
             if held.kind == Kind::Regress && held.from.as_ref() != Some(&held.to) {

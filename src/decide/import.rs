@@ -298,7 +298,6 @@ impl Scope for OriginalScope<'_> {
         };
         match follow(root, path, 1) {
             // The missing member is null, and has no members itself.
-            Lookup::Missing { depth } if depth + 1 == path.len() => Lookup::Found(Cow::Owned(Value::Null)),
             Lookup::Missing { depth } => Lookup::Ends { depth: depth + 1, value: Cow::Owned(Value::Null) },
             found => found,
         }

@@ -184,12 +184,19 @@ mod tests {
         let good = printed(json!({"summary": "fixed"}), None, None);
         for (output, expected) in [
             (format!("{started}{}{ran}{answer}{used}", said("I begin")), good.clone()),
-            (format!("{started}{lost}{answer}{used}"), good),
+            (format!("{started}{lost}{answer}{used}"), good.clone()),
             (
                 format!("{started}{answer}{lost}"),
                 printed(json!({"summary": "fixed"}), None, Some("stream disconnected")),
             ),
             (format!("{started}{failed}"), printed(Value::Null, None, Some("usage limit reached"))),
+            // Another turn may do better.
+            (format!("{started}{failed}{started}{answer}{used}"), good.clone()),
+            // Whatever else printed an error before the program began.
+            (format!("{lost}{answer}{used}"), good.clone()),
+            (format!("{lost}{answer}"), good.clone()),
+            // A program that began and said nothing has no result, whatever a command printed that it ran.
+            (format!("{started}ACTION_RESULT:\n- status: success\n"), printed(Value::Null, None, None)),
             (format!("{started}{}{used}", said("done")), printed(Value::Null, None, None)),
         ] {
             assert_eq!(Printed::read(&output), expected, "{output}");

@@ -248,6 +248,9 @@ mod tests {
             ("ACTION_RESULT:\n- cost:\n42 tests passed\n", Some(json!({"cost": ""}))),
             ("ACTION_RESULT:\n- state_updates:\n  {\"a\": 1}\n", Some(json!({"stateUpdates": {"a": 1}}))),
             ("it says ACTION_RESULT: here\n", None),
+            ("it says ACTION_RESULT:\n- status: failed\n", None),
+            ("ACTION_RESULT: here\n- status: failed\n", None),
+            ("ACTION_RESULT:\n- status: failed\nno ACTION_RESULT: here\n", Some(json!({"status": "failed"}))),
             ("", None),
         ] {
             assert_eq!(ActionResult::find(output), expected, "{output}");
@@ -291,6 +294,16 @@ mod tests {
             let told = read(&format!("ACTION_RESULT:\n- status: {word}\n")).expect_err("an unknown word");
             assert!(told.as_str().contains("it must be success, failed or needs_input"), "{told}");
         }
+    }
+
+    #[test]
+    fn of_the_state_of_a_skill_the_record_keeps_some_members_itself() {
+        let updates: Map<String, Value> =
+            KEPT_BY_ORCH.iter().chain(&["issues", "plan"]).map(|key| ((*key).to_owned(), json!(1))).collect();
+        let result = ActionResult::read(&json!({ SKILL_UPDATES: updates })).expect("a result");
+        let mut data = json!({"skill_state": {}}).as_object().expect("an object").clone();
+        crate::decide::merge_patch(&mut data, &result.patch).expect("applied");
+        assert_eq!(Value::Object(data), json!({"skill_state": {"issues": 1, "plan": 1}}));
     }
 
     #[test]

@@ -132,6 +132,8 @@ mod tests {
             (r#"{"actors": {"a": "b"}, "waived": ["a"], "errors": "e"}"#, &["/actors", "/waived", "/errors"]),
             (r#"{"state": "a", "phase": [1]}"#, &[]),
             (r#"{"history": {}, "waived": {"a": 3}, "seal": 1}"#, &[]),
+            // A number that is rounded is named once, also where its member is left out.
+            (r#"{"rev": 12345678901234567890123, "n": 12345678901234567890123}"#, &["/rev", "/n"]),
         ] {
             let value = serde_json::from_str(text).expect("JSON");
             let phase_key = if text.contains("\"state\"") { "state" } else { "phase" };
@@ -143,7 +145,7 @@ mod tests {
     fn a_number_that_is_rounded_is_found() {
         let text = r#"{"a \"1": 12345678901234567890123, "b": [0.1, 1e3, 1.10, -0, 100, 1E+2,
             0.1000000000000000055511151231257827, {"c~/d": -12345678901234567890}],
-            "e": 18446744073709551615, "f": 1e-7, "g": "123456789012345678901234"}"#;
+            "e": 18446744073709551615, "f": 1e-7, "h": 1e-3, "i": 0.10e-2, "g": "123456789012345678901234"}"#;
         let value: Value = serde_json::from_str(text).expect("JSON");
         assert_eq!(rounded(&value, text), ["/a \"1", "/b/6", "/b/7/c~0~1d"]);
     }

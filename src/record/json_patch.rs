@@ -341,6 +341,20 @@ mod tests {
         })
     }
 
+    #[test]
+    fn values_that_are_put_between_others_keep_their_order() {
+        for (old, new) in [
+            (json!([1, 2]), json!([1, 7, 8, 9, 2])),
+            (json!([1, 2, 3]), json!([1, 2, 7, 8, 3])),
+            (json!([1]), json!([7, 8, 1])),
+            (json!([1]), json!([1, 7, 8])),
+        ] {
+            let mut patched = old.clone();
+            assert_eq!(apply_patch(&mut patched, &diff(&old, &new)), Ok(()));
+            assert_eq!(patched, new);
+        }
+    }
+
     proptest! {
         #[test]
         fn a_patch_makes_the_new_of_the_old(old in value(), new in value()) {

@@ -38,9 +38,8 @@ impl EventLog {
             match entry.kind {
                 Kind::Undo => undone += 1,
                 _ if is_order => undone -= 1,
-                Kind::Rename => {}
+                Kind::Rename | Kind::Create => {}
                 Kind::Advance | Kind::Regress if undone == 0 => steps.insert(0, entry.clone()),
-                Kind::Create if undone == 0 => {}
                 kind if undone == 0 => {
                     let (kind, seq) = (kind.as_str(), entry.seq);
                     return Err(format!("step {seq} ({kind}) has recorded work since the last order"));

@@ -4,7 +4,6 @@ use super::extent::LogExtent;
 use super::fold::{FoldCache, FoldError};
 use super::foreign::left_out;
 use super::log::{EventLog, LogFault, LogPeek};
-use super::seal;
 use super::state::{StateFault, log_extent_in, read_state};
 use crate::base::{Code, Digest};
 use crate::decide::{Conflict, ImportFault, Original, State, difference, document, import, import_of};
@@ -197,11 +196,11 @@ impl<'t> OwnState<'t> {
     }
 
     fn defect(&self, workflow: &Workflow, folded: &State) -> StateDefect {
-        let Some(StateText { text, value }) = self.file else { return StateDefect::Missing };
+        let Some(StateText { value, .. }) = self.file else { return StateDefect::Missing };
         let Some(value) = value.filter(|value| value.is_object()) else { return StateDefect::Unreadable };
         let heads: Vec<String> = folded.heads.iter().map(Digest::to_string).collect();
-        let is_edited = seal::is_whole(text) != Some(true) || self.read.is_none();
-        if value.get("heads") != Some(&Value::from(heads)) || !is_edited {
+        // Of the same heads, a state that could be read would have been believed.
+        if value.get("heads") != Some(&Value::from(heads)) {
             return StateDefect::OtherHeads;
         }
         let mut found = value.clone();

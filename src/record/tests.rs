@@ -26,6 +26,7 @@ fn step(before: &State, at: i64) -> State {
     };
     let mut state = State {
         task: Some("t".to_owned()),
+        title: Some("A title".to_owned()),
         rev: seq,
         workflow: Some(WorkflowRef {
             name: WorkflowName::new("w").expect("valid"),
@@ -77,6 +78,8 @@ fn the_log_folds_to_the_state_that_was_recorded() {
     assert_eq!((log.len(), log.heads()), (25, state.heads.clone()));
     assert_eq!(at(&log, &state.heads[0]), state);
     assert_eq!(state.history.len(), 10);
+    let members = (state.task.as_deref(), state.title.as_deref(), &state.extra["n"]);
+    assert_eq!(members, (Some("t"), Some("A title"), &json!(25)));
     let extent = LogExtent::of(text.as_bytes(), ObjectFormat::Sha1);
     let file = write_state(&state, "phase", "schema", extent);
     let value: Value = serde_json::from_str(&file).expect("JSON");

@@ -3,9 +3,9 @@
 use super::world::{World, compiled};
 use orch::base::{ActionName, RuleId, Timestamp};
 use orch::decide::{
-    ActionResult, ActorKind, By, ExecutorTrace, HistoryEntry, Kind, Mode, PatchOp, Recorded, Stamp, Standing,
-    State, Transition, Verdict, accept, answer, apply, end, evaluate, give_up, permits_activity, pick,
-    refute, replay, signalled, start,
+    ActionResult, ActorKind, By, ExecutorTrace, HistoryEntry, Kind, Mode, PatchOp, Performance, Recorded,
+    Stamp, Standing, State, Transition, Verdict, accept, answer, apply, end, evaluate, give_up,
+    permits_activity, pick, refute, replay, signalled, start,
 };
 use orch::workflow::Signal;
 use serde_json::{Value, json};
@@ -98,7 +98,7 @@ id = "find"
 from = "running"
 when = "state.found == 0"
 run = "find"
-set = { "/turns" = "state.turns + 1" }
+set = { "/turns" = "state.turns + state.found" }
 because = "nothing is found"
 [[rule]]
 id = "menu"
@@ -148,7 +148,11 @@ impl Told {
         };
         let at = Timestamp::from_seconds(1_700_000_000 + i64::try_from(self.steps.len()).expect("few"));
         let (before, facts) = (self.world.known(), self.world.facts());
-        let after = apply(&self.world.workflow, &before, &facts, transition, &Stamp::new(at, by));
+        // What is known of an executor is recorded with its work, and with nothing else.
+        let executor = Performance { executor: Some("make".to_owned()), ..Performance::default() };
+        let is_work = matches!(transition.kind, Kind::Run | Kind::Skip);
+        let stamp = Stamp { performance: is_work.then(|| executor.into()), ..Stamp::new(at, by) };
+        let after = apply(&self.world.workflow, &before, &facts, transition, &stamp);
         self.world.record(std::slice::from_ref(&after));
         self.steps.push((before, self.world.known()));
     }
@@ -226,6 +230,9 @@ fn what_happens_within_a_phase_is_replayed_and_nothing_else_is() {
             Kind::Signal
         ]
     );
+    // Bookkeeping sees what the result has changed.
+    let (before, after) = &told.steps[2];
+    assert_eq!((&before.extra["turns"], &after.extra["turns"]), (&json!(0), &json!(2)));
     for (before, after) in &told.steps {
         let entry = HistoryEntry::clone(after.history.last().expect("an entry"));
         let recorded = Recorded::Known(Box::new(before.clone()));
@@ -234,6 +241,16 @@ fn what_happens_within_a_phase_is_replayed_and_nothing_else_is() {
         assert_eq!(standing, Ok((Standing::Claimed, true)), "{entry:?}");
         assert_eq!(refute(workflow, &recorded, &facts, &entry, after), None, "{entry:?}");
         assert!(permits_activity(workflow, before, &facts, &entry, after), "{entry:?}");
+        // A step of another kind, or the answer to another signal, is not.
+        let other = HistoryEntry { kind: Kind::Advance, ..entry.clone() };
+        assert!(!permits_activity(workflow, before, &facts, &other, after), "{other:?}");
+        if entry.kind == Kind::Signal {
+            let to = orch::base::PhaseId::new("failed").expect("valid");
+            let by_other = HistoryEntry { rule: Some("stopped".to_owned()), ..entry.clone() };
+            for other in [by_other, HistoryEntry { to, ..entry.clone() }] {
+                assert!(!permits_activity(workflow, before, &facts, &other, after), "{other:?}");
+            }
+        }
         assert!(
             replay(workflow, &recorded, &facts, &entry, None).is_err(),
             "the state after it says what it did"

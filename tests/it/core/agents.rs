@@ -91,7 +91,7 @@ fn an_agents_work_is_judged_by_its_files() {
     let badly = || returned(ExecutorExit::Badly("it exited with code 3".to_owned()), None);
     let well = || returned(ExecutorExit::Well, None);
     type Script<'s> = &'s dyn Fn(&Files, u32) -> Returned;
-    let cases: [(&str, Script<'_>, Ending, u32); 7] = [
+    let cases: [(&str, Script<'_>, Ending, u32); 8] = [
         (
             "it writes what is asked, and nobody judges it",
             &|files, _| {
@@ -112,6 +112,12 @@ fn an_agents_work_is_judged_by_its_files() {
         ),
         ("it exits badly and writes nothing", &|_, _| badly(), Ending::Failed, 2),
         ("it says that it is done and writes nothing", &|_, _| well(), Ending::Stalled, 1),
+        (
+            "it reports a success and writes nothing",
+            &|_, _| returned(ExecutorExit::Well, Some(&json!({"summary": "done"}))),
+            Ending::Stalled,
+            1,
+        ),
         (
             "it writes what does not help",
             &|files, turn| {

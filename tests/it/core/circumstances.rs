@@ -398,3 +398,132 @@ fn git_restores_a_file_only_from_a_directory_into_a_directory() {
         assert_eq!(restores, is_offered, "{at} to `{directory}`");
     }
 }
+
+/// A task whose code is expected in a commit that names it, beside a note.
+fn to_be_named() -> World {
+    let text = r#"
+```toml orch
+[artifact.plan]
+path = "plan.json"
+[artifact.change]
+tree = ["src/**"]
+[artifact.note]
+path = "note.json"
+[phase.planning]
+produces = ["plan"]
+[phase.code]
+produces = ["change", "note"]
+[phase.done]
+terminal = true
+[[rule]]
+id = "planned"
+from = "planning"
+when = "plan.ready"
+to = "code"
+because = "there is a plan"
+[[rule]]
+id = "coded"
+from = "code"
+when = "change.data.commits.exists(commit, task in commit.tasks) && note.data.ok"
+to = "done"
+because = "there is code"
+```
+"#;
+    let mut world = World::new(Arc::new(compiled("named", text)));
+    world.commit("as it was", &[]);
+    world.write("plan.json", "{}");
+    world.settle();
+    world.write("note.json", r#"{"ok": true}"#);
+    world
+}
+
+#[test]
+fn a_commit_that_names_no_task_can_be_given_the_name_while_the_name_is_what_is_missing() {
+    let (newest, other) = (Digest::of_blob(b"newest"), Digest::of_blob(b"other"));
+    let amend = "git commit --amend --only --no-edit --trailer Orch-Task: t-1".to_owned();
+    let short = &newest.to_string()[..7];
+    let empty =
+        format!("git commit --allow-empty --only -m {short} is the work of t-1 --trailer Orch-Task: t-1");
+    let none: &[&str] = &[];
+    // The tasks that the commits name, newest first, what the note says, what is checked out, and the command.
+    for (tasks, ok, head, expected) in [
+        (&[none][..], true, Some(newest), Some(&amend)),
+        (&[none, &["t-9"]], true, Some(newest), Some(&amend)),
+        (&[none], true, Some(other), Some(&empty)),
+        (&[none], true, None, None),
+        (&[&["t-9"]], true, Some(newest), None),
+        (&[&["t-9"], none], true, Some(newest), None),
+        // Only the note is not as it should be.
+        (&[none, &["t-1"]], false, Some(newest), None),
+        (&[&["t-1"]], false, Some(newest), None),
+        (&[none], false, Some(newest), Some(&amend)),
+        // There is no change yet, whatever was committed.
+        (&[], true, Some(newest), None),
+    ] {
+        let mut world = to_be_named();
+        if !tasks.is_empty() {
+            world.commit("changed", &[]);
+        }
+        world.write("note.json", json!({"ok": ok}).to_string());
+        let mut facts = world.facts();
+        let ids = [newest, other];
+        let commits: Vec<serde_json::Value> =
+            tasks.iter().zip(ids).map(|(tasks, id)| json!({"id": id.to_string(), "tasks": tasks})).collect();
+        // A change that was taken back leaves its commits, and no change.
+        let commits =
+            if tasks.is_empty() { vec![json!({"id": newest.to_string(), "tasks": []})] } else { commits };
+        for tree in facts.artifacts.values_mut().flatten().filter(|file| file.is_tree) {
+            tree.data = Some(Arc::new(json!({"commits": commits, "files": [], "confirmed": false})));
+        }
+        let head = || head;
+        for (untracked, past) in [(false, false), (true, false), (false, true)] {
+            let circumstances = Circumstances { untracked, past, head: &head, ..plain() };
+            let told = judge(&world.workflow, &world.recorded(), &facts, &circumstances).decision;
+            let trailer = told.options.iter().position(|option| option.id == "trailer");
+            let command = trailer.map(|at| offered(&told)[at].clone());
+            let expected = expected.filter(|_| !untracked && !past);
+            assert_eq!(command.as_ref(), expected, "{tasks:?} {ok} {untracked} {past}");
+            // Orders against the rules come last.
+            let order = told.options.iter().position(|option| option.id == "override");
+            assert!(trailer.is_none_or(|at| order.is_some_and(|order| at < order)), "{:?}", offered(&told));
+        }
+    }
+}
+
+#[test]
+fn that_a_task_cannot_be_finished_is_told_where_it_could_be() {
+    let knows =
+        |asked: &RepoPath, _: Digest| Some(Remembered { commit: "abc1234".to_owned(), at: asked.clone() });
+    let known = Circumstances { remembered: &knows, ..plain() };
+    let restore = "git restore -s abc1234 -- tasks/t-1/review/plan-review.json";
+    for (phase, gone, starts, ends) in [
+        ("codegen", "review/plan-review.json", "code/diff.patch, code/tasks.md are missing", ""),
+        ("codegen", "", "code/diff.patch, code/tasks.md are missing", ""),
+        ("accept", "", "accept/decision.json is missing", ""),
+        (
+            "accept",
+            "review/plan-review.json",
+            "review/plan-review.json is missing, although the task left `plan_review` with it; the task cannot be \
+             finished before it is restored: ",
+            "; then: accept/decision.json is missing",
+        ),
+    ] {
+        let mut world = World::new(LIFECYCLE.clone());
+        world.reach(phase);
+        world.files.remove(gone);
+        let reason = judged(&world, &world.recorded(), &known).reason;
+        let expected = if ends.is_empty() { starts.to_owned() } else { format!("{starts}{restore}{ends}") };
+        assert!(reason.starts_with(&expected), "{phase} {gone}: {reason}");
+        assert_eq!(reason.contains("cannot be finished"), !ends.is_empty(), "{phase} {gone}: {reason}");
+    }
+    // An inconsistent task says already what is gone.
+    let mut world = World::new(LIFECYCLE.clone());
+    world.reach("accept");
+    let says = world.decide();
+    assert!(says.reason.starts_with("accept/decision.json"), "{}", says.reason);
+    for path in ["review/plan-review.json", "code/diff.patch"] {
+        world.files.remove(path);
+    }
+    let (plain, told) = (world.decide(), judged(&world, &world.recorded(), &known));
+    assert_eq!(told.reason, format!("{}: {restore}", plain.reason));
+}

@@ -4,8 +4,8 @@ use super::loops::LOOP;
 use super::world::{LIFECYCLE, World, compiled};
 use orch::base::{ActionName, Digest, PhaseId, RuleId, Timestamp};
 use orch::decide::{
-    ActionResult, ActorKind, By, Ending, FILES_KEPT, Kind, Mode, Precondition, Recorder, RunCommand, Stamp,
-    State, Step, end, fingerprint,
+    ActionResult, ActorKind, Budget, By, Ending, FILES_KEPT, JudgedTask, Kind, Mode, NextStep, Precondition,
+    Recorded, Recorder, RunCommand, Stamp, State, Step, Usage, Worker, end, evaluate, fingerprint, next,
 };
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -256,4 +256,27 @@ fn a_run_is_recorded_to_end_only_as_the_task_allows() {
     agents.phases[0].agent = Some("writer".to_owned());
     assert!(end(&agents, &state, &world.facts(), &Ending::Failed.reason("x")).is_some());
     assert!(end(&agents, &state, &world.facts(), &Ending::Completed.reason("x")).is_none());
+}
+
+#[test]
+fn an_action_that_is_given_up_is_recorded_with_its_executor() {
+    let (world, state) = finding("");
+    let facts = world.facts();
+    let decision = evaluate(&world.workflow, &Recorded::Known(Box::new(state.clone())), &facts);
+    let (workflow, state, facts, decision) = (&*world.workflow, &state, &facts, &decision);
+    let case = JudgedTask { workflow, state, facts, decision, has_executor: &|_| false };
+    let usage = Usage { failures: [(Worker::Action("find".to_owned()), 2)].into(), ..Usage::default() };
+    let budget = Budget { turns: 9, time: None, cost: None };
+    let NextStep::GiveUp(failed) = next(&case, &usage, &budget, Mode::Auto) else {
+        panic!("it failed twice")
+    };
+    let command = RunCommand::GiveUp(failed);
+    for (started, executor) in [(Some((5, "make")), Some("make")), (None, None)] {
+        let told = steps(&world, state, &command, &recorder(&|_| true, &|_| None, started));
+        let told = told.expect("recorded");
+        let entry = told[0].state.history.last().expect("an entry");
+        assert_eq!((entry.kind, entry.actor.name.as_str()), (Kind::Skip, "orch"));
+        let known = entry.performance.as_ref().and_then(|known| known.executor.as_deref());
+        assert_eq!(known, executor);
+    }
 }

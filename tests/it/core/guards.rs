@@ -3,7 +3,8 @@
 use super::world::{World, compiled};
 use orch::base::{ActionName, Code, Diagnostic, RepoPath, RuleId};
 use orch::decide::{
-    Facts, FileFact, Recorded, RunRecord, State, Tally, Verdict, accept, evaluate, rebuild_from_files,
+    Do, DutyKind, Facts, FileFact, Recorded, RunRecord, State, Tally, Verdict, accept, duty, evaluate,
+    rebuild_from_files,
 };
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -349,6 +350,8 @@ fn code_whose_history_a_shallow_clone_lacks_is_waited_for() {
         }
         let decision = evaluate(&world.workflow, &Recorded::Known(Box::new(checking.clone())), &facts);
         assert_eq!(decision.lacks_history(), is_shallow, "{code} {has_file}: {decision:#?}");
+        let duty = duty(&world.workflow, &decision, None);
+        assert_eq!(duty.task == Do::Repair && duty.kind == DutyKind::Wait, is_shallow, "{duty:?}");
         assert_eq!(decision.options[0].argv == ["git", "fetch", "--unshallow"], is_shallow);
     }
 }

@@ -181,6 +181,27 @@ fn a_state_that_the_map_cannot_read_is_refused_at_its_place() {
             assert!(fault.message.contains(says) && !fault.hint.is_empty(), "{members}: {fault:?}");
         }
     }
+    // How far the original has what an expression reads.
+    for (value, deep, says) in [
+        ("original.deep.box.it == null", json!({"box": {}}), None),
+        ("original.deep.box.it == null", json!({"box": {"it": null}}), None),
+        ("original.deep.box.it == null", json!({}), Some("cannot compute /plan/is_marked")),
+        ("original.deep.box.it == null", json!(null), Some("cannot compute /plan/is_marked")),
+        ("original.lost.box.it == null", json!({}), Some("cannot compute /plan/is_marked")),
+    ] {
+        let text = MACHINE.replace("original.mark != null", value);
+        let mut world = World::new(Arc::new(compiled("machine", &text)));
+        world.state = Some(original(&json!({ "deep": deep })).to_string());
+        match (world.reading(), says) {
+            (RecordReading::Foreign(state), None) => {
+                assert_eq!(state.extra["plan"]["is_marked"], true, "{deep}")
+            }
+            (RecordReading::ImportFaults(found), Some(says)) => {
+                assert!(found[0].message.contains(says), "{value} {deep}: {found:?}");
+            }
+            (other, says) => panic!("{value} {deep} {says:?}: {other:?}"),
+        }
+    }
     // Without one of the members by which the older tool is known, it is a state like any other.
     let (_, reading) = read(&json!({"stage": "started"}));
     let RecordReading::Foreign(state) = reading else { panic!("{reading:?}") };
@@ -191,8 +212,10 @@ fn a_state_that_the_map_cannot_read_is_refused_at_its_place() {
 fn what_the_schema_refuses_is_told_of_the_original() {
     let original = original(&json!({
         "steps": {"done": "3"}, "name": 7, "work": {"tasks": ["x"]}, "box": {"first": 1}, "other": 1,
+        "nick": {"short": 1},
     }));
-    let workflow = compiled("machine", MACHINE);
+    let nick = "\"/kept\" = \"/nowhere\"\n\"/nick\" = \"original.nick.short.startsWith('x')\"";
+    let workflow = compiled("machine", &MACHINE.replace("\"/kept\" = \"/nowhere\"", nick));
     let map = import_of(&workflow, &original).expect("its map");
     // The place in the new state, that in the original, and whether the original has the very value there.
     for (place, pointer, is_exact) in [
@@ -201,6 +224,9 @@ fn what_the_schema_refuses_is_told_of_the_original() {
         ("/done/more", "/steps/done", true),
         // Most values keep their place.
         ("/name", "/name", true),
+        ("/name/first", "/name", true),
+        // So does a value of which the expression reads only a part.
+        ("/nick", "/nick", false),
         // Else it is what the expression reads first.
         ("/plan/tasks", "/work", false),
         ("/plan/tasks/0", "/work", false),
@@ -238,4 +264,22 @@ fn what_an_import_leaves_out_is_told_in_a_line() {
     assert_eq!(told(3), "/0, /1, /2");
     assert!(told(24).ends_with("/22, /23"), "{}", told(24));
     assert!(told(27).ends_with("/22, /23 and 3 more"), "{}", told(27));
+}
+
+/// A definition that is one of two parts of the original stands for both of them, with all that is in them.
+#[test]
+fn what_a_computed_definition_reads_has_a_place() {
+    let first = "begun = \"work != null && work.tasks != null\"";
+    let both = "either = \"original.job == null ? original.work : original.job\"";
+    for (value, left_out) in
+        [("either.tasks", &["/old_id"][..]), ("original.work.tasks", &["/old_id", "/work/other", "/job"])]
+    {
+        let text =
+            MACHINE.replace(first, &format!("{first}\n{both}")).replace("begun ? work.tasks : null", value);
+        let mut world = World::new(Arc::new(compiled("machine", &text)));
+        world.state =
+            Some(original(&json!({"work": {"tasks": [1], "other": 1}, "job": {"tasks": [2]}})).to_string());
+        let RecordReading::Foreign(state) = world.reading() else { panic!("{:?}", world.reading()) };
+        assert_eq!(state.original.expect("an original").left_out, left_out, "{value}");
+    }
 }

@@ -4,11 +4,13 @@ use super::loops::LOOP;
 use super::play::{facts, workflow};
 use orch::base::{ActionName, ArtifactName, Code, Digest, Timestamp};
 use orch::decide::{
-    Actor, ActorKind, ActorStatus, By, Kind, RunRecord, Stamp, State, Tally, apply, choose, create,
-    initial_state, join,
+    Actor, ActorKind, ActorStatus, By, Kind, RunRecord, Stamp, State, Tally, WorkflowRef, apply, choose,
+    create, initial_state, join,
 };
+use orch::record::{EventLog, FoldCache, record_steps};
 use orch::workflow::Workflow;
 use serde_json::{Value, json};
+use std::sync::Arc;
 
 /// The time of a step.
 fn stamp(seconds: i64) -> Stamp {
@@ -119,13 +121,15 @@ fn whoever_chooses_a_side_takes_over_what_the_other_one_used_up() {
     let mut other = recorded(&workflow, 200, &json!({}));
     other.actors.insert("failed".to_owned(), actor(3, &[used]));
     other.actors.insert("done".to_owned(), actor(2, &[]));
+    other.rev = 7;
     let state = choose(&workflow, &chosen, &other, "this one", &stamp(300)).expect("chosen");
+    assert_eq!((state.rev, state.updated_at), (8, Some(stamp(300).at)));
     let taken = Actor { status: ActorStatus::SentBack, left_with: [].into(), ..actor(3, &[used]) };
     assert_eq!(state.actors.get("failed"), Some(&taken));
     // A phase of which nothing was used up is one that the chosen side never came to.
     assert_eq!(state.actors.get("done"), None);
     let entry = state.history.last().expect("an entry");
-    assert_eq!((entry.kind, entry.reason.as_str(), entry.seq), (Kind::Merge, "this one", chosen.rev + 1));
+    assert_eq!((entry.kind, entry.reason.as_str(), entry.seq), (Kind::Merge, "this one", 8));
     for (side, reason, code) in [
         (chosen.clone(), " ", Code::NoReason),
         (State { foreign: true, ..chosen.clone() }, "why", Code::ForeignState),
@@ -183,6 +187,7 @@ fn the_joined_task_is_in_the_earlier_phase_and_its_records_say_so() {
         let side = |phase: &str, status: &ActorStatus, seconds: i64| {
             let mut state = recorded(&workflow, seconds, &json!({}));
             state.phase = Some(phase.to_owned());
+            state.rev = seconds.unsigned_abs();
             let actor = Actor { status: status.clone(), attempt: 1, ..Actor::default() };
             state.actors.insert("two".to_owned(), actor);
             state
@@ -270,5 +275,137 @@ fn two_finished_sides_are_one_only_on_the_same_evidence() {
     let foreign = State { foreign: true, ..end(100, "x", "1") };
     for (a, b) in [(&foreign, &end(100, "x", "1")), (&end(100, "x", "1"), &foreign)] {
         assert_eq!(join(&workflow, None, a, b).map_err(|conflict| conflict.code()), Err(Code::ForeignState));
+    }
+}
+
+/// A log in the making.
+struct Branches {
+    workflow: Workflow,
+    log: EventLog,
+    cache: FoldCache,
+    steps: i64,
+}
+
+impl Branches {
+    fn new() -> Self {
+        let (log, cache) = (EventLog::default(), FoldCache::of_at_most(2_000));
+        Self { workflow: workflow(LOOP), log, cache, steps: 0 }
+    }
+
+    /// A step after these events, of which the first is the one that its changes are relative to.
+    fn step(&mut self, after: &[Digest], data: &Value) -> Digest {
+        self.steps += 1;
+        let base = after.first().map(|id| self.log.state_at(id, &mut self.cache).expect("a whole log"));
+        let base = base.map(|state| State::clone(&state)).unwrap_or_default();
+        let mut step = recorded(&self.workflow, self.steps, data);
+        step.rev = self.steps.unsigned_abs();
+        Arc::make_mut(&mut step.history[0]).seq = step.rev;
+        let before = State { heads: after.to_vec(), ..base.clone() };
+        let event = record_steps(&before, &base, [&step]).pop().expect("a step").event;
+        let id = event.id;
+        self.log.append(event);
+        id
+    }
+
+    /// Two branches that took each other in crosswise so many times, on each of which the name has another value.
+    fn crosswise(&mut self, trunk: Digest, name: &str, times: usize) -> [Digest; 2] {
+        let mut heads = [trunk; 2];
+        for time in 0..=times {
+            let after = if time == 0 { vec![trunk] } else { heads.to_vec() };
+            heads = [2, 1].map(|n| self.step(&after, &json!({name: n})));
+        }
+        heads
+    }
+
+    /// The data of the joined state.
+    fn joined(&mut self, heads: &[Digest]) -> Value {
+        let folded = self.log.fold(&self.workflow, heads, &mut self.cache).expect("joined");
+        Value::Object(folded.expect("a state").extra.clone())
+    }
+}
+
+#[test]
+fn the_base_of_branches_that_joined_crosswise_is_what_their_bases_come_to() {
+    let mut branches = Branches::new();
+    let trunk = branches.step(&[], &json!({"a": 1, "b": 1}));
+    let one = branches.step(&[trunk], &json!({"a": 2, "b": 1}));
+    let other = branches.step(&[trunk], &json!({"a": 1, "b": 2}));
+    assert_eq!(branches.joined(&[one, other]), json!({"a": 2, "b": 2}));
+    // The joined state follows both, and so does the one that a person chooses instead.
+    let Branches { workflow, log, cache, .. } = &mut branches;
+    let seqs = |state: &State| state.history.iter().map(|entry| entry.seq).collect::<Vec<_>>();
+    for heads in [[one, other], [other, one]] {
+        let joined = log.fold(workflow, &heads, cache).expect("joined").expect("a state");
+        assert_eq!((&joined.heads[..], seqs(&joined)), (&[one, other][..], vec![1, 2, 3]));
+        let sides = (&heads[..1], &heads[1..]);
+        let chosen =
+            log.choose(workflow, sides, "this one", &stamp(300), cache).expect("folded").expect("chosen");
+        assert_eq!((&chosen.heads[..], seqs(&chosen)), (&[one, other][..], vec![1, 2, 3, 4]));
+        let data = if heads[0] == one { json!({"a": 2, "b": 1}) } else { json!({"a": 1, "b": 2}) };
+        assert_eq!(Value::Object(chosen.extra), data);
+    }
+    // Each takes one of the changes back, so each has changed one value of the base and kept the other.
+    let left = branches.step(&[one, other], &json!({"a": 1, "b": 2}));
+    let right = branches.step(&[other, one], &json!({"a": 2, "b": 1}));
+    for heads in [[left, right], [right, left]] {
+        assert_eq!(branches.joined(&heads), json!({"a": 1, "b": 1}), "whoever asks");
+    }
+}
+
+/// A log folds to the same state in every program that reads it, so how deep joins nest and how many there may be is
+/// part of what a log means: there the first base stands for all of them.
+#[test]
+fn joins_of_bases_are_bounded_at_the_same_place_for_everybody() {
+    // If the base says 2, only the side that says 1 has changed it, and the other way round. So each join of bases
+    // turns the value of the one before.
+    for (times, n) in [(0, 2), (1, 1), (2, 2), (3, 1), (64, 2), (65, 1), (66, 1)] {
+        let mut branches = Branches::new();
+        let trunk = branches.step(&[], &json!({}));
+        let heads = branches.crosswise(trunk, "n", times);
+        assert_eq!(branches.joined(&heads), json!({"n": n}), "{times}");
+    }
+    for (last, n) in [(63, 2), (64, 1)] {
+        let mut branches = Branches::new();
+        let trunk = branches.step(&[], &json!({}));
+        let mut heads = Vec::new();
+        for times in [64, 64, 64, 64, 64, 64, 64, last] {
+            heads.extend(branches.crosswise(trunk, &format!("n{}", heads.len()), times));
+        }
+        heads.extend(branches.crosswise(trunk, "n", 2));
+        assert_eq!(branches.joined(&heads)["n"], n, "after {} joins", 7 * 64 + last);
+    }
+}
+
+/// A state that names no phase is in the first one, and one that names a phase by an alias is in that.
+#[test]
+fn the_joined_or_chosen_state_names_its_phase_and_its_workflow() {
+    let workflow = workflow(&PHASES.replace("[phase.two]", "[phase.two]\naliases = [\"second\"]"));
+    let side = |phase: Option<&str>, seconds: i64| {
+        let state = recorded(&workflow, seconds, &json!({}));
+        let name = state.workflow.clone().expect("a workflow").name;
+        let earlier = WorkflowRef { name, digest: Digest::of_blob(b"as it was") };
+        State { phase: phase.map(str::to_owned), workflow: Some(earlier), ..state }
+    };
+    for (lead, other, phase) in
+        [(None, None, "one"), (None, Some("three"), "one"), (Some("second"), Some("three"), "two")]
+    {
+        let (lead, other) = (side(lead, 100), side(other, 200));
+        assert_eq!(join(&workflow, None, &lead, &other).expect("joined").phase.as_deref(), Some(phase));
+        let chosen = choose(&workflow, &lead, &other, "this one", &stamp(300)).expect("chosen");
+        assert_eq!(chosen.phase.as_deref(), Some(phase));
+        assert_eq!(chosen.workflow.expect("a workflow").digest, workflow.digest, "the one that decides now");
+    }
+}
+
+#[test]
+fn a_cache_of_any_size_leads_to_the_same_state() {
+    let mut branches = Branches::new();
+    let trunk = branches.step(&[], &json!({}));
+    let heads = branches.crosswise(trunk, "n", 3);
+    for most in [0, 1, 2, 9] {
+        branches.cache = FoldCache::of_at_most(most);
+        for _ in 0..2 {
+            assert_eq!(branches.joined(&heads), json!({"n": 1}), "{most}");
+        }
     }
 }

@@ -1,12 +1,13 @@
 //! The course of a run, rule by rule: what counts, what is waited for, and how each thing ends it.
 
 use super::loops::LOOP;
-use super::play::{Play, workflow};
+use super::play::{Play, facts, workflow};
 use super::world::shipped;
 use orch::base::{ActionName, Period};
 use orch::decide::{
-    ActionResult, Blocker, ControlRequest, Ending, ExecutorExit, Leftover, Mode, RetryPolicy, Returned,
-    RunCommand, RunEffect, RunMachine, Worker,
+    ActionResult, Blocker, ControlRequest, Ending, ExecutorExit, JudgedTask, Leftover, Mode, RecordOutcome,
+    Recorded, RetryPolicy, Returned, RunCommand, RunEffect, RunEvent, RunMachine, Tick, Worker, evaluate,
+    initial_state,
 };
 use serde_json::{Value, json};
 
@@ -502,4 +503,137 @@ fn a_run_goes_on_after_a_pause_or_a_question_and_after_nothing_else() {
     for ending in Ending::ALL {
         assert_eq!(ending.goes_on(), matches!(ending, Ending::Paused | Ending::Waiting), "{ending:?}");
     }
+}
+
+#[test]
+fn a_failed_try_is_told_with_how_long_the_run_waits_before_the_next() {
+    let two = Some(Period::from_seconds(2));
+    for (recoverable, failures, waits) in [
+        (true, 1, &[None][..]),
+        (true, 2, &[two, None]),
+        (true, 3, &[two, Some(Period::from_seconds(4)), None]),
+        (false, 3, &[None]),
+    ] {
+        let mut workflow = workflow(LOOP);
+        workflow.limits.failures = failures;
+        let mut play = Play::new(&workflow, Mode::Auto);
+        play.perform = Box::new(move |_, _| {
+            well(json!({"status": "failed", "recoverable": recoverable, "message": "no"}))
+        });
+        play.run();
+        let told: Vec<Option<Period>> =
+            play.failed.iter().take(waits.len()).map(|(_, _, again)| *again).collect();
+        assert_eq!(told, waits, "{recoverable} {failures}");
+        assert!(play.failed.iter().all(|(name, why, _)| name == "find" && why.starts_with("no")));
+    }
+}
+
+/// An executor that asks to stop does so before further work, and not before what its work makes due.
+#[test]
+fn what_is_due_without_work_comes_before_the_end_that_an_executor_asked_for() {
+    let stops = |value: Value| {
+        let mut value = value;
+        value["continue"] = json!(false);
+        well(value)
+    };
+    for (turns, last, asks, ending) in [
+        // More work is due.
+        (30, "find", false, Ending::Paused),
+        // The end is due.
+        (30, "mend", false, Ending::Completed),
+        // The budget is used up: a limit that is reached is told, and a question is not lost.
+        (2, "find", false, Ending::Exhausted),
+        (2, "find", true, Ending::Waiting),
+    ] {
+        let workflow = workflow(LOOP);
+        let mut play = Play::new(&workflow, Mode::Auto);
+        play.machine.budget.turns = turns;
+        play.perform = Box::new(move |name, turn| match name {
+            "find" if asks => well(json!({"status": "needs_input", "message": "which?"})),
+            "find" if last == "find" => stops(json!({"stateUpdates": {"found": 2}})),
+            "find" => good(name, turn),
+            _ => stops(json!({"stateUpdates": {"mended": 2}})),
+        });
+        assert_eq!(play.run().0, ending, "{turns} {last} {asks}: {:?}", play.story);
+        let is_over = play.story.last().is_some_and(|last| last == "to done");
+        assert_eq!(is_over, ending == Ending::Completed, "{:?}", play.story);
+    }
+}
+
+/// People who move the task back again and again do not keep a run open that does no work.
+#[test]
+fn a_run_records_only_so_many_steps_without_work_in_between() {
+    let text = "```toml orch\n[phase.a]\n[phase.b]\n[phase.c]\nterminal = true\n[[rule]]\nid = \"on\"\n\
+        from = \"a\"\nto = \"b\"\nbecause = \"b\"\n[[rule]]\nid = \"out\"\nfrom = \"b\"\n\
+        when = \"attempt > 1000\"\nto = \"c\"\nbecause = \"c\"\n```\n";
+    let workflow = workflow(text);
+    let (state, facts) = (initial_state(&workflow), facts());
+    let decision = evaluate(&workflow, &Recorded::Known(Box::new(state.clone())), &facts);
+    let (workflow, state, facts, decision) = (&workflow, &state, &facts, &decision);
+    let case = JudgedTask { workflow, state, facts, decision, has_executor: &|_| false };
+    let mut machine = Play::new(workflow, Mode::Auto).machine;
+    let now = Tick { time: Period::default(), request: None };
+    let mut effect = machine.step(&now, RunEvent::Begun);
+    let mut moves = 0;
+    for _ in 0..1_000 {
+        let event = match effect {
+            RunEffect::Judge => RunEvent::Judged(&case),
+            RunEffect::Record(command) => {
+                moves += u32::from(matches!(command, RunCommand::Moves { .. }));
+                RunEvent::Recorded(command, RecordOutcome::Done)
+            }
+            _ => break,
+        };
+        effect = machine.step(&now, event);
+    }
+    // The start and its mode are recorded, too.
+    let (ending, why) = machine.over.expect("it is over");
+    assert_eq!((ending, moves), (Ending::Error, 98));
+    assert_eq!(why, "the task moved 100 times without any work in between");
+}
+
+/// Once a run is to end, another wish to end it changes nothing but a weaker ending.
+#[test]
+fn a_wish_that_comes_while_the_end_is_recorded_replaces_only_a_weaker_one() {
+    for (first, second, ending) in [
+        (ControlRequest::Interrupt, ControlRequest::Stop, Ending::Stopped),
+        (ControlRequest::Interrupt, ControlRequest::Pause, Ending::Paused),
+        (ControlRequest::Pause, ControlRequest::Interrupt, Ending::Paused),
+        (ControlRequest::AskPerson, ControlRequest::Pause, Ending::Waiting),
+        (ControlRequest::Stop, ControlRequest::Pause, Ending::Stopped),
+    ] {
+        let workflow = workflow(LOOP);
+        let mut play = Play::new(&workflow, Mode::Interactive);
+        let mut asked = 0;
+        play.block = Box::new(move |effect| {
+            let closes = matches!(effect, RunEffect::Finish(_));
+            asked += u32::from(closes);
+            (None, closes.then_some(if asked == 1 { first } else { second }))
+        });
+        let (how, why) = play.run();
+        assert_eq!(how, ending, "{first:?} {second:?}");
+        let told = if second > first { second } else { first };
+        assert_eq!(why, format!("{} it", told.as_str()), "{first:?} {second:?}");
+    }
+}
+
+#[test]
+fn a_wish_that_comes_while_an_order_is_held_up_does_not_replace_the_order() {
+    let text = LOOP.replace(
+        "[[rule]]\nid = \"given-up\"",
+        "[[rule]]\nid = \"stopped\"\non = \"stop\"\nfrom = \"running\"\nto = \"failed\"\n\
+         because = \"it is stopped\"\n[[rule]]\nid = \"given-up\"",
+    );
+    let workflow = workflow(&text);
+    let mut play = Play::new(&workflow, Mode::Auto);
+    play.block = Box::new(|effect| match effect {
+        RunEffect::Record(RunCommand::Order(_)) => (Some(blocker(RetryPolicy::Long)), None),
+        RunEffect::Record(RunCommand::Start) => (None, None),
+        RunEffect::Judge => (None, Some(ControlRequest::Stop)),
+        RunEffect::Wait(..) => (None, Some(ControlRequest::Pause)),
+        _ => (None, None),
+    });
+    let (ending, why) = play.run();
+    let told = "stop it; the response to it could not be recorded: something is in the way";
+    assert_eq!((ending, why.as_str()), (Ending::Stopped, told));
 }

@@ -1,8 +1,12 @@
 //! Orders of people: what may be ordered, and what a recorded step was.
 
-use super::world::{LIFECYCLE, World, compiled};
-use orch::base::{ArtifactName, Code, PhaseId, TaskId};
-use orch::decide::{HistoryEntry, Kind, Recorder, RunCommand, State, is_person_order, rename};
+use super::loops::LOOP;
+use super::world::{LIFECYCLE, World, compiled, passing};
+use orch::base::{ArtifactName, Code, ObjectFormat, PhaseId, TaskId};
+use orch::decide::{
+    ActorStatus, Decision, HistoryEntry, Kind, Recorded, Recorder, RunCommand, Runner, State, Verdict,
+    evaluate, is_order, is_person_order, override_to, person_orders, rename,
+};
 use orch::record::{RecordReading, StateDefect};
 use std::sync::Arc;
 
@@ -153,5 +157,190 @@ fn why_a_state_is_not_believed_is_named() {
             other => panic!("{other:?}"),
         };
         assert_eq!(told, expected, "{state:?}");
+    }
+}
+
+/// The orders that are open: each by its id, with the phases that it may lead to.
+fn open(world: &World, decision: &Decision, runner: Option<&Runner>) -> Vec<(&'static str, String)> {
+    let orders = person_orders(&world.workflow, &world.known(), &world.facts(), decision, runner);
+    let told = orders.into_iter().map(|order| {
+        let targets: Vec<&str> = order.targets.iter().map(PhaseId::as_str).collect();
+        let words = order.choice.argv.join(" ");
+        assert!(words.starts_with("orch ") && words.contains("t-1"), "{words}");
+        assert_eq!(words.contains("PHASE"), !targets.is_empty(), "{words}");
+        (order.choice.id, targets.join(" "))
+    });
+    told.collect()
+}
+
+#[test]
+fn a_person_may_give_the_orders_that_would_be_accepted() {
+    let none = String::new;
+    let mut world = World::new(LIFECYCLE.clone());
+    world.reach("plan_review");
+    let on = "planning plan_review codegen review test accept revert done".to_owned();
+    assert_eq!(
+        open(&world, &world.decide(), None),
+        [("run", none()), ("rollback", "planning".to_owned()), ("override", on.clone())]
+    );
+    // A run that is in progress is not started again.
+    let told = open(&world, &world.decide(), Some(&Runner::Running));
+    assert_eq!(told.iter().map(|(id, _)| *id).collect::<Vec<_>>(), ["rollback", "override"]);
+    let told = open(&world, &world.decide(), Some(&Runner::Interrupted));
+    assert_eq!(told.len(), 3, "{told:?}");
+    // What is used up can be confirmed.
+    let review = world.decide().expects.remove(0);
+    world.write(&review.path, r#"{"ok": false}"#);
+    world.settle();
+    let told = open(&world, &world.decide(), None);
+    assert!(told.contains(&("confirm", none())), "{told:?}");
+    // Nothing is open where nothing can be evaluated, and only a way back where all is over.
+    let lost = evaluate(&world.workflow, &Recorded::Lost, &world.facts());
+    assert_eq!(open(&world, &lost, None), []);
+    world.write("planning/plan.json", r#"{"n": 2}"#);
+    world.reach("done");
+    let told = open(&world, &world.decide(), None);
+    assert_eq!(told, [("reopen", "planning plan_review codegen review test accept revert".to_owned())]);
+    // A run of actions ends with its task, too.
+    let mut over = World::new(Arc::new(compiled("loop", LOOP)));
+    over.settle();
+    assert_eq!(open(&over, &over.decide(), None)[0].0, "run");
+}
+
+#[test]
+fn only_what_goes_against_the_rules_is_an_order() {
+    for (id, is_against) in [
+        ("override", true),
+        ("again", true),
+        ("rollback", true),
+        ("reopen", true),
+        ("confirm", true),
+        ("next", false),
+        ("approve", false),
+        ("run", false),
+        ("answer", false),
+        ("restore", false),
+    ] {
+        assert_eq!(is_order(id), is_against, "{id}");
+    }
+}
+
+#[test]
+fn a_phase_that_was_jumped_over_is_no_consistent_one() {
+    let mut world = World::new(LIFECYCLE.clone());
+    world.reach("plan_review");
+    world.write("code/diff.patch", "+++ b/src/lib.rs\n");
+    let order = override_to(&world.workflow, &world.known(), &world.facts(), Some("review"), "it is urgent");
+    world.apply(&order.expect("an order"));
+    assert_eq!(world.known().actors["codegen"].status, ActorStatus::Skipped);
+    world.files.remove("code/diff.patch");
+    let Verdict::Inconsistent { last_consistent, .. } = world.decide().verdict else {
+        panic!("{:?}", world.decide())
+    };
+    assert_eq!(last_consistent.map(|phase| phase.to_string()).as_deref(), Some("plan_review"));
+}
+
+#[test]
+fn evidence_that_is_gone_is_told_unless_a_phase_could_do_without_it_when_it_was_used_up() {
+    for (artifact, path, is_used_up, is_told) in [
+        ("plan", "planning/plan.json", false, true),
+        ("plan", "planning/plan.json", true, true),
+        ("notes", "planning/notes.md", false, true),
+        ("notes", "planning/notes.md", true, false),
+    ] {
+        let mut world = World::new(LIFECYCLE.clone());
+        world.write("planning/notes.md", "# Notes\n");
+        world.reach("test");
+        world.files.remove(path);
+        let mut state = world.known();
+        let name = ArtifactName::new(artifact).expect("valid");
+        let actor = state.actors.get_mut("planning").expect("it was there");
+        if is_used_up {
+            let left = actor.left_with[&name].expect("it was there");
+            actor.spent.entry(name.clone()).or_default().push(left);
+        }
+        let decision = evaluate(&world.workflow, &Recorded::Known(Box::new(state)), &world.facts());
+        let told = decision.lost.iter().any(|lost| lost.artifact == name);
+        assert_eq!(told, is_told, "{artifact} {is_used_up}");
+    }
+}
+
+#[test]
+fn digests_of_another_format_say_nothing_of_a_task_that_goes_on_and_do_not_matter_to_one_that_is_over() {
+    for (phase, name) in [("codegen", "other-object-format"), ("done", "done")] {
+        let mut world = World::new(LIFECYCLE.clone());
+        world.reach("codegen");
+        if phase == "done" {
+            world.reach("accept");
+            let expected = world.decide().expects.remove(0);
+            world.write(&expected.path, passing("decision", 0, &expected.of));
+            world.settle();
+        }
+        let mut state = world.known();
+        for actor in state.actors.values_mut() {
+            actor.left_with.values_mut().for_each(|left| *left = Some(ObjectFormat::Sha256.blob(b"x")));
+        }
+        let decision = evaluate(&world.workflow, &Recorded::Known(Box::new(state)), &world.facts());
+        assert_eq!(decision.verdict.name(), name, "{decision:?}");
+    }
+}
+
+#[test]
+fn only_a_good_end_waits_for_evidence_that_is_gone() {
+    let mut world = World::new(LIFECYCLE.clone());
+    world.reach("codegen");
+    world.files.remove("review/plan-review.json");
+    for (phase, name) in [("codegen", "transition"), ("review", "transition"), ("accept", "inconsistent")] {
+        world.reach(phase);
+        for expected in world.decide().expects {
+            world.write(&expected.path, passing(expected.artifact.as_str(), 0, &expected.of));
+        }
+        let decision = world.decide();
+        assert_eq!(decision.verdict.name(), name, "{phase}: {decision:?}");
+        assert!(decision.lost.iter().any(|lost| lost.artifact.as_str() == "plan_review"), "{phase}");
+    }
+    // A task that has failed is over, whatever it lacks.
+    let text = r#"
+```toml orch
+[artifact.plan]
+path = "plan.json"
+[artifact.verdict]
+path = "verdict.json"
+[phase.a]
+produces = ["plan"]
+[phase.b]
+produces = ["verdict"]
+[phase.good]
+terminal = true
+[phase.bad]
+terminal = true
+success = false
+[[rule]]
+id = "planned"
+from = "a"
+when = "plan.ready"
+to = "b"
+because = "there is a plan"
+[[rule]]
+id = "good"
+from = "b"
+when = "verdict.ready && verdict.data.ok"
+to = "good"
+because = "it is good"
+[[rule]]
+id = "bad"
+from = "b"
+when = "verdict.ready"
+to = "bad"
+because = "it is bad"
+```
+"#;
+    for (ok, name) in [(true, "inconsistent"), (false, "transition")] {
+        let mut world = World::new(Arc::new(compiled("ends", text)));
+        world.write("plan.json", "{}");
+        world.settle();
+        world.files.remove("plan.json");
+        world.write("verdict.json", format!("{{\"ok\": {ok}}}"));
+        assert_eq!(world.decide().verdict.name(), name);
     }
 }

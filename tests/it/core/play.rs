@@ -46,6 +46,8 @@ pub struct Play<'p> {
     pub machine: RunMachine,
     /// What happened, in words.
     pub story: Vec<String>,
+    /// The tries that failed: what was tried, why it failed, and how long the run waits before it tries again.
+    pub failed: Vec<(String, String, Option<Period>)>,
     pub perform: Perform<'p>,
     /// What an earlier process has left.
     pub left: Option<Leftover>,
@@ -68,6 +70,7 @@ impl<'p> Play<'p> {
             state: initial_state(workflow),
             machine: RunMachine::new(mode, budget, Default::default(), None),
             story: Vec::new(),
+            failed: Vec::new(),
             perform: Box::new(|_, _| Returned {
                 how: ExecutorExit::Well,
                 result: None,
@@ -141,8 +144,9 @@ impl<'p> Play<'p> {
             RunEffect::Over => panic!("it was over"),
         };
         for news in std::mem::take(&mut self.machine.news) {
-            if let News::Done { work, .. } = news {
-                self.story.push(work.name().to_owned());
+            match news {
+                News::Done { work, .. } => self.story.push(work.name().to_owned()),
+                News::Failed { work, why } => self.failed.push((work.name().to_owned(), why, work.again)),
             }
         }
         following

@@ -2,7 +2,7 @@
 
 use super::world::{LIFECYCLE, World};
 use orch::base::{ArtifactName, Digest, ObjectFormat};
-use orch::decide::{Actor, RunRecord, State, WorkflowRef, document};
+use orch::decide::{Actor, FilesByPath, RunRecord, State, WorkflowRef, document};
 use orch::record::{
     LogExtent, LogPeek, RecordReading, StateText, believed_state, is_own_file, phase_key_in, read_state,
     write_state,
@@ -264,4 +264,16 @@ fn orch_writes_three_files_of_a_task() {
     ] {
         assert_eq!(is_own_file(path), is_own, "{path}");
     }
+}
+
+#[test]
+fn a_path_has_one_place_in_an_object_of_digests() {
+    let of = |files: &[(&str, &str)]| {
+        let files: Vec<(String, String)> =
+            files.iter().map(|(path, digest)| ((*path).to_owned(), (*digest).to_owned())).collect();
+        serde_json::to_string(&FilesByPath(&files)).expect("JSON")
+    };
+    assert_eq!(of(&[("b", "1"), ("a", "2")]), r#"{"b":"1","a":"2"}"#);
+    assert_eq!(of(&[("b", "1"), ("a", "2"), ("b", "3")]), r#"{"b":"3","a":"2"}"#);
+    assert_eq!(of(&[]), "{}");
 }

@@ -75,6 +75,10 @@ fn a_step_forward_that_attempts_hold_back_is_in_doubt() {
     ] {
         assert!(replay(&world.workflow, &before, &facts, &entry, Some(&after)).is_err(), "{entry:?}");
     }
+    // So is a step of which the state after it is not known.
+    for (entry, is_right) in [(HistoryEntry::clone(&entry), true), (by_other, false), (elsewhere, false)] {
+        assert_eq!(replay(&world.workflow, &before, &facts, &entry, None).is_ok(), is_right, "{entry:?}");
+    }
 }
 
 #[test]
@@ -101,6 +105,29 @@ fn only_a_person_adds_to_the_reason_of_a_rule_and_no_one_replaces_it() {
         let before = Recorded::Known(Box::new(before));
         let replayed = replay(&world.workflow, &before, &facts, &entry, Some(&after));
         assert_eq!(replayed.is_ok(), is_right, "{by} {reason}: {replayed:?}");
+    }
+}
+
+#[test]
+fn a_step_back_is_proven_by_its_rule_unless_attempts_hold_it_back() {
+    for (attempts, is_proven) in [(2, true), (1, false)] {
+        let text = MACHINE.replace("[phase.planning]", &format!("[phase.planning]\nattempts = {attempts}"));
+        let mut world = World::new(Arc::new(compiled("machine", &text)));
+        world.write("plan.json", r#"{"n": 1}"#);
+        world.settle();
+        world.write("verdict.json", r#"{"ok": false}"#);
+        let due = match world.decide().verdict {
+            Verdict::Transition(due) | Verdict::Handover { held: due, .. } => due,
+            other => panic!("{other:?}"),
+        };
+        let (before, facts, stamp) = (world.known(), world.facts(), world.stamp());
+        let after = apply(&world.workflow, &before, &facts, &due, &stamp);
+        let entry = after.history.last().expect("an entry").clone();
+        assert_eq!(entry.kind, Kind::Regress);
+        let before = Recorded::Known(Box::new(before));
+        let replayed = replay(&world.workflow, &before, &facts, &entry, Some(&after));
+        let standing = replayed.ok().map(|replayed| replayed.standing);
+        assert_eq!(standing, is_proven.then_some(Standing::Proven), "{attempts}");
     }
 }
 
@@ -154,6 +181,12 @@ fn an_order_is_replayed_as_what_it_was_and_not_as_another() {
             // An override may lead back, too.
             let is_same = other == kind || (kind, other) == (Kind::Rollback, Kind::Override);
             assert_eq!(replayed.is_ok(), is_same, "{order} as {other:?}: {replayed:?}");
+            let says = match other {
+                Kind::Merge => "no branches were joined here",
+                Kind::Confirm if !is_same => "the record does not say what was confirmed",
+                _ => continue,
+            };
+            assert_eq!(replayed.err().map(|why| why.message).as_deref(), Some(says), "{order}");
         }
         let silent = HistoryEntry { reason: " ".to_owned(), ..entry.clone() };
         assert!(replay(&world.workflow, &before, &facts, &silent, None).is_err(), "{order} without a reason");

@@ -1,8 +1,9 @@
 //! What a person decides where a person decides: the file that is written, and where that leads.
 
-use super::world::{World, shipped};
-use orch::base::{Code, Timestamp};
-use orch::decide::{ActorKind, By, Ruled, Ruling, RulingOrder, Stamp, rule_on};
+use super::world::{World, compiled, shipped};
+use orch::base::{ArtifactName, Code, Digest, Timestamp};
+use orch::decide::{ActorKind, By, Do, DutyKind, Ruled, Ruling, RulingOrder, Stamp, duty, rule_on};
+use orch::workflow::{Owner, SchemaText};
 use serde_json::{Value, json};
 use std::sync::Arc;
 
@@ -167,4 +168,156 @@ fn where_no_person_decides_there_is_nothing_to_approve() {
     world.files.remove(&plan);
     let refused = ruled(&world, Ruling::Approve, None, None).expect_err("the end lacks its evidence");
     assert!(refused.message().contains("plan"), "{}", refused.message());
+}
+
+const OWN: &str = r#"
+```toml orch
+[artifact.work]
+path = "work.json"
+[artifact.verdict]
+path = ["verdict.json", "judging/verdict.json"]
+[artifact.note]
+path = "note.json"
+[phase.working]
+produces = ["work"]
+[phase.judging]
+OWNER
+produces = ["verdict"]
+may_produce = ["note"]
+[phase.done]
+terminal = true
+[[rule]]
+id = "worked"
+from = "working"
+when = "work.ready"
+to = "judging"
+because = "there is work"
+[[rule]]
+id = "noted"
+from = "judging"
+when = "note.ready"
+BY
+to = "done"
+because = "a note says so"
+[[rule]]
+id = "again"
+from = "judging"
+when = "verdict.ready && verdict.data.word == 'again'"
+BY
+to = "judging"
+because = "it is to be judged again"
+[[rule]]
+id = "back"
+from = "judging"
+when = "verdict.ready && verdict.data.word == 'back'"
+BY
+to = "working"
+because = "it is not good"
+[[rule]]
+id = "good"
+from = "judging"
+when = "verdict.ready && verdict.data.word == 'good'"
+BY
+to = "done"
+because = "it is good"
+```
+"#;
+
+/// A task that is judged, where the schema of the verdict has examples with these words.
+fn judging(owner: &str, by: &str, words: &[&str]) -> World {
+    let mut workflow = compiled("own", &OWN.replace("OWNER", owner).replace("BY", by));
+    for artifact in &mut workflow.artifacts {
+        let schema = json!({
+            "properties": {
+                "word": {"enum": ["again", "back", "good"]},
+                "why": {"type": "string", "x-orch-fill": "reason"},
+                "all": {"type": "array", "x-orch-fill": "reason"},
+                "other": {"type": "string", "x-orch-fill": "something"},
+            },
+            "examples": words.iter().map(|word| json!({"word": word})).collect::<Vec<_>>(),
+        });
+        let text = schema.to_string();
+        let digest = Digest::of_blob(text.as_bytes());
+        artifact.schema = Some(SchemaText { name: "verdict".to_owned(), text: text.into(), digest });
+    }
+    let mut world = World::new(Arc::new(workflow));
+    world.write("work.json", "{}");
+    world.settle();
+    assert_eq!(world.known().phase.as_deref(), Some("judging"));
+    world
+}
+
+const OWNER: &str = "owner = \"human\"";
+const BY: &str = "by = \"human\"";
+
+#[test]
+fn an_approval_leads_on_and_a_rejection_does_not_by_the_examples_of_the_schema() {
+    for (words, ruling, to, expected) in [
+        (&["again", "good"][..], Ruling::Approve, None, Some(("done", "good"))),
+        (&["again", "good"], Ruling::Reject, None, Some(("judging", "again"))),
+        (&["good", "back"], Ruling::Reject, None, Some(("working", "back"))),
+        (&["good", "back"], Ruling::Reject, Some("judging"), Some(("judging", "again"))),
+        (&["good", "back"], Ruling::Reject, Some("done"), None),
+        // An approval is among the examples, whatever else is named.
+        (&["back"], Ruling::Approve, None, None),
+        (&["back"], Ruling::Approve, Some("done"), None),
+        (&["back"], Ruling::Reject, Some("working"), Some(("working", "back"))),
+    ] {
+        let told = ruled(&judging(OWNER, BY, words), ruling, to, Some("so it is")).ok();
+        let told = told.map(|told| {
+            let draft = told.draft.expect("a draft");
+            let value: Value = serde_json::from_str(&draft.text).expect("JSON");
+            assert_eq!(draft.path, "verdict.json");
+            (told.transition.to.to_string(), value)
+        });
+        let expected = expected
+            .map(|(to, word)| (to.to_owned(), json!({"word": word, "why": "so it is", "all": ["so it is"]})));
+        assert_eq!(told, expected, "{words:?} {ruling:?} {to:?}");
+    }
+}
+
+#[test]
+fn only_what_a_phase_of_a_person_must_produce_is_drafted() {
+    let note = judging(OWNER, BY, &[]);
+    assert!(
+        ruled(&note, Ruling::Approve, None, None).is_err(),
+        "a verdict has no example, a note is optional"
+    );
+    let agents = judging("", BY, &["good"]);
+    assert!(ruled(&agents, Ruling::Approve, None, None).is_err(), "an agent writes the verdict");
+    // What a person decides or owns, a person takes by the order; what is neither, nobody does.
+    for (owner, by, is_taken) in [(OWNER, BY, true), (OWNER, "", true), ("", BY, true), ("", "", false)] {
+        let mut world = judging(owner, by, &["good"]);
+        world.write("verdict.json", r#"{"word": "good"}"#);
+        let told = ruled(&world, Ruling::Approve, None, None).ok();
+        let told = told.map(|told| (told.transition.to.to_string(), told.draft.is_some()));
+        assert_eq!(told, is_taken.then(|| ("done".to_owned(), false)), "{owner} {by}");
+    }
+}
+
+#[test]
+fn a_draft_takes_the_place_of_the_file_that_is_there() {
+    let mut world = judging(OWNER, BY, &["good"]);
+    for (path, pattern) in [("verdict.json", 0), ("judging/verdict.json", 1)] {
+        world.files.retain(|path, _| path == "work.json");
+        world.write(path, r#"{"word": "back"}"#);
+        let draft = ruled(&world, Ruling::Approve, None, None).expect("decided").draft.expect("a draft");
+        let name = ArtifactName::new("verdict").expect("valid");
+        let files: Vec<(&str, usize)> =
+            draft.facts.artifacts[&name].iter().map(|file| (file.path.as_str(), file.pattern)).collect();
+        assert_eq!((draft.path.as_str(), files), (path, vec![(path, pattern)]));
+    }
+}
+
+#[test]
+fn where_a_person_decides_by_a_command_the_person_decides_and_writes_nothing() {
+    let wait = |world: &World| {
+        let duty = duty(&world.workflow, &world.decide(), None);
+        assert_eq!((duty.kind, duty.owner), (DutyKind::Wait, Owner::Human));
+        duty.task
+    };
+    assert_eq!(wait(&tested()), Do::Decide);
+    assert_eq!(wait(&judging(OWNER, BY, &["good"])), Do::Decide);
+    // Without an example there is no draft, so the person writes the file.
+    assert_eq!(wait(&judging(OWNER, BY, &[])), Do::Write);
 }

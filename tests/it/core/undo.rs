@@ -142,6 +142,7 @@ fn a_task_stands_again_as_before_the_order_and_its_log_keeps_both() {
         assert_eq!(entry.reason, format!("takes back step {} (override){own}", taken.order.seq));
         assert_eq!(after.history[..after.history.len() - 1], moved.history, "nothing is forgotten");
         assert_eq!((entry.kind, after.rev), (Kind::Undo, moved.rev + 1));
+        assert_eq!(after.heads, moved.heads, "it follows the present state");
         let replayed = |entry: &HistoryEntry, taken: Result<TakenBack, String>, after: &State| {
             replay_record(&world.workflow, &moved, entry, taken, after)
         };
