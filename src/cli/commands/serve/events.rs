@@ -296,6 +296,7 @@ mod tests {
             let events = Events::new("s".to_owned());
             runtime.block_on(async {
                 let (send, mut receive) = mpsc::channel(1);
+                let name = if last.is_none() { "ready" } else { "reset" };
                 let (teller, heard, last) = (events.clone(), events.heard(), last.clone());
                 let told = tokio::spawn(async move { teller.tell(last, heard, &send, &mut None).await });
                 events.add("gone", "1");
@@ -303,7 +304,6 @@ mod tests {
                 assert!(receive.try_recv().is_err(), "nothing is said before");
                 events.begin();
                 let first = receive.recv().await.expect("a frame");
-                let name = if last.is_none() { "ready" } else { "reset" };
                 assert!(String::from_utf8_lossy(&first).contains(&format!("event: {name}")), "{first:?}");
                 drop(receive);
                 told.await.expect("it ends");
