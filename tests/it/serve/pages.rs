@@ -82,6 +82,36 @@ fn a_browser_that_is_not_signed_in_is_told_how_and_a_program_gets_a_problem() {
 }
 
 #[test]
+fn a_browser_that_opens_what_is_not_there_gets_a_page_and_a_program_gets_a_problem() {
+    let world = World::ready();
+    let server = Server::start(&world, &["--no-watch"]);
+    let browser = "text/html,application/xhtml+xml,*/*;q=0.8";
+    for (method, path, accept, status, media) in [
+        ("GET", "/tasks/nope", browser, 404, "text/html; charset=utf-8"),
+        ("HEAD", "/tasks/nope", browser, 404, "text/html; charset=utf-8"),
+        ("GET", "/tasks/%3Cb%3E", browser, 404, "text/html; charset=utf-8"),
+        ("GET", "/nope", browser, 404, "text/html; charset=utf-8"),
+        ("GET", "/?%ff", browser, 400, "text/html; charset=utf-8"),
+        ("GET", "/tasks/nope", "application/json", 404, "application/problem+json"),
+        ("GET", "/tasks/nope", "*/*", 404, "application/problem+json"),
+        ("POST", "/tasks/nope", browser, 405, "application/problem+json"),
+        ("GET", "/api/v1/tasks/nope", browser, 404, "application/problem+json"),
+        ("GET", "/assets/nope", browser, 404, "application/problem+json"),
+    ] {
+        let answer = server.send(method, path, &server.person, &[("Accept", accept)], "");
+        assert_eq!((answer.status, answer.header("content-type")), (status, Some(media)), "{method} {path}");
+        if media.starts_with("text/html") && method == "GET" {
+            assert!(answer.body.contains("href=\"/assets/board.css\""), "{path}: {}", answer.body);
+            assert!(answer.body.contains("<a href=\"/\">all tasks</a>"), "{path}: {}", answer.body);
+            assert!(!answer.body.contains("<script") && !answer.body.contains("<b>"), "{}", answer.body);
+            assert!(answer.header("content-security-policy").is_some());
+        }
+    }
+    let shown = server.send("GET", "/tasks/nope", &server.person, &[("Accept", browser)], "").body;
+    assert!(shown.contains("there is no task <code>nope</code>"), "{shown}");
+}
+
+#[test]
 fn the_overview_shows_each_task_once_where_it_is_furthest() {
     let world = World::ready();
     world.orch(&["new", "t"]).succeeds();
