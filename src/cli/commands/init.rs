@@ -200,7 +200,7 @@ fn report(
         None if removes => "Remove what orch wrote for agents",
         None => "Set up agents",
     };
-    if let Some(command) = commit_command(workspace.store(), files, message) {
+    if let Some(command) = commit_command(workspace.store(), files, message, ui) {
         ui.status(&format!("next: {command}"));
     }
     if let Some(setup) = setup {

@@ -369,6 +369,18 @@ fn what_is_offered_commits_what_was_done_and_nothing_is_offered_outside_of_git()
     world.git(&["add", "-A"]);
     let offered = run(&["--remove"]);
     assert!(offered.starts_with("git add ") && !offered.contains("commit"), "{offered}");
+    // The command works in the directory where it is typed.
+    fs::create_dir_all(world.path("below/here")).expect("made");
+    for remove in [&[][..], &["--remove"]] {
+        let mut command = world.orch_command(&[&["init", "--agent", "claude"], remove].concat());
+        command.current_dir(world.path("below/here"));
+        let ended = world.end(command.output().expect("orch runs")).succeeds();
+        let offered = ended.stderr.lines().find_map(|line| line.strip_prefix("next: ")).expect("a command");
+        let mut shell = world.command("sh");
+        shell.current_dir(world.path("below/here")).args(["-ec", offered]);
+        world.end(shell.output().expect("sh runs")).succeeds();
+        assert_eq!(world.git(&["status", "--short"]), "", "{offered}");
+    }
 
     let outside = World::without_git();
     outside.orch(&["init"]).succeeds();

@@ -175,12 +175,13 @@ fn the_browser_is_opened_with_a_word_that_signs_it_in_once() {
 fn a_person_has_a_button_for_each_order_and_nobody_else_has_one() {
     let world = World::ready();
     world.orch(&["new", "t"]).succeeds();
-    let server = Server::start(&world, &[]);
+    let server = Server::start(&world, &["--no-watch"]);
     let page = |server: &Server, token: &str| server.send("GET", "/tasks/t", token, &[], "").body;
     let orders = |page: &str| page.matches("data-path=\"/api/v1/tasks/t/").count();
     let mine = page(&server, &server.person);
     assert!(mine.contains("data-path=\"/api/v1/tasks/t/override\" data-known=\"{}\""), "{mine}");
     assert!(mine.contains("<textarea id=\"order-1-0\" name=\"reason\""), "it asks for its reason");
+    assert!(mine.contains("default: the later phase to which the work of the current one leads"), "{mine}");
     let tag = server.get("tasks/t").header("etag").expect("a tag").replace('"', "&quot;");
     assert!(mine.contains(&format!("data-tag=\"{tag}\"")), "orders rest on what is shown");
     // What a person may order in any case is there, too: with its targets, and only where it is legal.

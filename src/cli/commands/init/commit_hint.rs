@@ -2,8 +2,8 @@
 
 use super::files::SetupFiles;
 use crate::base::{Digest, RepoPath, shell_word};
+use crate::cli::Ui;
 use crate::store::{Store, durable};
-use std::path::Path;
 
 /// How a path stands in git.
 #[derive(Clone, Copy)]
@@ -14,16 +14,17 @@ struct PathStanding {
     is_to_commit: bool,
 }
 
-/// The command that commits the files that were written, changed and deleted; `None` if nothing is to be added, as
-/// outside of a repository.
-pub fn commit_command(store: Option<&Store>, files: &SetupFiles, message: &str) -> Option<String> {
+/// The command that commits the files that were written, changed and deleted, for whoever types it where this command was
+/// typed; `None` if nothing is to be added, as outside of a repository.
+pub fn commit_command(store: Option<&Store>, files: &SetupFiles, message: &str, ui: &Ui) -> Option<String> {
     let store = store?;
     let standings = |path: &str| standing(store, path);
     let paths = files.to_add(|path| standings(path).is_to_add);
     if paths.is_empty() {
         return None;
     }
-    let named: Vec<_> = paths.iter().map(|path| shell_word(path)).collect();
+    let words: Vec<String> = ["git", "add", "--"].into_iter().map(str::to_owned).chain(paths).collect();
+    let named: Vec<_> = ui.argv_here(&words)[3..].iter().map(|path| shell_word(path)).collect();
     let add = format!("git add {}", named.join(" "));
     // What was never committed, and is gone, leaves nothing to commit.
     let is_committed = files.to_add(|path| standings(path).is_to_commit).is_empty();
@@ -46,6 +47,6 @@ fn standing(store: &Store, path: &str) -> PathStanding {
 
 /// What git would store of a file; `None` if there is none.
 fn there(store: &Store, path: &RepoPath) -> Option<Digest> {
-    let bytes = durable::read_regular(Path::new(&path.under(store.root())))?;
+    let bytes = durable::read_regular(&path.under(store.root()))?;
     store.digest(path, &bytes).ok()
 }
