@@ -89,11 +89,22 @@ fn a_board_replaces_nothing_but_a_page_and_leaves_git_alone() {
         assert_eq!(fs::read(&place).ok(), before, "{file}");
     }
     for (file, why, hint) in [
-        ("no/such/x.html", "there is no directory no/such", "mkdir -p no/such"),
+        ("no/such/x.html", "there is no directory no/such", "/no/such"),
         ("notes.md/x.html", "notes.md is no directory", "name another file"),
         ("no/..", "it names no file", "name another file"),
     ] {
         world.orch(&["board", "--html", file]).ends(2).reports(why).reports(hint);
+    }
+    for (start, file) in [("tasks", "out/x.html"), ("tasks/t-1", "../../a b/x.html")] {
+        let mut command = world.orch_command(&["board", "--html", file]);
+        let ended = world.end(command.current_dir(world.root().join(start)).output().expect("orch runs"));
+        let hint = ended.stderr.lines().find_map(|line| line.trim().strip_prefix("hint: "));
+        let hint = hint.expect("a hint").replace("[ROOT]", &world.root().to_string_lossy());
+        let mut shell = world.command("sh");
+        world.end(shell.args(["-ec", &hint]).output().expect("sh runs")).succeeds();
+        let again = world.end(command.output().expect("orch runs"));
+        again.succeeds();
+        assert!(world.root().join(start).join(file).exists(), "{file}");
     }
     world.write("empty.html", "");
     for file in ["empty.html", "new.html", "new.html"] {

@@ -85,9 +85,9 @@ fn target(args: &BoardArgs, workspace: &Workspace, context: &Context) -> Result<
     let target = match (named.canonicalize(), name) {
         (Ok(there), _) => there,
         (Err(_), Some(name)) => {
-            let above = above.canonicalize().map_err(|error| no_directory(args, &error))?;
+            let above = above.canonicalize().map_err(|error| no_directory(args, context, &error))?;
             if !above.is_dir() {
-                return Err(no_directory(args, &io::ErrorKind::NotADirectory.into()));
+                return Err(no_directory(args, context, &io::ErrorKind::NotADirectory.into()));
             }
             above.join(name)
         }
@@ -125,12 +125,15 @@ fn refuse_unlike_a_page(args: &BoardArgs, target: &Path) -> Result<(), Failure> 
     Err(refused(args, "a file is there that is not a page of orch board"))
 }
 
-fn no_directory(args: &BoardArgs, error: &io::Error) -> Failure {
-    let directory = durable::parent(&args.html).display();
+fn no_directory(args: &BoardArgs, context: &Context, error: &io::Error) -> Failure {
+    let above = durable::parent(&args.html);
+    let directory = above.display();
     match error.kind() {
         io::ErrorKind::NotFound => {
             let failure = cannot_write(args, Code::Usage, &format!("there is no directory {directory}"));
-            failure.hint(format!("mkdir -p {}", shell_word(&directory.to_string())))
+            // A whole path: it works wherever the hint is followed.
+            let start = context.start.canonicalize().unwrap_or_else(|_| context.start.clone());
+            failure.hint(format!("mkdir -p {}", shell_word(&start.join(above).to_string_lossy())))
         }
         io::ErrorKind::NotADirectory => refused(args, &format!("{directory} is no directory")),
         _ => cannot_write(args, Code::Io, &error.to_string()),
