@@ -12,6 +12,18 @@ const ownTask = body.dataset.task;
 const all = (selector, within = document) => [...within.querySelectorAll(selector)];
 const say = (text) => { live.textContent = text; };
 const SIGN_IN = "Signed out. Open the URL that orch serve prints when it starts.";
+// A text in which what stands between two backticks is code, as on the page.
+function showMarked(element, text) {
+  const parts = text.split("`");
+  const whole = parts.length % 2 === 1 ? parts.length : parts.length - 2;
+  const nodes = parts.slice(0, whole).map((part, index) => {
+    if (index % 2 === 0) return part;
+    const code = document.createElement("code");
+    code.textContent = part;
+    return code;
+  });
+  element.replaceChildren(...nodes, ...(whole < parts.length ? [parts.slice(whole).join("`")] : []));
+}
 const isDialogOpen = () => document.querySelector("dialog[open]") !== null;
 
 async function get(path) {
@@ -206,7 +218,7 @@ async function send(form) {
     });
     const said = await answer.json();
     if (!answer.ok) {
-      problem.textContent = [said.detail, said.hint].filter(Boolean).join(" – ");
+      showMarked(problem, [said.detail, said.hint].filter(Boolean).join(" – "));
       if (answer.status === 412) isStale = true;
       return;
     }

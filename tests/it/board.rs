@@ -17,7 +17,7 @@ fn a_board_is_written_as_one_file_and_to_stdout() {
     world.plan("t-2", 1);
     world.orch(&["next", "t-2"]).succeeds();
 
-    world.write("board.html", "what was there before");
+    world.write("board.html", "<!DOCTYPE html><title>what was there before</title>");
     world.orch(&["board", "--html", "board.html"]).succeeds().says("wrote 2 tasks to board.html");
     let page = world.read("board.html");
     assert!(page.starts_with("<!DOCTYPE html>") && page.ends_with("</html>\n"));
@@ -46,6 +46,92 @@ fn a_board_is_written_as_one_file_and_to_stdout() {
     assert!(document["text"].as_str().is_some_and(|text| text.starts_with("<!DOCTYPE html>")), "{document}");
     world.orch(&["board"]).ends(2);
     world.orch(&["board", "--html", "tasks"]).ends(2).reports("tasks is no regular file");
+}
+
+#[test]
+fn a_board_replaces_nothing_but_a_page_and_leaves_git_alone() {
+    let world = World::ready();
+    world.orch(&["new", "t-1"]).succeeds();
+    world.write("notes.md", "mine\n");
+    world.write("short", "<!DOC");
+    world.write("real/.git/HEAD", "of another repository\n");
+    let link = |target: &str, name: &str| {
+        std::os::unix::fs::symlink(target, world.root().join(name)).expect("linked");
+    };
+    link(".git/HEAD", "head.html");
+    link(".git", "git");
+    link("notes.md", "notes.html");
+    link("nowhere", "dangling.html");
+    let (page, git) = ("is not a page of orch board", "it is in a git directory");
+    for (file, why) in [
+        ("notes.md", page),
+        ("notes.html", page),
+        ("short", page),
+        ("orch.toml", page),
+        ("tasks/t-1/transcript.jsonl", page),
+        ("tasks/t-1/state.json", page),
+        (".git/HEAD", git),
+        (".git/index", git),
+        (".git/new.html", git),
+        (".git/hooks/new.html", git),
+        ("head.html", git),
+        ("git/new.html", git),
+        ("tasks/../.git/new.html", git),
+        ("real/.git/new.html", git),
+        (".git", git),
+        ("dangling.html", "is no regular file"),
+    ] {
+        let place = world.root().join(file);
+        let before = fs::read(&place).ok();
+        let refused = world.orch(&["board", "--html", file]).ends(2).reports(why);
+        assert!(refused.stderr.contains("--html - writes to stdout"), "{file}: {}", refused.stderr);
+        assert!(refused.stderr.contains(file), "{file}: {}", refused.stderr);
+        assert_eq!(fs::read(&place).ok(), before, "{file}");
+    }
+    for (file, why, hint) in [
+        ("no/such/x.html", "there is no directory no/such", "/no/such"),
+        ("notes.md/x.html", "notes.md is no directory", "name another file"),
+        ("no/..", "it names no file", "name another file"),
+    ] {
+        world.orch(&["board", "--html", file]).ends(2).reports(why).reports(hint);
+    }
+    for (start, file) in [("tasks", "out/x.html"), ("tasks/t-1", "../../a b/x.html")] {
+        let mut command = world.orch_command(&["board", "--html", file]);
+        let ended = world.end(command.current_dir(world.root().join(start)).output().expect("orch runs"));
+        let hint = ended.stderr.lines().find_map(|line| line.trim().strip_prefix("hint: "));
+        let hint = hint.expect("a hint").replace("[ROOT]", &world.root().to_string_lossy());
+        let mut shell = world.command("sh");
+        world.end(shell.args(["-ec", &hint]).output().expect("sh runs")).succeeds();
+        let again = world.end(command.output().expect("orch runs"));
+        again.succeeds();
+        assert!(world.root().join(start).join(file).exists(), "{file}");
+    }
+    world.write("empty.html", "");
+    for file in ["empty.html", "new.html", "new.html"] {
+        world.orch(&["board", "--html", file]).succeeds();
+        assert!(world.read(file).ends_with("</html>\n"), "{file}");
+    }
+    link("new.html", "linked.html");
+    world.orch(&["board", "--html", "linked.html"]).succeeds();
+    assert!(world.root().join("linked.html").is_symlink(), "the file is written, not the link");
+}
+
+#[test]
+fn a_board_leaves_the_git_directory_of_a_linked_work_tree_alone() {
+    let world = World::ready();
+    world.git(&["worktree", "add", "-q", "-b", "other", "other"]);
+    let refused = |file: &str, why: &str| {
+        world.orch(&["-C", "other", "board", "--html", file]).ends(2).reports(why);
+    };
+    refused(".git", "it is in a git directory");
+    refused("../.git/worktrees/other/HEAD", "it is in a git directory");
+    fs::rename(world.root().join("other"), world.root().join("moved")).expect("moved");
+    world.git(&["clone", "-q", "--separate-git-dir", "apart", ".", "clone"]);
+    world
+        .orch(&["-C", "clone", "board", "--html", "../apart/x.html"])
+        .ends(2)
+        .reports("it is in a git directory");
+    assert!(!world.root().join("apart/x.html").exists());
 }
 
 #[test]

@@ -83,7 +83,7 @@ fn every_line_is_executed_and_the_first_failure_is_the_exit_code() {
     let world = started("planning");
     let typed = "# a comment that is \"open\n\n/next\n/nonsense\nnext\n/next --override 'in\ntwo lines'\n/quit\n/rename t u\n";
     let ended = piped(&world, &[], typed).ends(3);
-    let ended = ended.reports("unrecognized subcommand 'nonsense'").reports("did you mean `/next`?");
+    let ended = ended.reports("there is no command `/nonsense`").reports("did you mean `/next`?");
     assert!(!world.path("tasks/u").exists(), "nothing after /quit");
     // Who is not at a terminal is no person, here as on the command line.
     ended.reports("an override needs a person");

@@ -841,9 +841,9 @@ codes! {
         "The files or commits it rests on are not in this clone.",
         "Fetch the history: `git fetch --unshallow`, then run `orch audit` again.";
     Usage = "usage", Usage,
-        "The command line is wrong.",
+        "The command line or the request is wrong.",
         "An option or argument is unknown, missing, or conflicts with another.",
-        "See `orch help COMMAND`.";
+        "See `orch help COMMAND`, or for a request to `orch serve` the OpenAPI document, `/api/v1/openapi.json`.";
     Utf16 = "utf16", Finding,
         "A file is UTF-16.",
         "It was saved in another encoding.",

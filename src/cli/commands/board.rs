@@ -6,11 +6,15 @@ pub(super) mod served;
 
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use super::report;
-use crate::base::Code;
+use crate::base::{Code, shell_word};
+use crate::scan::open_regular;
 use crate::store::durable;
+use crate::survey::Workspace;
 use crate::view::html::{BoardFilter, TaskLinks, file_end, file_start, file_task};
 use crate::view::layout::counted;
 use gather::{GatheredTasks, WantedPages, gather};
+use std::ffi::OsStr;
+use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
 /// Write the tasks as one HTML file, for example as an artifact of CI.
@@ -18,6 +22,9 @@ use std::path::{Path, PathBuf};
 /// A column per phase, and in it a card per task: who must act, and on what. Below, a page for each open task: the
 /// reason, the rules with the values they saw, the artifacts, the findings, a diagram with the way that the task went,
 /// and its timeline. The file refers to nothing outside of it and contains no script. Writes nothing else.
+///
+/// Replaces a file that is there only if it is a page (its first bytes are `<!DOCTYPE html>`) or empty, and writes
+/// nothing into a git directory; otherwise exits with 2.
 #[derive(Debug, Args)]
 pub struct BoardArgs {
     /// The tasks or patterns; default: every task that is not archived.
@@ -30,8 +37,17 @@ pub struct BoardArgs {
     details: bool,
 }
 
+/// What a page begins with.
+const PAGE: &[u8] = b"<!DOCTYPE html>";
+
+const ELSEWHERE: &str = "name another file; --html - writes to stdout";
+
 pub fn run(args: &BoardArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
     let workspace = context.workspace(ui)?;
+    let target = match args.html == Path::new("-") {
+        true => None,
+        false => Some(target(args, &workspace, context)?),
+    };
     let (tasks, misnamed) = report::named_or_all(&workspace, &args.tasks)?;
     context.show_looks(&workspace, Some(tasks.len()), ui);
     let pages = if args.details { WantedPages::All } else { WantedPages::Open };
@@ -39,7 +55,7 @@ pub fn run(args: &BoardArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fai
     let exit = report::exit_of(&gathered.problems, gathered.status.tasks.iter().map(|task| task.duty.kind));
     // The page shows them, too; whoever reads only the exit code has to find the reason.
     gathered.problems.iter().filter(|problem| problem.is_error()).for_each(|problem| ui.finding(problem));
-    if args.html == Path::new("-") && !context.global.json {
+    if target.is_none() && !context.global.json {
         write(&gathered, context, |part| Ok(ui.answer(part)?))?;
         return Ok(exit);
     }
@@ -48,20 +64,88 @@ pub fn run(args: &BoardArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fai
         whole.push_str(part);
         Ok(())
     })?;
-    if args.html == Path::new("-") {
+    let Some(target) = target else {
         report::text(context, ui, &whole)?;
         return Ok(exit);
-    }
-    let target = context.start.join(&args.html);
-    let target = target.canonicalize().unwrap_or(target);
-    if target.symlink_metadata().is_ok_and(|there| !there.is_file()) {
-        let message = format!("{} is no regular file", args.html.display());
-        return Err(Failure::new(Code::Usage, message).hint("--html - writes to stdout"));
-    }
-    durable::write_atomic(durable::parent(&target), &target, whole.as_bytes())?;
+    };
+    // Somebody may have put another file there meanwhile.
+    refuse_unlike_a_page(args, &target)?;
+    durable::write_atomic(durable::parent(&target), &target, whole.as_bytes())
+        .map_err(|error| cannot_write(args, Code::Io, &error.to_string()))?;
     let told = counted(gathered.status.tasks.len(), "task");
     report::text(context, ui, &format!("wrote {told} to {}\n", args.html.display()))?;
     Ok(exit)
+}
+
+/// The file to write, without links. Returns an error if its directory is not there or belongs to git, or something other
+/// than a page is there.
+fn target(args: &BoardArgs, workspace: &Workspace, context: &Context) -> Result<PathBuf, Failure> {
+    let named = context.start.join(&args.html);
+    let (above, name) = (durable::parent(&named), named.file_name());
+    let target = match (named.canonicalize(), name) {
+        (Ok(there), _) => there,
+        (Err(_), Some(name)) => {
+            let above = above.canonicalize().map_err(|error| no_directory(args, context, &error))?;
+            if !above.is_dir() {
+                return Err(no_directory(args, context, &io::ErrorKind::NotADirectory.into()));
+            }
+            above.join(name)
+        }
+        (Err(_), None) => return Err(refused(args, "it names no file")),
+    };
+    let resolved = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    let stores = workspace.store().into_iter();
+    let mut of_git = stores.flat_map(|store| [store.git_directory(), store.common_directory()]);
+    let is_git = |part: &OsStr| part.eq_ignore_ascii_case(".git");
+    // The repository itself may be anywhere.
+    let below = target.strip_prefix(resolved(workspace.root())).unwrap_or(&target);
+    if below.iter().any(is_git) || of_git.any(|git| target.starts_with(resolved(git))) {
+        return Err(refused(args, "it is in a git directory"));
+    }
+    refuse_unlike_a_page(args, &target)?;
+    Ok(target)
+}
+
+/// Returns an error if something other than a page is there.
+fn refuse_unlike_a_page(args: &BoardArgs, target: &Path) -> Result<(), Failure> {
+    let failed = |error: io::Error| cannot_write(args, Code::Io, &error.to_string());
+    if target.symlink_metadata().is_ok_and(|there| !there.is_file()) {
+        let message = format!("{} is no regular file", args.html.display());
+        return Err(Failure::new(Code::Usage, message).hint(ELSEWHERE));
+    }
+    let mut begin = Vec::new();
+    match open_regular(target) {
+        Ok(Some(file)) => file.take(PAGE.len() as u64).read_to_end(&mut begin).map_err(failed)?,
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(failed(error)),
+        Ok(None) | Err(_) => 0,
+    };
+    if begin.is_empty() || begin == PAGE {
+        return Ok(());
+    }
+    Err(refused(args, "a file is there that is not a page of orch board"))
+}
+
+fn no_directory(args: &BoardArgs, context: &Context, error: &io::Error) -> Failure {
+    let above = durable::parent(&args.html);
+    let directory = above.display();
+    match error.kind() {
+        io::ErrorKind::NotFound => {
+            let failure = cannot_write(args, Code::Usage, &format!("there is no directory {directory}"));
+            // A whole path: it works wherever the hint is followed.
+            let start = context.start.canonicalize().unwrap_or_else(|_| context.start.clone());
+            failure.hint(format!("mkdir -p {}", shell_word(&start.join(above).to_string_lossy())))
+        }
+        io::ErrorKind::NotADirectory => refused(args, &format!("{directory} is no directory")),
+        _ => cannot_write(args, Code::Io, &error.to_string()),
+    }
+}
+
+fn refused(args: &BoardArgs, why: &str) -> Failure {
+    cannot_write(args, Code::Usage, why).hint(ELSEWHERE)
+}
+
+fn cannot_write(args: &BoardArgs, code: Code, why: &str) -> Failure {
+    Failure::new(code, format!("cannot write the page to {}: {why}", args.html.display()))
 }
 
 /// Writes the file part by part.

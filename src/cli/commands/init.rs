@@ -2,6 +2,7 @@
 
 mod agents;
 mod clash;
+mod commit_hint;
 mod files;
 mod programs;
 mod seal;
@@ -10,12 +11,13 @@ mod splice;
 
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use crate::apply::DRIVER;
-use crate::base::{Code, Diagnostic, RepoPath, WorkflowName, shell_word};
+use crate::base::{Code, Diagnostic, WorkflowName, shell_word};
 use crate::config;
 use crate::store::{Store, durable};
 use crate::survey::Workspace;
 use crate::view::{Finding, InitAnswer};
 use crate::workflow::Workflow;
+use commit_hint::commit_command;
 use files::{SetupFiles, SetupOutcome};
 use programs::AgentProgram;
 pub use programs::guarded_files;
@@ -193,11 +195,13 @@ fn report(
             finding.hint.iter().for_each(|hint| ui.problem(&format!("  {hint}")));
         }
     }
-    let paths = files.to_add(|path| can_be_added(workspace, path));
-    if !paths.is_empty() {
-        let paths: Vec<_> = paths.iter().map(|path| shell_word(path)).collect();
-        let message = if setup.is_some() { "Set up orch" } else { "Set up agents" };
-        ui.status(&format!("next: git add {} && git commit -m '{message}'", paths.join(" ")));
+    let message = match setup {
+        Some(_) => "Set up orch",
+        None if removes => "Remove what orch wrote for agents",
+        None => "Set up agents",
+    };
+    if let Some(command) = commit_command(workspace.store(), files, message, ui) {
+        ui.status(&format!("next: {command}"));
     }
     if let Some(setup) = setup {
         if is_new {
@@ -208,14 +212,6 @@ fn report(
         }
     }
     Ok(())
-}
-
-/// Whether `git add` accepts a path: git has it already, or it is there and not ignored.
-fn can_be_added(workspace: &Workspace, path: &str) -> bool {
-    let (Some(store), Ok(path)) = (workspace.store(), RepoPath::new(path)) else { return true };
-    let is_tracked = store.index_source().is_ok_and(|index| index.file(&path).is_some());
-    let is_there = || workspace.root().join(path.as_str()).exists();
-    is_tracked || (is_there() && !store.is_ignored(&path).unwrap_or(false))
 }
 
 /// The workflow that was chosen. Returns an error if there is none with this name, or it has errors.

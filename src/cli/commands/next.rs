@@ -22,7 +22,7 @@ pub struct NextArgs {
     /// Override the rules for this reason. It is recorded in the history and the commit.
     #[arg(long = "override", value_name = "WHY")]
     reason: Option<String>,
-    /// The target phase.
+    /// The target phase. With `--override`, the default is the later phase to which the work of the current one leads.
     #[arg(long, value_name = "PHASE")]
     to: Option<String>,
     /// Like --to, but also succeed if the task is already in this phase.

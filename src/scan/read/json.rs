@@ -9,6 +9,45 @@ use serde_json::{Map, Number, Value};
 use std::cell::RefCell;
 use std::fmt;
 
+/// What a JSON text is, for messages about it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum JsonText {
+    /// A file of a task.
+    File,
+    /// A line of a file.
+    Line,
+    /// The body of a request.
+    Body,
+}
+
+impl JsonText {
+    fn name(self) -> &'static str {
+        match self {
+            Self::File => "the file",
+            Self::Line => "the line",
+            Self::Body => "the body",
+        }
+    }
+
+    /// What is asked about a text that ends early.
+    fn early_end(self) -> &'static str {
+        match self {
+            Self::File => "the file ends early: was it truncated?",
+            Self::Line => "the line ends early: was it truncated?",
+            Self::Body => "the body ends early: was it truncated?",
+        }
+    }
+
+    /// What helps against an error for which there is no better advice.
+    fn advice(self) -> &'static str {
+        match self {
+            Self::File => "orch schema NAME --example prints a valid example",
+            Self::Line => "each line is one JSON value",
+            Self::Body => "send one JSON object",
+        }
+    }
+}
+
 /// Parses one JSON document. The value is `None` exactly if a problem is an error.
 #[must_use]
 pub fn parse_json(path: &RepoPath, bytes: &[u8]) -> (Option<Value>, Vec<Diagnostic>) {
@@ -16,7 +55,13 @@ pub fn parse_json(path: &RepoPath, bytes: &[u8]) -> (Option<Value>, Vec<Diagnost
         Ok(text) => text,
         Err(problem) => return (None, vec![*problem]),
     };
-    match parse(path, text) {
+    parse_text(path, text, JsonText::File)
+}
+
+/// Parses a JSON text that `path` stands for. The value is `None` exactly if a problem is an error.
+#[must_use]
+pub fn parse_text(path: &RepoPath, text: &str, what: JsonText) -> (Option<Value>, Vec<Diagnostic>) {
+    match parse(path, text, what) {
         Ok((value, problems)) => (Some(value), problems),
         Err(problem) => (None, vec![*problem]),
     }
@@ -40,7 +85,7 @@ pub(super) fn lines(path: &RepoPath, bytes: &[u8]) -> ReadResult {
             }
             problem
         };
-        match parse(path, line) {
+        match parse(path, line, JsonText::Line) {
             Ok((value, odd)) => {
                 values.push(value);
                 problems.extend(odd.into_iter().map(on_line));
@@ -90,14 +135,16 @@ struct Noticed {
     pointer: String,
 }
 
-fn parse(path: &RepoPath, text: &str) -> Result<(Value, Vec<Diagnostic>), Box<Diagnostic>> {
+fn parse(path: &RepoPath, text: &str, what: JsonText) -> Result<(Value, Vec<Diagnostic>), Box<Diagnostic>> {
     let noticed = RefCell::new(Noticed::default());
     let mut deserializer = serde_json::Deserializer::from_str(text);
     let parsed =
         Seed(&noticed).deserialize(&mut deserializer).and_then(|value| deserializer.end().map(|()| value));
     let noticed = noticed.into_inner();
+    // Git leaves none in a request.
+    let conflicting = || conflict(path, text).filter(|_| what != JsonText::Body);
     match parsed {
-        Err(error) => Err(Box::new(conflict(path, text).unwrap_or_else(|| syntax(path, text, &error)))),
+        Err(error) => Err(Box::new(conflicting().unwrap_or_else(|| syntax(path, text, &error, what)))),
         Ok(_) if noticed.duplicate.is_some() => {
             let (object, key) = noticed.duplicate.unwrap_or_default();
             Err(Box::new(duplicate(path, text, &object, &key)))
@@ -115,7 +162,7 @@ fn parse(path: &RepoPath, text: &str) -> Result<(Value, Vec<Diagnostic>), Box<Di
     }
 }
 
-fn syntax(path: &RepoPath, text: &str, error: &serde_json::Error) -> Diagnostic {
+fn syntax(path: &RepoPath, text: &str, error: &serde_json::Error, what: JsonText) -> Diagnostic {
     let line_start: usize =
         text.split_inclusive('\n').take(error.line().saturating_sub(1)).map(str::len).sum();
     let mut offset = (line_start + error.column().saturating_sub(1)).min(text.len());
@@ -133,7 +180,7 @@ fn syntax(path: &RepoPath, text: &str, error: &serde_json::Error) -> Diagnostic 
     let rest = &text[offset..];
     let hint = if error.is_eof() {
         offset = text.trim_end().len();
-        "the file ends early: was it truncated?"
+        what.early_end()
     } else if ["NaN", "Infinity", "-Infinity"].iter().any(|word| rest.starts_with(word)) {
         "JSON has neither NaN nor Infinity; write null or a string"
     } else if rest.starts_with('\'') {
@@ -143,10 +190,12 @@ fn syntax(path: &RepoPath, text: &str, error: &serde_json::Error) -> Diagnostic 
     } else if rest.starts_with('/') {
         "JSON does not allow comments"
     } else {
-        "orch schema NAME --example prints a valid example"
+        what.advice()
     };
     let place = Place::at(path.as_str(), text, offset, 1);
-    Diagnostic::error(Code::JsonSyntax, format!("the file is not valid JSON: {plain}")).at(place).hint(hint)
+    Diagnostic::error(Code::JsonSyntax, format!("{} is not valid JSON: {plain}", what.name()))
+        .at(place)
+        .hint(hint)
 }
 
 fn duplicate(path: &RepoPath, text: &str, object: &str, key: &str) -> Diagnostic {

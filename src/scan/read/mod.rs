@@ -9,7 +9,7 @@ mod patch;
 mod toml;
 mod yaml;
 
-pub use json::parse_json;
+pub use json::{JsonText, parse_json, parse_text};
 pub(crate) use memory::{memory_limit, memory_of};
 
 use crate::base::{Code, Diagnostic, Place, RepoPath};

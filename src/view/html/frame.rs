@@ -3,8 +3,8 @@
 use super::columns::{cards, columns};
 use super::overview::overview;
 use super::task::task;
-use super::{BoardPage, TaskPage, finished};
-use crate::base::Timestamp;
+use super::{BoardPage, TaskPage, finished, marked};
+use crate::base::{Error, Timestamp};
 use crate::view::{Everywhere, Repository};
 use crate::workflow::System;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
@@ -138,6 +138,24 @@ pub fn sign_in() -> String {
         }
     };
     document("Sign in · orch", &html! {}, &body)
+}
+
+/// Why there is no such page, as a page of a server. It has no script: it shows nothing that changes.
+#[must_use]
+pub fn served_problem(error: &Error) -> String {
+    let head = html! { link rel="stylesheet" href="/assets/board.css"; };
+    let body = html! {
+        body.served.one {
+            header.top { p.home { a href="/" { "orch" } } }
+            main {
+                h1.task-name { (error.code().entry().meaning) }
+                p.bad { bdi { (marked(&error.located())) } " " span.code { (error.code().as_str()) } }
+                @if let Some(hint) = error.hint() { p.hint { bdi { (marked(&hint)) } } }
+                p { a href="/" { "all tasks" } }
+            }
+        }
+    };
+    document("Problem · orch", &head, &body)
 }
 
 /// The cards of these tasks, which replace those of a page.

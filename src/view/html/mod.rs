@@ -16,8 +16,8 @@ mod tests;
 
 pub use chart::Chart;
 pub use frame::{
-    ASSETS, file_end, file_start, file_task, served_board, served_cards, served_overview, served_task,
-    sign_in,
+    ASSETS, file_end, file_start, file_task, served_board, served_cards, served_overview, served_problem,
+    served_task, sign_in,
 };
 pub use order::{InputForm, OrderForm, OrderInput};
 
@@ -129,6 +129,19 @@ fn finished(page: Markup) -> String {
         return text;
     }
     text.chars().map(|c| if is_plain(c) { c } else { visible(c) }).collect()
+}
+
+/// A text in which what stands between two backticks is code, as in the messages of `orch`.
+fn marked(text: &str) -> Markup {
+    let parts: Vec<&str> = text.split('`').collect();
+    // A backtick without a second one is a character.
+    let whole = if parts.len() % 2 == 1 { parts.len() } else { parts.len() - 2 };
+    html! {
+        @for (number, part) in parts[..whole].iter().enumerate() {
+            @if number % 2 == 1 { code { (part) } } @else { (part) }
+        }
+        @if whole < parts.len() { (parts[whole]) "`" (parts[whole + 1]) }
+    }
 }
 
 /// The class of a style.

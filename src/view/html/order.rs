@@ -3,6 +3,7 @@
 //! The script sends what was filled in as the body of a request. Without the script there is no button, and the command
 //! to type is shown instead.
 
+use super::marked;
 use crate::base::command;
 use maud::{Markup, html};
 use serde_json::{Map, Value};
@@ -71,10 +72,10 @@ impl OrderForm {
         let known = Value::Object(self.known.clone()).to_string();
         html! {
             button.order id={ "give-" (number) } type="button" hidden data-dialog=(dialog) aria-haspopup="dialog" { (self.name) }
-            " " bdi.dim.effect hidden { (self.effect) }
+            " " bdi.dim.effect hidden { (marked(&self.effect)) }
             dialog id=(dialog) aria-labelledby={ (dialog) "-name" } {
                 form method="dialog" data-path=(self.path) data-known=(known) {
-                    h2 id={ (dialog) "-name" } { (self.name) ": " bdi { (self.effect) } }
+                    h2 id={ (dialog) "-name" } { (self.name) ": " bdi { (marked(&self.effect)) } }
                     @for (index, input) in self.inputs.iter().enumerate() {
                         (input.field(&format!("{dialog}-{index}")))
                     }
@@ -95,7 +96,7 @@ impl OrderInput {
         let kind = self.form.kind();
         html! {
             p.field {
-                label for=(id) { (self.label) }
+                label for=(id) { (marked(&self.label)) }
                 @match &self.form {
                     InputForm::Reason => {
                         textarea id=(id) name=(self.name) data-kind=(kind) rows="3" required[self.is_required] {}

@@ -1,7 +1,7 @@
 //! The tasks of all branches and work trees, each once, where it is furthest.
 
 use super::columns::{heading, to_do};
-use super::{TaskLinks, is_trouble, run_line, short};
+use super::{TaskLinks, is_trouble, marked, run_line, short};
 use crate::base::Timestamp;
 use crate::view::explain::substate_text;
 use crate::view::layout::counted;
@@ -75,7 +75,7 @@ fn card(task: &TaskEverywhere, here: Option<&PlaceView>, now: Timestamp) -> Mark
                 @if at.behind > 0 { ", older in " (at.behind) }
             }
             (to_do(status))
-            @if let Some(question) = &task.question { p.card-more { bdi { (question.title) } } }
+            @if let Some(question) = &task.question { p.card-more { bdi { (marked(&question.title)) } } }
             @if !at.disagreeing.is_empty() {
                 p.card-more.warn { "other steps in: " bdi.mono { (at.disagreeing.join(", ")) } }
             }

@@ -1,6 +1,6 @@
 //! One task: what to do and why, the rules that were tried, its artifacts, the way it went, and its timeline.
 
-use super::{TaskPage, age, class, is_trouble, owner_label, run_line, short};
+use super::{TaskPage, age, class, is_trouble, marked, owner_label, run_line, short};
 use crate::base::{Severity, command};
 use crate::decide::{ActorKind, DutyKind};
 use crate::view::explain::{GuardPartView, SawView, TriedRuleView, substate_text, value_text};
@@ -23,8 +23,8 @@ pub(super) fn finding(finding: &Finding) -> Markup {
         li.finding {
             span class=(style) { (word) } " "
             @if finding.path.is_some() { bdi.mono { (finding.place()) } ": " }
-            bdi { (finding.message) } " " span.code { (finding.code) }
-            @if let Some(hint) = &finding.hint { p.hint { bdi { (hint) } } }
+            bdi { (marked(&finding.message)) } " " span.code { (finding.code) }
+            @if let Some(hint) = &finding.hint { p.hint { bdi { (marked(hint)) } } }
         }
     }
 }
@@ -54,10 +54,10 @@ pub(super) fn task(page: &TaskPage<'_>) -> Markup {
                     (owner_label(duty.owner)) " "
                     strong class=(class(mood(suggestion))) { bdi { (headline(suggestion)) } }
                 }
-                p.reason dir="auto" { (duty.reason) }
+                p.reason dir="auto" { (marked(&duty.reason)) }
                 @if let Some(run) = page.run {
                     p.card-run { "run: " (run_line(run)) " since " time datetime=(run.since) { (run.since) }
-                        @if let Some(reason) = &run.reason { " – " bdi { (reason) } } }
+                        @if let Some(reason) = &run.reason { " – " bdi { (marked(reason)) } } }
                 }
                 (wanted(suggestion))
                 (options(page))
@@ -90,7 +90,7 @@ fn wanted(suggestion: &Suggestion) -> Markup {
     let findings: Vec<&Finding> = suggestion.diagnostics.iter().filter(|finding| !is_told(finding)).collect();
     let issues: Vec<_> = suggestion.inputs.iter().filter(|input| !input.issues.is_empty()).collect();
     html! {
-        @for remark in &suggestion.remarks { p.remark dir="auto" { (remark) } }
+        @for remark in &suggestion.remarks { p.remark dir="auto" { (marked(remark)) } }
         @if !suggestion.expects.is_empty() {
             ul.expects { @for expected in &suggestion.expects { (expectation(suggestion, expected)) } }
         }
@@ -101,7 +101,7 @@ fn wanted(suggestion: &Suggestion) -> Markup {
                     li.finding {
                         @if let Some(line) = issue.line { span.mono { "line " (line) } " " }
                         @if let Some(severity) = &issue.severity { span.warn { (severity) } " " }
-                        bdi { (issue.message) }
+                        bdi { (marked(&issue.message)) }
                         @if let Some(about) = &issue.about { " " bdi.mono { (about) } }
                     }
                 }
@@ -112,8 +112,8 @@ fn wanted(suggestion: &Suggestion) -> Markup {
         }
         @if !suggestion.waived.is_empty() { p.dim { "waived: " (suggestion.waived.join(", ")) } }
         @if let Some(question) = &suggestion.question {
-            p { bdi { (question.title) } }
-            ul.fields { @for field in &question.fields { li { bdi { (field.text()) } } } }
+            p { bdi { (marked(&question.title)) } }
+            ul.fields { @for field in &question.fields { li { bdi { (marked(&field.text())) } } } }
         }
     }
 }
@@ -131,7 +131,7 @@ fn options(page: &TaskPage<'_>) -> Markup {
             ul.options {
                 @for option in options {
                     li.has-button[is_button(&option.argv)] {
-                        code.command { (command(&option.argv)) } " " bdi.dim { (option.effect) }
+                        code.command { (command(&option.argv)) } " " bdi.dim { (marked(&option.effect)) }
                     }
                 }
             }
@@ -151,7 +151,7 @@ fn expectation(suggestion: &Suggestion, expected: &Expected) -> Markup {
             span class={ "state state-" (expected.state.as_str()) } { (expected.state.as_str()) } " "
             bdi.mono { (below(&suggestion.task.path, &expected.path)) }
             @if let Some(schema) = &expected.schema { span.dim { " schema " (schema) } }
-            @if !reason.is_empty() { p { bdi { (reason) } } }
+            @if !reason.is_empty() { p { bdi { (marked(&reason)) } } }
             @if !expected.problems.is_empty() {
                 ul.findings { @for problem in &expected.problems { (finding(problem)) } }
             }
@@ -197,7 +197,7 @@ fn tried(task: &str, document: &str, rule: &TriedRuleView) -> Markup {
                 span class=(class(style)) { (word) }
                 @if let Some(line) = rule.line { " " bdi.mono.dim { (document) ":" (line) } }
             }
-            @if let Some(error) = &rule.error { p.bad { bdi { (error) } } }
+            @if let Some(error) = &rule.error { p.bad { bdi { (marked(error)) } } }
             @if rule.result != "not-tried" && !rule.parts.is_empty() {
                 ul.parts { @for part in &rule.parts { (guard_part(task, part)) } }
             }
@@ -254,7 +254,7 @@ fn artifacts(page: &TaskPage<'_>) -> Markup {
                                 },
                             }
                             @if let Some(digest) = &facts.digest { " " span.mono.dim { (short(digest)) } }
-                            @for note in facts.notes() { p.note { bdi { (note) } } }
+                            @for note in facts.notes() { p.note { bdi { (marked(&note)) } } }
                         }
                     }
                 }
@@ -303,7 +303,7 @@ fn step(page: &TaskPage<'_>, step: &StepView) -> Markup {
                 @if let Some(at) = &step.at { " " time.dim datetime=(at) { (at) } }
                 @if step.commit.is_some() { " " span.mono.dim { (step.short_commit()) } }
             }
-            p dir="auto" { (step.reason) }
+            p dir="auto" { (marked(&step.reason)) }
             @if let Some(actor) = step.actor.as_ref().filter(|actor| actor.kind != ActorKind::Orch) {
                 p.dim { "by " bdi { (actor.name) } " (" (actor.kind.as_str()) ")"
                     @if let Some(executor) = &step.executor { ", performed by " bdi { (executor) } } }

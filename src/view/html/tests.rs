@@ -295,6 +295,27 @@ fn served(samples: &[Sample], filter: &BoardFilter, steps: &[StepView]) -> [Stri
 }
 
 #[test]
+fn what_stands_in_backticks_is_code_and_escaped() {
+    for (text, shown) in [
+        ("", ""),
+        ("move on", "move on"),
+        ("move to `codegen` against the rules", "move to <code>codegen</code> against the rules"),
+        ("`a`", "<code>a</code>"),
+        ("`a` and `b<c>`", "<code>a</code> and <code>b&lt;c&gt;</code>"),
+        ("a ` b", "a ` b"),
+        ("`a` ` <b>", "<code>a</code> ` &lt;b&gt;"),
+    ] {
+        assert_eq!(super::marked(text).into_string(), shown, "{text}");
+    }
+    let mut sample = samples::write_missing();
+    sample.decision.reason = "wait for `plan<b>`".to_owned();
+    sample.decision.options[0].effect = "move to `codegen`".to_owned();
+    let page = file(&[sample], &[], &[], &[]);
+    assert!(page.contains("wait for <code>plan&lt;b&gt;</code>"), "{page}");
+    assert!(page.contains("move to <code>codegen</code>"), "{page}");
+}
+
+#[test]
 fn served_pages_have_no_inline_code_and_refer_only_to_the_server() {
     let mut sample = samples::fix_invalid();
     sample.decision.task = TaskId::new("a\"><img src=x>/b c").expect("an id");

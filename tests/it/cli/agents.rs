@@ -338,3 +338,106 @@ fn the_files_to_commit_are_named_and_no_work_of_others() {
         "next: git add tasks/.gitignore tasks/.gitattributes system AGENTS.md && git commit -m 'Set up orch'"
     );
 }
+
+#[test]
+fn what_is_offered_commits_what_was_done_and_nothing_is_offered_outside_of_git() {
+    let world = bare();
+    world.write("CLAUDE.md", "# Ours\n");
+    world.git(&["add", "-A"]);
+    world.git(&["commit", "-qm", "Ours"]);
+    let run = |arguments: &[&str]| {
+        let ended = world.orch(&[&["init", "--agent", "claude"], arguments].concat()).succeeds();
+        let offered = ended.stderr.lines().find_map(|line| line.strip_prefix("next: ")).map(str::to_owned);
+        if let Some(offered) = &offered {
+            let mut shell = world.command("sh");
+            let done = world.end(shell.args(["-ec", offered]).output().expect("sh runs"));
+            done.succeeds();
+        }
+        assert_eq!(world.git(&["status", "--short"]), "", "{offered:?}");
+        offered.unwrap_or_default()
+    };
+    for remove in [false, true, false, true] {
+        let arguments: &[&str] = if remove { &["--remove"] } else { &[] };
+        let message = if remove { "Remove what orch wrote for agents" } else { "Set up agents" };
+        assert!(run(arguments).ends_with(&format!(" && git commit -m '{message}'")));
+        assert_eq!(run(arguments), "", "nothing is left to do");
+    }
+    // What was not committed, or only added, is taken back.
+    world.orch(&["init", "--agent", "claude"]).succeeds();
+    assert_eq!(run(&["--remove"]), "");
+    world.orch(&["init", "--agent", "claude"]).succeeds();
+    world.git(&["add", "-A"]);
+    let offered = run(&["--remove"]);
+    assert!(offered.starts_with("git add ") && !offered.contains("commit"), "{offered}");
+    // The command works in the directory where it is typed.
+    fs::create_dir_all(world.path("below/here")).expect("made");
+    for remove in [&[][..], &["--remove"]] {
+        let mut command = world.orch_command(&[&["init", "--agent", "claude"], remove].concat());
+        command.current_dir(world.path("below/here"));
+        let ended = world.end(command.output().expect("orch runs")).succeeds();
+        let offered = ended.stderr.lines().find_map(|line| line.strip_prefix("next: ")).expect("a command");
+        let mut shell = world.command("sh");
+        shell.current_dir(world.path("below/here")).args(["-ec", offered]);
+        world.end(shell.output().expect("sh runs")).succeeds();
+        assert_eq!(world.git(&["status", "--short"]), "", "{offered}");
+    }
+
+    let outside = World::without_git();
+    outside.orch(&["init"]).succeeds();
+    for remove in [&[][..], &["--remove"]] {
+        let ended = outside.orch(&[&["init", "--agent", "claude"], remove].concat()).succeeds();
+        assert!(!ended.stderr.contains("git add"), "{ended:?}");
+    }
+}
+
+#[test]
+fn a_file_keeps_the_ends_of_its_lines_to_the_byte() {
+    let world = bare();
+    for (path, text) in [
+        ("CLAUDE.md", "a\r\nb\n"),
+        ("GEMINI.md", "z\r"),
+        ("AGENTS.md", "a\nb\r\n"),
+        (".codex/config.toml", "# x\r\n[a]\nb = 1\n"),
+        (".mcp.json", "{\r\n  \"a\": 1\n}\r\n"),
+        (".gemini/settings.json", "{\n  \"a\": {},\r\n  \"b\": 1}"),
+    ] {
+        world.write(path, text);
+    }
+    let before = tree(&world);
+    let all = ["init", "--agent", "claude", "--agent", "codex", "--agent", "gemini"];
+    world.orch(&all).succeeds();
+    let once = tree(&world);
+    world.orch(&all).succeeds().says("Everything is already set up.");
+    assert_eq!(tree(&world), once);
+    world.orch(&[&all[..], &["--remove"]].concat()).succeeds();
+    assert_eq!(tree(&world), before);
+}
+
+#[test]
+fn what_is_wrong_in_a_file_is_named() {
+    for (file, text, why) in [
+        (
+            ".mcp.json",
+            "{\"mcpServers\": null}",
+            "`mcpServers` is there, but not as a single table of settings",
+        ),
+        (".mcp.json", "[]", "it is not an object of settings"),
+        (
+            ".claude/settings.json",
+            "{\"hooks\": []}",
+            "`hooks` is there, but not as a single table of settings",
+        ),
+        (
+            ".claude/settings.json",
+            "{\"hooks\": {\"SessionStart\": {}}}",
+            "`hooks.SessionStart` is there, but not as a list",
+        ),
+    ] {
+        let world = bare();
+        world.write(file, text);
+        let ended = world.orch(&["init", "--agent", "claude"]).ends(1);
+        ended.reports(&format!("{file}: error[agent-file]: left alone: {why}"));
+        let value = text.trim_start_matches('{').trim_end_matches('}');
+        assert!(world.read(file).contains(value), "{file} is left as it was");
+    }
+}

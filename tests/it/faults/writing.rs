@@ -69,7 +69,7 @@ struct Situation {
 fn beside(world: &World) -> BTreeMap<String, String> {
     let mut found = BTreeMap::new();
     let root = world.root().canonicalize().expect("a root").to_string_lossy().into_owned();
-    for directory in [".git/hooks", "../home/.local/state/orch/trust", ".git/made"] {
+    for directory in [".git/hooks", "../home/.local/state/orch/trust", "made", ".git/made"] {
         for entry in fs::read_dir(world.path(directory)).into_iter().flatten().flatten() {
             let name = entry.file_name().to_string_lossy().into_owned();
             // The file of trust is named by the path of the repository.

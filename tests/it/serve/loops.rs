@@ -102,7 +102,17 @@ fn a_loop_is_created_started_paused_resumed_stopped_and_deleted() {
     });
     let first = data(&ask(&server, "GET", &format!("/{id}/tasks"), &Value::Null))[0].clone();
     assert_eq!((&first["task_id"], &first["order"]), (&json!("task-1"), &json!(0)));
-    assert_eq!(refused(&ask(&server, "PUT", &format!("/{id}"), &json!({"notes": "x"}))).0, 409);
+    let unchanged = |method: &str, path: &str, body: &Value, (what, standing, hint): (&str, &str, &str)| {
+        let answer = ask(&server, method, path, body);
+        assert_eq!(refused(&answer), (409, "not-enabled".to_owned()));
+        let message = format!("the {what} of `{id}` cannot be changed while it is {standing}");
+        assert_eq!((&answer.json()["error"], &answer.json()["hint"]), (&json!(message), &json!(hint)));
+    };
+    let hint = format!("pause it first: POST /api/loops/v2/{id}/pause");
+    unchanged("PUT", &format!("/{id}"), &json!({"notes": "x"}), ("settings", "running", &hint));
+    let order = json!({"ordered_task_ids": ["task-1"]});
+    let path = format!("/{id}/tasks/reorder");
+    unchanged("PUT", &path, &order, ("list of tasks", "running", &hint));
     let pausing = ask(&server, "POST", &format!("/{id}/pause"), &Value::Null);
     assert_eq!((pausing.status, &data(&pausing)["status"]), (202, &json!("running")));
     assert_eq!(pausing.json()["message"], "The loop pauses as soon as its action has ended");
@@ -171,6 +181,8 @@ fn a_loop_is_created_started_paused_resumed_stopped_and_deleted() {
     let ended = data(&ask(&server, "GET", &format!("/{id}"), &Value::Null));
     assert!(ended["failure_reason"].as_str().is_some_and(|why| why.contains("stopped")), "{ended}");
     assert!(ended["completed_at"].is_string(), "{ended}");
+    let hint = format!("reopen it first: orch reopen {id} --reason WHY");
+    unchanged("PUT", &format!("/{id}"), &json!({"notes": "x"}), ("settings", "failed", &hint));
     assert_eq!(refused(&ask(&server, "POST", &format!("/{id}/stop"), &Value::Null)).0, 409);
     assert_eq!(ask(&server, "DELETE", &format!("/{id}"), &Value::Null).status, 200);
     assert_eq!(refused(&ask(&server, "GET", &format!("/{id}"), &Value::Null)).0, 404);
@@ -292,11 +304,39 @@ fn loops_are_listed_and_every_refusal_has_the_same_form() {
     );
     let rest = ask(&server, "GET", "?limit=2&offset=2&status=created", &Value::Null).json();
     assert_eq!((&rest["data"][0]["loop_id"], &rest["hasMore"]), (&json!("a"), &json!(false)));
-    assert_eq!(ask(&server, "GET", "?status=running", &Value::Null).json()["total"], 0);
+    for (status, total) in [
+        ("running", 0),
+        ("paused", 0),
+        ("completed", 0),
+        ("failed", 0),
+        ("user_exit", 0),
+        ("created", 3),
+        ("all", 3),
+    ] {
+        let listed = ask(&server, "GET", &format!("?status={status}"), &Value::Null).json();
+        assert_eq!(listed["total"], total, "{status}: {listed}");
+    }
+    for (method, path, body, message, hint) in [
+        ("POST", "", json!({"title": "  "}), "`title` is blank", Value::Null),
+        ("POST", "", json!({"title": 3}), "`title` is not a text", Value::Null),
+        (
+            "GET",
+            "?status=bogus",
+            Value::Null,
+            "there is no status `bogus`",
+            json!("the statuses are created, running, paused, completed, failed, user_exit, and `all`"),
+        ),
+    ] {
+        let answer = ask(&server, method, path, &body).json();
+        assert_eq!((&answer["error"], &answer["hint"]), (&json!(message), &hint), "{method} {path} {body}");
+    }
     for (method, path, body, status) in [
         ("GET", "?limit=x", Value::Null, 400),
         ("GET", "?limit=0", Value::Null, 400),
         ("GET", "?offset=-1", Value::Null, 400),
+        ("GET", "?status=bogus", Value::Null, 400),
+        ("GET", "?status=exhausted", Value::Null, 400),
+        ("GET", "?status=", Value::Null, 400),
         ("GET", "/a?x=1", Value::Null, 400),
         ("POST", "/a/start", json!({"x": 1}), 400),
         ("POST", "/a/stop", json!({"x": 1}), 400),

@@ -82,6 +82,36 @@ fn a_browser_that_is_not_signed_in_is_told_how_and_a_program_gets_a_problem() {
 }
 
 #[test]
+fn a_browser_that_opens_what_is_not_there_gets_a_page_and_a_program_gets_a_problem() {
+    let world = World::ready();
+    let server = Server::start(&world, &["--no-watch"]);
+    let browser = "text/html,application/xhtml+xml,*/*;q=0.8";
+    for (method, path, accept, status, media) in [
+        ("GET", "/tasks/nope", browser, 404, "text/html; charset=utf-8"),
+        ("HEAD", "/tasks/nope", browser, 404, "text/html; charset=utf-8"),
+        ("GET", "/tasks/%3Cb%3E", browser, 404, "text/html; charset=utf-8"),
+        ("GET", "/nope", browser, 404, "text/html; charset=utf-8"),
+        ("GET", "/?%ff", browser, 400, "text/html; charset=utf-8"),
+        ("GET", "/tasks/nope", "application/json", 404, "application/problem+json"),
+        ("GET", "/tasks/nope", "*/*", 404, "application/problem+json"),
+        ("POST", "/tasks/nope", browser, 405, "application/problem+json"),
+        ("GET", "/api/v1/tasks/nope", browser, 404, "application/problem+json"),
+        ("GET", "/assets/nope", browser, 404, "application/problem+json"),
+    ] {
+        let answer = server.send(method, path, &server.person, &[("Accept", accept)], "");
+        assert_eq!((answer.status, answer.header("content-type")), (status, Some(media)), "{method} {path}");
+        if media.starts_with("text/html") && method == "GET" {
+            assert!(answer.body.contains("href=\"/assets/board.css\""), "{path}: {}", answer.body);
+            assert!(answer.body.contains("<a href=\"/\">all tasks</a>"), "{path}: {}", answer.body);
+            assert!(!answer.body.contains("<script") && !answer.body.contains("<b>"), "{}", answer.body);
+            assert!(answer.header("content-security-policy").is_some());
+        }
+    }
+    let shown = server.send("GET", "/tasks/nope", &server.person, &[("Accept", browser)], "").body;
+    assert!(shown.contains("there is no task <code>nope</code>"), "{shown}");
+}
+
+#[test]
 fn the_overview_shows_each_task_once_where_it_is_furthest() {
     let world = World::ready();
     world.orch(&["new", "t"]).succeeds();
@@ -145,12 +175,13 @@ fn the_browser_is_opened_with_a_word_that_signs_it_in_once() {
 fn a_person_has_a_button_for_each_order_and_nobody_else_has_one() {
     let world = World::ready();
     world.orch(&["new", "t"]).succeeds();
-    let server = Server::start(&world, &[]);
+    let server = Server::start(&world, &["--no-watch"]);
     let page = |server: &Server, token: &str| server.send("GET", "/tasks/t", token, &[], "").body;
     let orders = |page: &str| page.matches("data-path=\"/api/v1/tasks/t/").count();
     let mine = page(&server, &server.person);
     assert!(mine.contains("data-path=\"/api/v1/tasks/t/override\" data-known=\"{}\""), "{mine}");
     assert!(mine.contains("<textarea id=\"order-1-0\" name=\"reason\""), "it asks for its reason");
+    assert!(mine.contains("default: the later phase to which the work of the current one leads"), "{mine}");
     let tag = server.get("tasks/t").header("etag").expect("a tag").replace('"', "&quot;");
     assert!(mine.contains(&format!("data-tag=\"{tag}\"")), "orders rest on what is shown");
     // What a person may order in any case is there, too: with its targets, and only where it is legal.

@@ -14,6 +14,12 @@ pub enum Clash {
     /// Something on the way to the part has another shape, or is there twice.
     #[error("`{0}` is there, but not as a single table of settings")]
     Shape(String),
+    /// The place of the list that the part belongs to has another shape.
+    #[error("`{0}` is there, but not as a list")]
+    NoList(String),
+    /// The file holds something else than an object.
+    #[error("it is not an object of settings")]
+    Root,
     /// The place of the part is taken by another value.
     #[error("`{0}` has another value")]
     Taken(String),

@@ -55,6 +55,8 @@ impl CommentStyle {
 struct PresentSection<'t> {
     /// The text before the marker at the beginning.
     before: &'t str,
+    /// How the line of that marker ends, and so the lines that orch wrote.
+    newline: &'static str,
     /// The lines between the markers.
     body: &'t str,
     /// Whether the marker at the end ends a line.
@@ -91,6 +93,7 @@ impl<'t> PresentSection<'t> {
                 };
                 Ok(Some(Self {
                     before: &text[..*start],
+                    newline: newline_of(&text[..*from]),
                     body,
                     is_line: text[..*end].ends_with('\n'),
                     after: &text[*end..],
@@ -114,7 +117,8 @@ pub fn added(text: Option<&str>, section: &TextSection<'_>) -> Result<String, Cl
     let present = text.map(|text| PresentSection::of(text, section.style)).transpose()?.flatten();
     let mut who: BTreeSet<String> = present.iter().flat_map(|present| present.who.clone()).collect();
     who.extend(section.who.map(str::to_owned));
-    let newline = newline_of(text.unwrap_or_default());
+    let newline =
+        present.as_ref().map_or_else(|| newline_of(text.unwrap_or_default()), |present| present.newline);
     let block = section.block(&who, section.text, newline);
     let Some(present) = present else {
         return Ok(match text {
@@ -141,7 +145,7 @@ pub fn removed(text: &str, section: &TextSection<'_>) -> Result<Option<String>, 
     if !present.is_own {
         return Err(Clash::Edited);
     }
-    let newline = newline_of(text);
+    let newline = present.newline;
     if !who.is_empty() {
         let block = section.block(&who, &present.body.replace("\r\n", "\n"), newline);
         return Ok(Some(present.around(&block)));
@@ -150,14 +154,11 @@ pub fn removed(text: &str, section: &TextSection<'_>) -> Result<Option<String>, 
         return Ok((!present.after.is_empty()).then(|| present.after.to_owned()));
     }
     // An empty line separates the part, unless someone has moved it.
-    let two = newline.repeat(2);
-    let before = match present.before {
-        before if before == newline => "",
-        before if before.ends_with(&two) => {
-            &before[..before.len() - if present.is_line { newline.len() } else { two.len() }]
-        }
-        before => before,
-    };
+    let is_line_end = |rest: &&str| rest.is_empty() || rest.ends_with('\n');
+    let line = || present.before.strip_suffix(newline).filter(is_line_end);
+    let text_and_line = || present.before.strip_suffix(newline)?.strip_suffix(newline);
+    let before = if present.is_line { line() } else { text_and_line().or_else(line) };
+    let before = before.unwrap_or(present.before);
     Ok(Some(format!("{before}{}", present.after)))
 }
 
@@ -178,8 +179,10 @@ impl TextSection<'_> {
     }
 }
 
+/// How the last line of the text that ends does so. A carriage return alone ends no line.
 fn newline_of(text: &str) -> &'static str {
-    if text.contains("\r\n") { "\r\n" } else { "\n" }
+    let ended = text.rfind('\n').map_or("", |end| &text[..end]);
+    if ended.ends_with('\r') { "\r\n" } else { "\n" }
 }
 
 /// A whole file of orch, with a last line that holds a digest of the lines above it.
@@ -210,8 +213,22 @@ mod tests {
 
     #[test]
     fn a_part_is_added_to_every_text_and_removed_to_the_byte() {
-        for text in ["", "\n", "a", "a\n", "a\n\n", "a\n\n\n", "a\r\nb\r\n", "a\r\nb", "# a\n\n<!-- b -->\n"]
-        {
+        for text in [
+            "",
+            "\n",
+            "a",
+            "a\n",
+            "a\n\n",
+            "a\n\n\n",
+            "a\r\nb\r\n",
+            "a\r\nb",
+            "# a\n\n<!-- b -->\n",
+            "a\r\nb\n",
+            "a\nb\r\n",
+            "a\r",
+            "\r",
+            "a\n\r",
+        ] {
             let with = added(Some(text), &section("x")).expect("added");
             assert!(with.starts_with(text) && with.contains("One."), "{with:?}");
             assert_eq!(added(Some(&with), &section("x")), Ok(with.clone()), "a second time changes nothing");
@@ -219,11 +236,47 @@ mod tests {
             let more = format!("{}\nmore\n", with.trim_end());
             let rest = removed(&more, &section("x")).expect("removed").expect("a file");
             assert!(rest.starts_with(text) && rest.ends_with("more\n"), "{rest:?}");
-            assert_eq!(with.contains("\r\n"), text.contains("\r\n"));
-            assert!(!text.contains("\r\n") || !with.replace("\r\n", "").contains('\n'), "{with:?}");
+            let block = &with[with.find("<!-- orch").expect("the marker")..];
+            assert_eq!(block.contains("\r\n"), text.ends_with("\r\n") || text == "a\r\nb", "{with:?}");
+            assert!(!block.contains("\r\n") || !block.replace("\r\n", "").contains('\n'), "{with:?}");
         }
         let alone = added(None, &section("x")).expect("added");
         assert_eq!(removed(&alone, &section("x")), Ok(None));
+    }
+
+    /// Every text of up to so many of these characters.
+    fn texts_up_to(length: usize, characters: &[char]) -> Vec<String> {
+        let mut all = vec![String::new()];
+        let mut from = 0;
+        for _ in 0..length {
+            let longest = all[from..].to_vec();
+            from = all.len();
+            all.extend(longest.iter().flat_map(|text| characters.iter().map(move |c| format!("{text}{c}"))));
+        }
+        all
+    }
+
+    #[test]
+    fn however_the_lines_of_a_text_end_a_part_is_added_once_and_removed_to_the_byte() {
+        let texts = texts_up_to(6, &['a', '\r', '\n']);
+        assert_eq!(texts.len(), 1093);
+        for text in texts {
+            for style in [CommentStyle::Markup, CommentStyle::Hash] {
+                let [x, y] = ["x", "y"].map(|who| TextSection { style, ..section(who) });
+                let with = added(Some(&text), &x).expect("added");
+                assert!(with.starts_with(&text), "{text:?}: {with:?}");
+                assert_eq!(
+                    added(Some(&with), &x),
+                    Ok(with.clone()),
+                    "{text:?}: a second time changes nothing"
+                );
+                assert_eq!(removed(&with, &x), Ok(Some(text.clone())), "{with:?}");
+                let both = added(Some(&with), &y).expect("added");
+                assert_eq!(removed(&both, &y), Ok(Some(with.clone())), "{text:?}");
+                let rest = removed(&format!("{with}\nmore"), &x).expect("removed").expect("a file");
+                assert!(rest.starts_with(&text) && rest.ends_with("more"), "{text:?}: {rest:?}");
+            }
+        }
     }
 
     #[test]

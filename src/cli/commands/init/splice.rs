@@ -37,8 +37,8 @@ const SKELETON: &str = "{\n}\n";
 pub fn added(text: Option<&str>, spot: &JsonSpot) -> Result<String, Clash> {
     let layout = Layout::of(text.unwrap_or(SKELETON))?;
     let mut at = &layout.root;
-    for (depth, key) in spot.keys.iter().enumerate() {
-        match layout.member(at, key, &spot.path(depth))? {
+    for depth in 0..spot.keys.len() {
+        match layout.member(at, spot, depth)? {
             Some(node) => at = node,
             None => {
                 let (key, value) = spot.nested(depth);
@@ -75,7 +75,7 @@ pub fn removed(text: &str, spot: &JsonSpot) -> Result<Option<String>, Clash> {
     let mut way: Vec<(&Node<'_>, usize)> = Vec::new();
     let mut at = &layout.root;
     for (depth, key) in spot.keys.iter().enumerate() {
-        let Some(node) = layout.member(at, key, &spot.path(depth))? else { return Ok(Some(text.to_owned())) };
+        let Some(node) = layout.member(at, spot, depth)? else { return Ok(Some(text.to_owned())) };
         let members = at.as_object().map(|object| object.properties.iter()).into_iter().flatten();
         let index = members.map(|member| member.name.as_str()).position(|name| name == *key);
         way.push((at, index.unwrap_or_default()));
@@ -109,7 +109,7 @@ pub fn removed(text: &str, spot: &JsonSpot) -> Result<Option<String>, Clash> {
 }
 
 impl JsonSpot {
-    /// The first keys, as a path.
+    /// The first keys and one more, as a path.
     fn path(&self, depth: usize) -> String {
         let count = self.keys.len().min(depth.saturating_add(1));
         self.keys[..count].join(".")
@@ -124,7 +124,7 @@ impl JsonSpot {
     }
 
     fn elements<'n, 't>(&self, node: &'n Node<'t>) -> Result<&'n [Node<'t>], Clash> {
-        let array = node.as_array().ok_or_else(|| Clash::Shape(self.path(usize::MAX)))?;
+        let array = node.as_array().ok_or_else(|| Clash::NoList(self.path(usize::MAX)))?;
         Ok(&array.elements)
     }
 }
@@ -174,14 +174,22 @@ impl<'t> Layout<'t> {
         Ok(Self { text, root, commas })
     }
 
-    /// The value of a member of an object. Returns an error if it is no object, or has the member twice.
-    fn member<'n>(&self, node: &'n Node<'t>, key: &str, path: &str) -> Result<Option<&'n Node<'t>>, Clash> {
-        let object: &Object<'_> = node.as_object().ok_or_else(|| Clash::Shape(path.to_owned()))?;
+    /// The value that the next key leads to in `node`, to which the first `depth` keys lead. Returns an error if that is
+    /// no object, or has the key twice.
+    fn member<'n>(
+        &self,
+        node: &'n Node<'t>,
+        spot: &JsonSpot,
+        depth: usize,
+    ) -> Result<Option<&'n Node<'t>>, Clash> {
+        let no_object = || depth.checked_sub(1).map_or(Clash::Root, |outer| Clash::Shape(spot.path(outer)));
+        let object: &Object<'_> = node.as_object().ok_or_else(no_object)?;
+        let key = spot.keys[depth];
         let mut found = object.properties.iter().filter(|member| member.name.as_str() == key);
         match (found.next(), found.next()) {
             (Some(only), None) => Ok(Some(&only.value)),
             (None, _) => Ok(None),
-            (Some(_), Some(_)) => Err(Clash::Shape(path.to_owned())),
+            (Some(_), Some(_)) => Err(Clash::Shape(spot.path(depth))),
         }
     }
 
@@ -454,9 +462,10 @@ mod tests {
         assert_eq!(removed(&with, &hook()), Err(Clash::Edited));
         assert_eq!(removed("{\"a\": 1}", &hook()).as_ref().map(Option::as_deref), Ok(Some("{\"a\": 1}")));
         for (text, clash) in [
-            ("{\"mcpServers\": []}", Clash::Shape("mcpServers.orch".to_owned())),
+            ("{\"mcpServers\": []}", Clash::Shape("mcpServers".to_owned())),
+            ("{\"mcpServers\": null}", Clash::Shape("mcpServers".to_owned())),
             ("{\"mcpServers\": {}, \"mcpServers\": {}}", Clash::Shape("mcpServers".to_owned())),
-            ("[]", Clash::Shape("mcpServers".to_owned())),
+            ("[]", Clash::Root),
         ] {
             assert_eq!(added(Some(text), &server()), Err(clash.clone()), "{text}");
             assert_eq!(removed(text, &server()), Err(clash), "{text}");

@@ -52,8 +52,8 @@ pub(super) fn goes_on(line: &str) -> bool {
     !is_skipped(line) && TypedLine::of(line).is_open
 }
 
-/// What a typed line is. Returns an error if a quote is open, the slash is missing, or a command of the prompt has
-/// other arguments. The arguments of other commands are not checked.
+/// What a typed line is. Returns an error if a quote is open, the slash is missing, there is no such command, or one of
+/// the prompt has other arguments. The arguments of other commands are not checked.
 pub(super) fn typed(line: &str) -> Result<Typed, Failure> {
     if is_skipped(line) {
         return Ok(Typed::Nothing);
@@ -89,14 +89,23 @@ pub(super) fn typed(line: &str) -> Result<Typed, Failure> {
             words[1..].iter_mut().for_each(|word| *word = word.trim_start_matches('/').to_owned());
             Ok(Typed::Orch(words))
         }
+        _ if !name.starts_with('-') && command_line().find_subcommand(&name).is_none() => {
+            Err(with_nearest(&format!("there is no command `/{name}`"), &name))
+        }
         _ => Ok(Typed::Orch(words)),
     }
 }
 
 fn without_slash(word: &str) -> Failure {
+    with_nearest("a command begins with a slash", word)
+}
+
+/// An error whose hint is the command that a word could mean.
+fn with_nearest(message: &str, word: &str) -> Failure {
     let line = whole_line();
-    let names: Vec<&str> = line.get_subcommands().map(Command::get_name).collect();
-    let failure = Failure::new(Code::Usage, "a command begins with a slash");
+    let shown = line.get_subcommands().filter(|sub| !sub.is_hide_set());
+    let names: Vec<&str> = shown.map(Command::get_name).chain(["help"]).collect();
+    let failure = Failure::new(Code::Usage, message);
     let meant = if word == "orch" { None } else { nearest(word, names.iter().copied()) };
     failure.hint(match meant {
         Some(near) => format!("did you mean `/{near}`? All commands: /help"),
@@ -156,7 +165,7 @@ mod tests {
             ("/quit", Typed::Own(OwnCommand::Quit)),
             ("/help /next", words(&["help", "next"])),
             ("/help use", Typed::OwnHelp),
-            ("/unknown", words(&["unknown"])),
+            ("/--version", words(&["--version"])),
             ("\\\n", Typed::Nothing),
         ] {
             assert_eq!(typed(line).expect(line), expected, "{line}");
@@ -168,6 +177,10 @@ mod tests {
         for (line, expected) in [
             ("next", "a command begins with a slash (did you mean `/next`? All commands: /help)"),
             ("orch next", "a command begins with a slash (for example: /next. All commands: /help)"),
+            ("/us", "there is no command `/us` (did you mean `/use`? All commands: /help)"),
+            ("/hlep", "there is no command `/hlep` (did you mean `/help`? All commands: /help)"),
+            ("/nonsense", "there is no command `/nonsense` (for example: /next. All commands: /help)"),
+            ("/", "there is no command `/` (for example: /next. All commands: /help)"),
             ("/use a b", "unexpected argument 'b' found (/help)"),
             ("/repl", "this is the prompt already (/use TASK changes the task)"),
             (

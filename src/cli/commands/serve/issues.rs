@@ -125,6 +125,11 @@ mod tests {
             "{}",
             broken.located()
         );
+        assert!(broken.message().starts_with("the line is not valid JSON: "), "{}", broken.message());
+        assert_eq!(broken.hint().as_deref(), Some("the line ends early: was it truncated?"));
+        fs::write(issues.join("solutions/I-3.jsonl"), "{}\nnope\n").expect("written");
+        let broken = tasks_of_issue(root.path(), "I-3").expect_err("refused");
+        assert_eq!(broken.hint().as_deref(), Some("each line is one JSON value"));
         for id in ["", ".", "..", "../I-1", "a/b", "a\\b"] {
             assert_eq!(found(id), "usage", "{id}");
         }

@@ -57,6 +57,7 @@ impl Loops<'_> {
         for _ in 0..TRIES {
             let (view, mut tasks) = self.planned(id)?;
             let changed = change(&mut tasks)?;
+            view.require_changeable("list of tasks", &["paused", "user_exit"])?;
             if view.is_interrupted {
                 self.rest(view)?;
                 continue;

@@ -10,7 +10,7 @@ use super::request::wrong;
 use super::service::Service;
 use super::started::files;
 use super::{problem, request};
-use crate::base::{Code, Error};
+use crate::base::{Code, Error, command};
 use crate::cli::random::random;
 use crate::cli::remote::{Excluded, WorkTerms};
 use crate::decide::State;
@@ -33,6 +33,8 @@ use std::time::Duration;
 pub(super) const PATH: &str = "/api/loops/v2";
 /// The settings of a loop that a request may change.
 const SETTINGS: [&str; 5] = ["description", "max_iterations", "tags", "priority", "notes"];
+/// The statuses of loops, as they are shown.
+const STATUSES: [&str; 6] = ["created", "running", "paused", "completed", "failed", "user_exit"];
 /// How many loops are listed if the request does not say.
 const LIMIT: usize = 50;
 /// How often a status is looked at after a start.
@@ -62,6 +64,23 @@ impl LoopView {
     /// The phase, unless it may go on and nothing drives it.
     fn standing(&self) -> &str {
         if self.is_interrupted { "paused" } else { &self.phase }
+    }
+
+    /// Returns an error that says what to do first, unless the loop has one of these statuses, in which `what` of it can be
+    /// changed.
+    pub(super) fn require_changeable(&self, what: &str, statuses: &[&str]) -> Result<(), Error> {
+        let standing = self.standing();
+        if statuses.contains(&standing) {
+            return Ok(());
+        }
+        let id = &self.id;
+        let first = match standing {
+            "running" => format!("pause it first: POST {PATH}/{id}/pause"),
+            "created" => format!("start it first: POST {PATH}/{id}/start"),
+            _ => format!("reopen it first: {}", command(&["orch", "reopen", id, "--reason", "WHY"])),
+        };
+        let message = format!("the {what} of `{id}` cannot be changed while it is {standing}");
+        Err(Error::new(Code::NotEnabled, message).with_hint(first))
     }
 }
 
@@ -248,7 +267,12 @@ impl Loops<'_> {
             match name.as_str() {
                 "limit" => limit = number(1)?,
                 "offset" => offset = number(0)?,
-                "status" => status = Some(value.as_str()).filter(|status| *status != "all"),
+                "status" if value == "all" => status = None,
+                "status" if STATUSES.contains(&value.as_str()) => status = Some(value.as_str()),
+                "status" => {
+                    let hint = format!("the statuses are {}, and `all`", STATUSES.join(", "));
+                    return Err(wrong(&format!("there is no status `{value}`")).with_hint(hint));
+                }
                 _ => return Err(wrong(&format!("there is no argument `{name}`"))),
             }
         }
@@ -308,6 +332,7 @@ impl Loops<'_> {
         }
         let settings = settings(body)?;
         if !settings.is_empty() {
+            view.require_changeable("settings", &["created", "paused", "user_exit"])?;
             self.rest(view)?;
             self.give(id, &settings, None)?;
         }
@@ -551,6 +576,7 @@ pub(super) fn text<'b>(body: &'b Map<String, Value>, key: &str) -> Result<Option
     match body.get(key) {
         None => Ok(None),
         Some(Value::String(text)) if !text.trim().is_empty() => Ok(Some(text)),
+        Some(Value::String(_)) => Err(wrong(&format!("`{key}` is blank"))),
         Some(_) => Err(wrong(&format!("`{key}` is not a text"))),
     }
 }

@@ -6,7 +6,7 @@
 use super::gate::{Asker, is_reading};
 use super::openapi::OUTPUT;
 use super::orders::orders_of;
-use super::problem::problem;
+use super::problem::{ShownError, problem};
 use super::request;
 use super::service::Service;
 use crate::base::{Code, Error};
@@ -17,7 +17,7 @@ use crate::view::html::{self, ASSETS, BoardFilter};
 use crate::workflow::System;
 use axum::Router;
 use axum::extract::{Path, RawPathParams, Request, State};
-use axum::http::header::{ACCEPT, CONTENT_TYPE, LOCATION, SET_COOKIE, WWW_AUTHENTICATE};
+use axum::http::header::{ACCEPT, CONTENT_TYPE, LOCATION, RETRY_AFTER, SET_COOKIE, WWW_AUTHENTICATE};
 use axum::http::{HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
@@ -34,14 +34,36 @@ pub(super) fn router() -> Router<Arc<Service>> {
         .route("/assets/{name}", get(asset))
 }
 
-/// What a browser gets that is not signed in, if it asks for a page.
-pub(super) fn sign_in(request: &Request) -> Option<Response> {
+/// Whether a browser asks for a page.
+pub(super) fn is_for_page(request: &Request) -> bool {
     let accepts = request.headers().get_all(ACCEPT).into_iter().filter_map(|value| value.to_str().ok());
     let is_page = accepts.flat_map(|value| value.split([',', ';'])).any(|media| media.trim() == "text/html");
-    let mut response = (is_page && is_reading(request.method())).then(|| html(html::sign_in()))?;
+    is_page && is_reading(request.method())
+}
+
+/// What a browser gets that is not signed in.
+pub(super) fn sign_in() -> Response {
+    let mut response = html(html::sign_in());
     *response.status_mut() = StatusCode::UNAUTHORIZED;
     response.headers_mut().insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
-    Some(response)
+    response
+}
+
+/// The page in the place of a problem document, for a browser that asked for a page at `path`; any other answer as it is.
+/// An API answers a browser as it answers any program.
+pub(super) fn readable(response: Response, path: &str) -> Response {
+    let is_page = !path.starts_with("/api/") && !path.starts_with("/assets/");
+    match response.extensions().get::<ShownError>().filter(|_| is_page) {
+        Some(ShownError(error)) => {
+            let mut page = html(html::served_problem(error));
+            *page.status_mut() = response.status();
+            for (name, value) in response.headers().iter().filter(|(name, _)| **name == RETRY_AFTER) {
+                page.headers_mut().insert(name, value.clone());
+            }
+            page
+        }
+        None => response,
+    }
 }
 
 fn html(text: String) -> Response {

@@ -63,8 +63,14 @@ pub(super) fn status_of(code: Code) -> StatusCode {
 
 /// The answer to a request that failed.
 pub(super) fn problem(error: Error) -> Response {
-    refusal(error.code(), MEDIA, document(error).to_string())
+    let mut response = refusal(error.code(), MEDIA, document(error.clone()).to_string());
+    response.extensions_mut().insert(ShownError(error));
+    response
 }
+
+/// What a problem document is about, for a browser that asked for a page.
+#[derive(Clone)]
+pub(super) struct ShownError(pub Error);
 
 /// The answer to a request that failed with this code, in the form of one API.
 pub(super) fn refusal(code: Code, media: &'static str, body: String) -> Response {

@@ -4,7 +4,7 @@ use super::routes::Route;
 use crate::base::pointer::escape;
 use crate::base::{Code, Diagnostic, Error, Place, RepoPath};
 use crate::cli::remote::{Argument, ArgumentForm};
-use crate::scan::{parse_json, span};
+use crate::scan::{JsonText, parse_text, span};
 use axum::body::{Body, Bytes, to_bytes};
 use axum::extract::{FromRequestParts, RawPathParams};
 use axum::http::header::{CONTENT_LENGTH, CONTENT_TYPE};
@@ -122,7 +122,12 @@ fn place(bytes: &[u8], pointer: &str) -> Place {
 fn object(bytes: &[u8]) -> Result<Map<String, Value>, Error> {
     let path = RepoPath::new(BODY_PLACE).map_err(|_| wrong("there is no place for the body"))?;
     let usage = |problem: Diagnostic| Diagnostic { code: Code::Usage, ..problem };
-    let (value, problems) = parse_json(&path, bytes);
+    let text = std::str::from_utf8(bytes).map_err(|error| {
+        let before = String::from_utf8_lossy(&bytes[..error.valid_up_to()]);
+        let place = Place::at(BODY_PLACE, &before, before.len(), 1);
+        Diagnostic::error(Code::Usage, "the body is not UTF-8").at(place).hint("send JSON as UTF-8")
+    })?;
+    let (value, problems) = parse_text(&path, text, JsonText::Body);
     if let Some(problem) = problems.into_iter().next() {
         return Err(usage(problem).into());
     }
@@ -171,6 +176,22 @@ mod tests {
                 (place.line.expect("a line"), place.column.expect("a column"))
             });
             assert_eq!(place, expected, "{body}");
+        }
+    }
+
+    #[test]
+    fn what_is_wrong_in_a_body_is_said_of_the_body() {
+        for (body, message, hint) in [
+            (&b"{\"a\": 1"[..], "the body is not valid JSON: ", "the body ends early: was it truncated?"),
+            (b"nope", "the body is not valid JSON: ", "send one JSON object"),
+            (b"\xef\xbb\xbf{}", "the body is not valid JSON: ", "send one JSON object"),
+            (b"<<<<<<< a\n=======\n>>>>>>> b\n", "the body is not valid JSON: ", "send one JSON object"),
+            (b"{\"a\": \"\xff\"}", "the body is not UTF-8", "send JSON as UTF-8"),
+            (b"[]", "the body is no JSON object", ""),
+        ] {
+            let error = members(body).expect_err("refused");
+            assert!(error.message().starts_with(message), "{error:?}");
+            assert_eq!(error.hint().unwrap_or_default(), hint, "{error:?}");
         }
     }
 

@@ -122,15 +122,16 @@ fn refusal(error: Error, path: &str) -> Response {
 async fn guard(State(service): State<Arc<Service>>, mut request: Request, next: Next) -> Response {
     // Such a body could end elsewhere for a proxy, which then would take its rest for another request.
     let is_last = request.headers().contains_key(TRANSFER_ENCODING);
+    let path = request.uri().path().to_owned();
+    let is_for_page = pages::is_for_page(&request);
     let mut response = match service.gate.admit(request.method(), request.uri(), request.headers()) {
         Ok(asker) => {
             request.extensions_mut().insert(asker);
-            next.run(request).await
+            let response = next.run(request).await;
+            if is_for_page { pages::readable(response, &path) } else { response }
         }
-        Err(error) => {
-            let page = (error.code() == Code::NoToken).then(|| pages::sign_in(&request)).flatten();
-            page.unwrap_or_else(|| refusal(error, request.uri().path()))
-        }
+        Err(error) if is_for_page && error.code() == Code::NoToken => pages::sign_in(),
+        Err(error) => refusal(error, &path),
     };
     let headers = response.headers_mut();
     if is_last {

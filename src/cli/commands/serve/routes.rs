@@ -81,10 +81,20 @@ const REASON: Argument = Argument {
 };
 const TO: Argument = Argument {
     name: "to",
-    about: "The target phase; the command line says what the default is.",
+    about: "The target phase: fails if the rules lead elsewhere.",
     form: ArgumentForm::Text("--to"),
     ..OPTIONAL
 };
+const OVERRIDE_TO: Argument = Argument {
+    about: "The target phase; default: the later phase to which the work of the current one leads.",
+    ..TO
+};
+const REJECT_TO: Argument =
+    Argument { about: "The target phase; default: the one that the workflow names first.", ..TO };
+const ROLLBACK_TO: Argument =
+    Argument { about: "The target phase; default: the last consistent phase before the current one.", ..TO };
+const REOPEN_TO: Argument =
+    Argument { about: "The phase to reopen the task in; default: the phase it finished from.", ..TO };
 const WAIT: Argument = Argument {
     name: "wait",
     about: "How long the order may wait for other orders and for locks of other processes, such as `30s`; at most \
@@ -261,7 +271,12 @@ pub(super) static ROUTES: &[Route] = &[
         path: "/api/v1/tasks/{task}/override",
         about: "Override the rules, as a person.",
         command: &["next"],
-        arguments: &[Argument { form: ArgumentForm::Text("--override"), ..REASON }, TO, DRY_RUN, WAIT],
+        arguments: &[
+            Argument { form: ArgumentForm::Text("--override"), ..REASON },
+            OVERRIDE_TO,
+            DRY_RUN,
+            WAIT,
+        ],
         ..ORDER
     },
     Route {
@@ -277,7 +292,7 @@ pub(super) static ROUTES: &[Route] = &[
         path: "/api/v1/tasks/{task}/reject",
         about: "Send a task back where a person decides.",
         command: &["reject"],
-        arguments: &[REASON, TO, DRY_RUN, WAIT],
+        arguments: &[REASON, REJECT_TO, DRY_RUN, WAIT],
         ..ORDER
     },
     Route {
@@ -285,7 +300,7 @@ pub(super) static ROUTES: &[Route] = &[
         path: "/api/v1/tasks/{task}/rollback",
         about: "Go back to an earlier phase, as a person.",
         command: &["rollback"],
-        arguments: &[REASON, TO, DRY_RUN, WAIT],
+        arguments: &[REASON, ROLLBACK_TO, DRY_RUN, WAIT],
         ..ORDER
     },
     Route {
@@ -293,7 +308,7 @@ pub(super) static ROUTES: &[Route] = &[
         path: "/api/v1/tasks/{task}/reopen",
         about: "Leave a terminal phase, as a person.",
         command: &["reopen"],
-        arguments: &[REASON, TO, WAIT],
+        arguments: &[REASON, REOPEN_TO, WAIT],
         ..ORDER
     },
     Route {
