@@ -11,6 +11,7 @@ help: ## List the targets
 demo: ## Build orch and play a whole task lifecycle in a sample repository
 	$(CARGO) run -- demo
 
+test: export TMPDIR := $(or $(TMPDIR),$(shell tests/memory.sh),/tmp)
 test: ## Run every test
 	$(CARGO) test --all-targets --no-run
 	$(CARGO) test --all-targets --quiet
