@@ -11,10 +11,12 @@ help: ## List the targets
 demo: ## Build orch and play a whole task lifecycle in a sample repository
 	$(CARGO) run -- demo
 
-test: export TMPDIR := $(or $(TMPDIR),$(shell tests/memory.sh),/tmp)
+# $(1), where files of the tests are in memory if there is room.
+in_memory = place=$$(tests/memory.sh) && TMPDIR=$${TMPDIR:-$${place:-/tmp}} $(1)
+
 test: ## Run every test
 	$(CARGO) test --all-targets --no-run
-	$(CARGO) test --all-targets --quiet
+	$(call in_memory,$(CARGO) test --all-targets --quiet)
 	$(CARGO) test --doc --quiet
 
 test-web: ## The live board in a headless Chromium (needs npm and Chromium)

@@ -21,8 +21,8 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// A SIGTERM that comes so soon after the first signal says the same.
-const ONE_WISH: Duration = Duration::from_millis(200);
+/// A SIGTERM this soon after the first signal repeats it.
+const REPEAT: Duration = Duration::from_millis(200);
 
 type OnInterrupt = Box<dyn FnOnce() + Send>;
 
@@ -81,7 +81,7 @@ impl Interrupts {
             let program = Arc::clone(&self.program);
             // A thread that cannot start drops `signals`, and with it the handlers.
             let listening = thread::Builder::new().spawn(move || {
-                let mut first = None::<Instant>;
+                let mut first = None::<(i32, Instant)>;
                 for signal in signals.forever() {
                     if signal == SIGINT && is_childs.load(Ordering::Relaxed) {
                         continue;
@@ -91,10 +91,10 @@ impl Interrupts {
                     let then = instead.lock().unwrap_or_else(PoisonError::into_inner).take();
                     match then {
                         Some(then) => {
-                            first = Some(Instant::now());
+                            first = Some((signal, Instant::now()));
                             then();
                         }
-                        None if first.is_some_and(|first| says_the_same(signal, first.elapsed())) => {}
+                        None if first.is_some_and(|(first, at)| repeats(first, signal, at.elapsed())) => {}
                         None => end(&run.lock().unwrap_or_else(PoisonError::into_inner), &gate),
                     }
                 }
@@ -124,7 +124,7 @@ impl Interrupts {
     }
 
     /// Runs `orch` with other arguments in this terminal, and waits for its end. Meanwhile Ctrl-C is for it alone, and
-    /// other signals are for both. `shares_input` as of [`OwnProgram::run`], also the errors.
+    /// other signals are for both. `shares_input` and the errors are those of [`OwnProgram::run`].
     #[cfg(feature = "repl")]
     pub(super) fn run_self(&self, arguments: &[OsString], shares_input: bool) -> io::Result<ExitStatus> {
         self.left_to_child(|| self.program.run(arguments, shares_input))
@@ -148,9 +148,10 @@ impl Interrupts {
     }
 }
 
-/// Whether a signal that comes so long after the first one adds nothing to it. A person who types Ctrl-C twice means it.
-fn says_the_same(signal: i32, later: Duration) -> bool {
-    signal == SIGHUP || signal == SIGTERM && later < ONE_WISH
+/// Whether a signal that comes so long after the first one repeats it. A person who types Ctrl-C twice means it; but of
+/// signals that come at once, SIGHUP is heard first.
+fn repeats(first: i32, signal: i32, later: Duration) -> bool {
+    signal == SIGHUP || later < REPEAT && (signal == SIGTERM || first == SIGHUP)
 }
 
 /// Whether the process was started with SIGHUP ignored. Always `false` on systems without `/proc`.
@@ -170,4 +171,28 @@ fn end(run: &StopFlag, gate: &IndexGate) {
     let _quiet = gate.close();
     #[expect(clippy::exit, reason = "the user asked for it, and killing the process here loses nothing")]
     std::process::exit(super::ExitCode::Interrupted as i32);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_signal_that_somebody_means_ends_the_process_at_once() {
+        let (soon, late) = (Duration::ZERO, REPEAT);
+        for (first, signal, later, is_repeated) in [
+            (SIGINT, SIGINT, soon, false),
+            (SIGTERM, SIGINT, soon, false),
+            // A terminal that goes away while Ctrl-C is typed: the system reports the lower number first.
+            (SIGHUP, SIGINT, soon, true),
+            (SIGHUP, SIGINT, late, false),
+            (SIGTERM, SIGTERM, soon, true),
+            (SIGINT, SIGTERM, soon, true),
+            (SIGTERM, SIGTERM, late, false),
+            (SIGHUP, SIGHUP, late, true),
+            (SIGINT, SIGHUP, late, true),
+        ] {
+            assert_eq!(repeats(first, signal, later), is_repeated, "{first} {signal} {later:?}");
+        }
+    }
 }

@@ -11,11 +11,13 @@ skip() {
 }
 
 command -v python3 >/dev/null || skip "there is no python3"
-command -v script >/dev/null || skip "there is no script(1), which gives the server a terminal"
-place=target/api
+script --version 2>/dev/null | grep -q util-linux ||
+  skip "there is no script(1) of util-linux, which gives the server a terminal"
+version=4.32.5
+place=target/api/$version
 if [ ! -x "$place/bin/schemathesis" ]; then
   python3 -m venv "$place" || skip "python3 cannot make an environment"
-  "$place/bin/pip" install --quiet "schemathesis==4.32.5" || skip "pip cannot install schemathesis"
+  "$place/bin/pip" install --quiet "schemathesis==$version" || skip "pip cannot install schemathesis"
 fi
 orch=${ORCH:-$project/target/debug/orch}
 root=$(mktemp -d)
@@ -34,7 +36,7 @@ done
 # A person starts it: the token of a person has only the rights of whoever did, and a program has none.
 SHELL=/bin/sh script -qfec "exec '$orch' serve --listen 127.0.0.1:0" "$root/said" >/dev/null 2>&1 </dev/null &
 server=$!
-trap 'kill "$server" 2>/dev/null || true; rm -rf "$root"' EXIT
+trap 'kill "$server" 2>/dev/null || true; wait "$server" 2>/dev/null || true; rm -rf "$root" || true' EXIT
 address=
 for _ in $(seq 100); do
   address=$(grep -oE 'http://127\.0\.0\.1:[0-9]+' "$root/said" | head -1 || true)

@@ -62,7 +62,7 @@ fn a_board_replaces_nothing_but_a_page_and_leaves_git_alone() {
     link(".git", "git");
     link("notes.md", "notes.html");
     link("nowhere", "dangling.html");
-    let (page, git) = ("is not a page of orch board", "it is in a git directory");
+    let (page, git) = ("is not an HTML page", "it is in a git directory");
     for (file, why) in [
         ("notes.md", page),
         ("notes.html", page),
@@ -92,6 +92,7 @@ fn a_board_replaces_nothing_but_a_page_and_leaves_git_alone() {
         ("no/such/x.html", "there is no directory no/such", "/no/such"),
         ("notes.md/x.html", "notes.md is no directory", "name another file"),
         ("no/..", "it names no file", "name another file"),
+        ("new/", "it names a directory", "name another file"),
     ] {
         world.orch(&["board", "--html", file]).ends(2).reports(why).reports(hint);
     }

@@ -23,7 +23,7 @@ use std::path::{Path, PathBuf};
 /// reason, the rules with the values they saw, the artifacts, the findings, a diagram with the way that the task went,
 /// and its timeline. The file refers to nothing outside of it and contains no script. Writes nothing else.
 ///
-/// Replaces a file that is there only if it is a page (its first bytes are `<!DOCTYPE html>`) or empty, and writes
+/// Replaces an existing file only if it is an HTML page (its first bytes are `<!DOCTYPE html>`) or empty, and writes
 /// nothing into a git directory; otherwise exits with 2.
 #[derive(Debug, Args)]
 pub struct BoardArgs {
@@ -68,10 +68,9 @@ pub fn run(args: &BoardArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fai
         report::text(context, ui, &whole)?;
         return Ok(exit);
     };
-    // Somebody may have put another file there meanwhile.
+    // Another process may have created a file there meanwhile.
     refuse_unlike_a_page(args, &target)?;
-    durable::write_atomic(durable::parent(&target), &target, whole.as_bytes())
-        .map_err(|error| cannot_write(args, Code::Io, &error.to_string()))?;
+    durable::write_atomic(durable::parent(&target), &target, whole.as_bytes())?;
     let told = counted(gathered.status.tasks.len(), "task");
     report::text(context, ui, &format!("wrote {told} to {}\n", args.html.display()))?;
     Ok(exit)
@@ -80,6 +79,9 @@ pub fn run(args: &BoardArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fai
 /// The file to write, without links. Returns an error if its directory is not there or belongs to git, or something other
 /// than a page is there.
 fn target(args: &BoardArgs, workspace: &Workspace, context: &Context) -> Result<PathBuf, Failure> {
+    if args.html.as_os_str().as_encoded_bytes().ends_with(b"/") {
+        return Err(refused(args, "it names a directory"));
+    }
     let named = context.start.join(&args.html);
     let (above, name) = (durable::parent(&named), named.file_name());
     let target = match (named.canonicalize(), name) {
@@ -122,7 +124,7 @@ fn refuse_unlike_a_page(args: &BoardArgs, target: &Path) -> Result<(), Failure> 
     if begin.is_empty() || begin == PAGE {
         return Ok(());
     }
-    Err(refused(args, "a file is there that is not a page of orch board"))
+    Err(refused(args, "the existing file is not an HTML page"))
 }
 
 fn no_directory(args: &BoardArgs, context: &Context, error: &io::Error) -> Failure {

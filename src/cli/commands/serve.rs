@@ -94,7 +94,7 @@ pub(super) fn paths_without_command() -> [&'static str; 4] {
     [gate::HEALTH, openapi::PATH, openapi::EVENTS, openapi::OUTPUT]
 }
 
-/// How long the runs, the order in progress and the watch may take to end, each after the one before.
+/// How long the order in progress and the watch may take to end, each after the one before.
 const END: Duration = Duration::from_secs(20);
 
 /// Serve tasks and orders by HTTP, for programs and the browser.
@@ -175,10 +175,9 @@ pub fn run(args: &ServeArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fai
         read_only: args.read_only,
     };
     let service = Arc::new(Service::new(runner, gate, (events, news), stopped.clone()));
-    let (runs, queue) = (service.runs.clone(), Arc::clone(&service.queue));
+    let queue = Arc::clone(&service.queue);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(cannot)?;
     let served = runtime.block_on(server::serve(listener, service, stopped));
-    runs.end(END);
     // An order that has begun is completed. If it takes too long, the next command completes its commit or takes it
     // back, as after any process that was killed.
     queue.finish(END);

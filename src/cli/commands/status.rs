@@ -173,9 +173,8 @@ impl StatusArgs {
             if let Some(name) = wanted.iter().find(|name| !known.contains(&name.as_str())) {
                 let failure = Failure::new(code, format!("no task has a {what} `{name}`"));
                 let near = nearest(name, known.iter().copied()).map(|near| format!("did you mean `{near}`?"));
-                return Err(
-                    failure.hint(near.unwrap_or_else(|| "list the tasks: orch status --all".to_owned()))
-                );
+                let all = || format!("those of tasks are {}", known.join(", "));
+                return Err(failure.hint(near.unwrap_or_else(all)));
             }
         }
         Ok(())

@@ -141,7 +141,7 @@ fn parse(path: &RepoPath, text: &str, what: JsonText) -> Result<(Value, Vec<Diag
     let parsed =
         Seed(&noticed).deserialize(&mut deserializer).and_then(|value| deserializer.end().map(|()| value));
     let noticed = noticed.into_inner();
-    // Git leaves none in a request.
+    // A request contains no conflict markers of git.
     let conflicting = || conflict(path, text).filter(|_| what != JsonText::Body);
     match parsed {
         Err(error) => Err(Box::new(conflicting().unwrap_or_else(|| syntax(path, text, &error, what)))),

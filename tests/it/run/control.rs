@@ -2,6 +2,7 @@
 
 use super::{GOOD, Loop, limited, processes_in};
 use crate::harness::{World, eventually};
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use std::fs;
 use std::process::Child;
@@ -222,7 +223,12 @@ fn a_terminal_that_goes_away_ends_it_cleanly_unless_that_is_to_be_ignored() {
     task.is_clean();
 
     // A shell repeats the signal of the system while the executor ends, and `timeout` sends its own twice.
-    for (first, second) in [("HUP", "HUP"), ("TERM", "TERM"), ("TERM", "HUP"), ("INT", "HUP")] {
+    for (first, second) in [
+        (Signal::HUP, Signal::HUP),
+        (Signal::TERM, Signal::TERM),
+        (Signal::TERM, Signal::HUP),
+        (Signal::INT, Signal::HUP),
+    ] {
         let task = Loop::with(
             &limited(""),
             &format!("trap 'touch ends; sleep 0.3; exit 143' TERM\n{}", slow_after("")),
@@ -231,10 +237,11 @@ fn a_terminal_that_goes_away_ends_it_cleanly_unless_that_is_to_be_ignored() {
         task.world.commit("ignore");
         let child = task.world.orch_spawn(&["run", "t", "--auto"]);
         eventually("polish has begun", || task.world.path("began").exists());
-        signal(&child, first);
-        signal(&child, second);
+        for signal in [first, second] {
+            kill_process(Pid::from_child(&child), signal).expect("sent");
+        }
         task.world.end(child.wait_with_output().expect("ends")).ends(130);
-        assert_eq!(task.world.orch_json(&["runs"])["runs"][0]["state"], "paused", "{first}, {second}");
+        assert_eq!(task.world.orch_json(&["runs"])["runs"][0]["state"], "paused", "{first:?}, {second:?}");
         task.is_clean();
     }
 

@@ -97,6 +97,9 @@ fn a_browser_that_opens_what_is_not_there_gets_a_page_and_a_program_gets_a_probl
         ("POST", "/tasks/nope", browser, 405, "application/problem+json"),
         ("GET", "/api/v1/tasks/nope", browser, 404, "application/problem+json"),
         ("GET", "/assets/nope", browser, 404, "application/problem+json"),
+        ("GET", "/api", browser, 404, "application/problem+json"),
+        ("GET", "/ws", browser, 400, "application/problem+json"),
+        ("GET", "/apiary", browser, 404, "text/html; charset=utf-8"),
     ] {
         let answer = server.send(method, path, &server.person, &[("Accept", accept)], "");
         assert_eq!((answer.status, answer.header("content-type")), (status, Some(media)), "{method} {path}");
@@ -107,6 +110,8 @@ fn a_browser_that_opens_what_is_not_there_gets_a_page_and_a_program_gets_a_probl
             assert!(answer.header("content-security-policy").is_some());
         }
     }
+    let foreign = server.raw("GET", "/", &[("Host", "elsewhere.example"), ("Accept", browser)], "");
+    assert_eq!((foreign.status, foreign.header("content-type")), (403, Some("text/html; charset=utf-8")));
     let shown = server.send("GET", "/tasks/nope", &server.person, &[("Accept", browser)], "").body;
     assert!(shown.contains("there is no task <code>nope</code>"), "{shown}");
 }

@@ -157,7 +157,7 @@ impl Events {
                 _ = end.wait_for(|is_ended| *is_ended) => {}
             }
             let Some(mut at) = at else { return };
-            // What no frame was sent of is still to be told.
+            // Send the events that are still unsent.
             while let Some(frames) = events.after(at).filter(|frames| !frames.is_empty()) {
                 at += frames.len() as u64;
                 if send.send(joined(frames)).await.is_err() {

@@ -74,10 +74,10 @@ async fn tell(
     mut heard: Receiver<String>,
     _place: OwnedSemaphorePermit,
 ) {
-    let mut end = service.streams_end();
+    let mut stop = service.stop.clone();
     loop {
         let message = tokio::select! {
-            _ = end.wait_for(|is_ended| *is_ended) => return,
+            _ = stop.wait_for(|is_stopped| *is_stopped) => return,
             heard = heard.recv() => match heard {
                 Ok(text) => Message::Text(text.into()),
                 Err(_) => return,
@@ -96,10 +96,10 @@ async fn tell(
 
 /// Compares the loops after each event, and tells what differs, until no client listens or the server ends.
 async fn compare(service: Arc<Service>, mut before: KnownLoops) {
-    let (mut events, mut end) = (service.events.heard(), service.streams_end());
+    let (mut events, mut stop) = (service.events.heard(), service.stop.clone());
     loop {
         tokio::select! {
-            _ = end.wait_for(|is_ended| *is_ended) => return,
+            _ = stop.wait_for(|is_stopped| *is_stopped) => return,
             changed = events.changed() => if changed.is_err() { return },
             () = sleep(EVERY) => {}
         }

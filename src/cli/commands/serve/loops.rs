@@ -61,9 +61,9 @@ pub(super) struct LoopView {
 }
 
 impl LoopView {
-    /// The phase, unless it may go on and nothing drives it.
+    /// The status that clients see.
     fn standing(&self) -> &str {
-        if self.is_interrupted { "paused" } else { &self.phase }
+        if self.is_interrupted { "paused" } else { self.document["status"].as_str().unwrap_or(&self.phase) }
     }
 
     /// Returns an error that says what to do first, unless the loop has one of these statuses, in which `what` of it can be

@@ -17,6 +17,8 @@ use tokio::time::{Instant, sleep};
 
 /// How often the logs are looked at.
 const TICK: Duration = Duration::from_millis(200);
+/// How long a stream goes on with what was printed when the server ends.
+const LAST: Duration = Duration::from_secs(1);
 /// The most bytes of an event.
 const CHUNK: usize = 32 * 1024;
 
@@ -42,8 +44,13 @@ pub(super) fn stream(files: RunFiles, last: Option<&str>, mut end: Receiver<bool
     let (send, receive) = channel(1);
     tokio::spawn(async move {
         let mut told = Instant::now();
+        let mut until = None;
         loop {
             let is_last = *end.borrow_and_update();
+            // Somebody else may drive the run, and go on.
+            if is_last && *until.get_or_insert_with(|| Instant::now() + LAST) < Instant::now() {
+                return;
+            }
             let (read, from) = (files.clone(), place.clone());
             // Files are read in another thread: a slow disk holds up only this client.
             let done = spawn_blocking(move || {

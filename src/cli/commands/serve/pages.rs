@@ -52,7 +52,10 @@ pub(super) fn sign_in() -> Response {
 /// The page in the place of a problem document, for a browser that asked for a page at `path`; any other answer as it is.
 /// An API answers a browser as it answers any program.
 pub(super) fn readable(response: Response, path: &str) -> Response {
-    let is_page = !path.starts_with("/api/") && !path.starts_with("/assets/");
+    let others = ["/api", "/assets", "/mcp", "/ws"];
+    let is_page = !others
+        .iter()
+        .any(|other| path.strip_prefix(other).is_some_and(|rest| rest.is_empty() || rest.starts_with('/')));
     match response.extensions().get::<ShownError>().filter(|_| is_page) {
         Some(ShownError(error)) => {
             let mut page = html(html::served_problem(error));

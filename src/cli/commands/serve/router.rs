@@ -131,6 +131,7 @@ async fn guard(State(service): State<Arc<Service>>, mut request: Request, next: 
             if is_for_page { pages::readable(response, &path) } else { response }
         }
         Err(error) if is_for_page && error.code() == Code::NoToken => pages::sign_in(),
+        Err(error) if is_for_page => pages::readable(refusal(error, &path), &path),
         Err(error) => refusal(error, &path),
     };
     let headers = response.headers_mut();

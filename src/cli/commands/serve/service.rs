@@ -41,7 +41,8 @@ pub(super) struct Service {
     pub news: RunNews,
     /// Whether the server ends.
     pub stop: Receiver<bool>,
-    /// Whether streams end: later than the server begins to, so that they tell how its runs have ended.
+    /// Whether the streams of events and output end: later than the server begins to, so that they tell how its runs
+    /// have ended.
     streams_end: Sender<bool>,
     /// What waits and what is executed, for all clients.
     pub queue: Arc<WorkQueue>,

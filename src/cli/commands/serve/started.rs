@@ -35,6 +35,8 @@ struct DrivenRuns {
     runs: BTreeMap<String, Interrupts>,
     /// How many runs have ended whose notifications are still sent.
     telling: usize,
+    /// Whether the server ends, so that no run begins.
+    is_ending: bool,
 }
 
 /// What has come of a command that starts a run.
@@ -119,6 +121,9 @@ impl StartedRuns {
     ) -> Result<StartedResult, Error> {
         let interrupts = runner.interrupts_of_its_own();
         let mut driven = self.driven();
+        if driven.is_ending {
+            return Err(Error::busy("the server ends"));
+        }
         if driven.runs.contains_key(task) {
             return Err(busy(task));
         }
@@ -172,10 +177,11 @@ impl StartedRuns {
     }
 
     /// Ends all runs as Ctrl-C does, and waits until they have ended and their notifications are sent, at most until
-    /// `patience` is over. They can be continued.
+    /// `patience` is over. They can be continued. No other run begins.
     pub(super) fn end(&self, patience: Duration) {
         let until = Instant::now() + patience;
         let mut driven = self.driven();
+        driven.is_ending = true;
         while (!driven.runs.is_empty() || driven.telling > 0) && Instant::now() < until {
             driven.runs.values().for_each(Interrupts::interrupt);
             let waited = self.0.ended.wait_timeout(driven, SIGNALS);
