@@ -57,11 +57,13 @@ pub(super) struct TaskDetail {
     /// The time of its last step.
     pub unmoved_since: Option<Timestamp>,
     /// What a person may order in any case, if that is wanted.
+    #[cfg_attr(not(feature = "api"), expect(dead_code, reason = "only a server takes orders"))]
     pub orders: Vec<PersonOrder>,
 }
 
 /// Which pages of tasks are wanted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(not(feature = "api"), expect(dead_code, reason = "only a server makes pages on request"))]
 pub(super) enum WantedPages {
     /// None.
     None,
