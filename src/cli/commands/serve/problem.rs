@@ -151,7 +151,8 @@ mod tests {
         for (code, status) in [
             (Code::NoToken, 401),
             (Code::UnknownTask, 404),
-            (Code::UnknownPhase, 400),
+            (Code::UnknownPhase, 404),
+            (Code::TaskExists, 409),
             (Code::Usage, 400),
             (Code::NotEnabled, 409),
             (Code::BranchMoved, 409),
