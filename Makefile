@@ -11,12 +11,12 @@ help: ## List the targets
 demo: ## Build orch and play a whole task lifecycle in a sample repository
 	$(CARGO) run -- demo
 
-# $(1), where files of the tests are in memory if there is room.
-in_memory = place=$$(tests/memory.sh) && TMPDIR=$${TMPDIR:-$${place:-/tmp}} $(1)
+# Where files of the tests are: in memory if there is room, unless TMPDIR says where.
+IN_MEMORY = $(if $(TMPDIR),,$(addprefix TMPDIR=,$(shell tests/memory.sh)))
 
 test: ## Run every test
 	$(CARGO) test --all-targets --no-run
-	$(call in_memory,$(CARGO) test --all-targets --quiet)
+	env $(IN_MEMORY) $(CARGO) test --all-targets --quiet
 	$(CARGO) test --doc --quiet
 
 test-web: ## The live board in a headless Chromium (needs npm and Chromium)
@@ -67,10 +67,8 @@ audit-fuzz: ## The audit at length: many thousands of random histories, honest a
 soak: ## The fault and race tests at length, the mixture of everybody for ten minutes
 	ORCH_SOAK=600 $(CARGO) test --test it faults -- --nocapture
 
-# The processes of others would be read too, and a file system in memory copies repositories faster. The shell buries
-# the orphans of killed processes.
+# The processes of others would be read too. The shell buries the orphans of killed processes.
 ALONE = $(shell unshare -pf --mount-proc true 2>/dev/null && echo unshare -pf --mount-proc sh -c \''"$$@"; exit $$?'\' sh)
-IN_MEMORY = $(shell test -w /dev/shm && echo TMPDIR=/dev/shm)
 
 faults: ## Every system call that reads or writes fails once, or ends the process; prints tables, takes two or three hours (needs strace)
 	$(CARGO) test --test it --no-run

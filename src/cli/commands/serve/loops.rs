@@ -63,7 +63,7 @@ pub(super) struct LoopView {
 impl LoopView {
     /// The status that clients see.
     fn standing(&self) -> &str {
-        if self.is_interrupted { "paused" } else { self.document["status"].as_str().unwrap_or(&self.phase) }
+        self.document["status"].as_str().unwrap_or(&self.phase)
     }
 
     /// Returns an error that says what to do first, unless the loop has one of these statuses, in which `what` of it can be
