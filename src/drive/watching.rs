@@ -155,6 +155,8 @@ pub struct Watching {
     troubles: BTreeSet<String>,
     /// The tasks that are still to be looked at.
     left: VecDeque<TaskRef>,
+    /// The tasks whose commits one walk over the history finds, as soon as that of one of them is asked for.
+    unfound: Vec<TaskRef>,
     /// During a look at everything, the problems that it has met so far.
     met: Option<BTreeSet<String>>,
     /// Whether the watch is to end after the task that is in progress.
@@ -179,6 +181,7 @@ impl Watching {
             told: None,
             troubles: BTreeSet::new(),
             left: VecDeque::new(),
+            unfound: Vec::new(),
             met: None,
             stops: Arc::new(|| false),
         }
@@ -286,7 +289,7 @@ impl Watching {
             WatchEvent::Start => {
                 let tasks = self.survey(&mut effects);
                 // One walk over the history for all tasks, and not one for each part of them.
-                self.workspace.find_commits(&tasks);
+                self.unfound.clone_from(&tasks);
                 effects.insert(0, WatchEffect::Watching { tasks: tasks.len() });
                 self.left = tasks.into();
             }
@@ -506,8 +509,9 @@ impl Watching {
     ) -> Vec<Wanted> {
         let mut due = Vec::new();
         tasks.retain(|task| !task.id.is_archived());
-        // One walk over the history for all tasks.
-        self.workspace.find_commits(&tasks);
+        if self.unfound.is_empty() {
+            self.unfound.clone_from(&tasks);
+        }
         for sight in self.workspace.sights(&tasks, head, &*self.stops) {
             let foreseen = sight.and_then(|sight| self.plan(|writer, plan| writer.foresee(sight, plan)));
             match foreseen {
@@ -606,6 +610,10 @@ impl Watching {
             TaskOutcome::Applied(applied) => &applied.judged,
             TaskOutcome::Nothing(judged) => judged,
         };
+        // That of a step is known.
+        if judged.log_to_find().is_some() {
+            self.workspace.find_commits(&std::mem::take(&mut self.unfound));
+        }
         self.held.remove(judged.task.directory());
         self.waiting.remove(judged.task.directory());
         if self.held.is_empty() {

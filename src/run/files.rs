@@ -403,11 +403,9 @@ impl RunFiles {
     #[must_use]
     pub fn log_sizes(&self) -> BTreeMap<String, u64> {
         let entries = fs::read_dir(self.logs()).into_iter().flatten().flatten();
-        let logs = entries.filter_map(|entry| {
-            let name = entry.file_name().to_string_lossy().into_owned();
-            Some((name, entry.metadata().ok()?.len()))
-        });
-        logs.filter(|(name, _)| name.ends_with(".log")).collect()
+        let named = entries.map(|entry| (entry.file_name().to_string_lossy().into_owned(), entry));
+        let logs = named.filter(|(name, _)| name.ends_with(".log"));
+        logs.filter_map(|(name, entry)| Some((name, entry.metadata().ok()?.len()))).collect()
     }
 
     fn is_task_gone(&self) -> bool {

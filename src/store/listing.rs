@@ -87,13 +87,23 @@ impl EntryEnds {
     }
 }
 
+/// Slices of this size are compared at once.
+const STEP: usize = 256;
+
 /// The number of bytes that are alike at the start of both.
-fn alike_at_start(one: &[u8], other: &[u8]) -> usize {
-    /// Slices of this size are compared at once.
-    const STEP: usize = 256;
+pub(super) fn alike_at_start(one: &[u8], other: &[u8]) -> usize {
     let steps = one.chunks_exact(STEP).zip(other.chunks_exact(STEP));
     let whole = STEP * steps.take_while(|(one, other)| one == other).count();
     whole + one[whole..].iter().zip(&other[whole..]).take_while(|(one, other)| one == other).count()
+}
+
+/// The number of bytes that are alike at the end of both.
+pub(super) fn alike_at_end(one: &[u8], other: &[u8]) -> usize {
+    let steps = one.rchunks_exact(STEP).zip(other.rchunks_exact(STEP));
+    let whole = STEP * steps.take_while(|(one, other)| one == other).count();
+    let rest = |bytes: &[u8]| bytes.len() - whole;
+    let before = one[..rest(one)].iter().rev().zip(other[..rest(other)].iter().rev());
+    whole + before.take_while(|(one, other)| one == other).count()
 }
 
 /// Compares two entries by their names, and whether they are directories.
@@ -211,6 +221,33 @@ impl Listing {
         })
     }
 
+    /// The listing with other entries in some places. Each place begins and ends where an entry does, and they are in
+    /// order. `None` if what is put there are no whole entries. What stays is copied, not decoded.
+    pub(super) fn spliced(&self, cuts: &[(Range<usize>, Vec<u8>)]) -> Option<Self> {
+        let put: usize = cuts.iter().map(|(_, bytes)| bytes.len()).sum();
+        let mut bytes = Vec::with_capacity(self.bytes.len() + put);
+        let mut starts = Vec::with_capacity(self.starts.len() + cuts.len());
+        let mut copied = 0;
+        let end = (self.bytes.len()..self.bytes.len(), Vec::new());
+        for (place, put) in cuts.iter().chain([&end]) {
+            let numbers =
+                [copied, place.start].map(|at| self.starts.partition_point(|start| (*start as usize) < at));
+            let kept = &self.starts[numbers[0]..numbers[1]];
+            let (now, then) = (u32::try_from(bytes.len()).ok()?, u32::try_from(copied).ok()?);
+            starts.extend(kept.iter().map(|start| start - then + now));
+            bytes.extend(&self.bytes[copied..place.start]);
+            let mut rest = put.as_slice();
+            while !rest.is_empty() {
+                starts.push(u32::try_from(bytes.len()).ok()?);
+                let after = EntryEnds::of(rest, self.format)?.after;
+                bytes.extend(&rest[..after]);
+                rest = &rest[after..];
+            }
+            copied = place.end;
+        }
+        Some(Self { bytes, starts, format: self.format })
+    }
+
     /// The content as it was read.
     pub(super) fn bytes(&self) -> &[u8] {
         &self.bytes
@@ -315,6 +352,47 @@ mod tests {
         let entry = |(name, id): &(&str, u8)| [format!("100644 {name}\0").as_bytes(), &[*id; 20]].concat();
         let bytes = files.iter().map(entry).collect::<Vec<_>>().concat();
         Listing::parse(bytes, ObjectFormat::Sha1).expect("well-formed")
+    }
+
+    #[test]
+    fn a_listing_with_other_entries_is_that_of_the_new_bytes() {
+        let names: Vec<String> = (0..9).map(|number| format!("t-{number}")).collect();
+        let whole = listing(&names.iter().map(|name| (name.as_str(), 7)).collect::<Vec<_>>());
+        let put = |names: &[&str]| bytes(&names.iter().map(|name| ("40000", *name)).collect::<Vec<_>>());
+        let at = |number: usize| whole.place(number);
+        for cuts in [
+            Vec::new(),
+            vec![(at(0)..at(0), put(&["a"]))],
+            vec![(at(9)..at(9), put(&["z", "zz"]))],
+            vec![(at(0)..at(9), Vec::new())],
+            vec![
+                (at(3)..at(4), put(&["t-3-long"])),
+                (at(4)..at(6), Vec::new()),
+                (at(8)..at(9), put(&["t-8"])),
+            ],
+            vec![(at(2)..at(2), put(&["t-1.a"])), (at(2)..at(3), put(&["t-2"]))],
+        ] {
+            let after = whole.spliced(&cuts).expect("whole entries");
+            let mut expected = whole.bytes.clone();
+            cuts.into_iter().rev().for_each(|(place, put)| drop(expected.splice(place, put)));
+            let expected = Listing::parse(expected, ObjectFormat::Sha1).expect("well-formed");
+            assert_eq!((after.bytes, after.starts), (expected.bytes, expected.starts));
+        }
+        assert!(whole.spliced(&[(at(1)..at(1), put(&["cut"])[..20].to_vec())]).is_none());
+    }
+
+    #[test]
+    fn the_bytes_alike_at_each_end_are_counted() {
+        let long: Vec<u8> = (0..2000u32).flat_map(u32::to_be_bytes).collect();
+        for at in [0, 1, 255, 256, 257, 4000, 7743, 7744, 7745, 7999] {
+            let mut other = long.clone();
+            other[at] ^= 0x80;
+            assert_eq!(alike_at_start(&long, &other), at);
+            assert_eq!(alike_at_end(&long, &other), long.len() - 1 - at);
+            assert_eq!(alike_at_end(&other[at..], &long), long.len() - 1 - at);
+        }
+        assert_eq!(alike_at_end(&long, &long), long.len());
+        assert_eq!((alike_at_start(b"", &long), alike_at_end(b"", &long)), (0, 0));
     }
 
     #[test]

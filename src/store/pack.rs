@@ -1,10 +1,10 @@
 //! A pack with new objects, and its index; see gitformat-pack(5).
 
+use super::listing::{alike_at_end, alike_at_start};
 use crate::base::{Digest, ObjectFormat};
-use flate2::write::ZlibEncoder;
-use flate2::{Compression, Crc};
+use flate2::{Compress, Compression, Crc, FlushCompress, Status};
 use std::collections::BTreeMap;
-use std::io::{self, Write};
+use std::io;
 
 /// What an object is. The values are those of the format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,6 +26,8 @@ pub(super) struct Pack {
     format: ObjectFormat,
     bytes: Vec<u8>,
     objects: BTreeMap<Digest, Packed>,
+    /// One for all objects: to set up another one takes longer than to compress a small object.
+    compress: Compress,
 }
 
 /// An object of the pack.
@@ -45,7 +47,8 @@ pub(super) struct PackFiles {
 impl Pack {
     /// A pack without objects, whose ids have this format.
     pub(super) fn new(format: ObjectFormat) -> Self {
-        Self { format, bytes: b"PACK\0\0\0\x02\0\0\0\0".to_vec(), objects: BTreeMap::new() }
+        let compress = Compress::new(Compression::fast(), true);
+        Self { format, bytes: b"PACK\0\0\0\x02\0\0\0\0".to_vec(), objects: BTreeMap::new(), compress }
     }
 
     /// Adds an object, unless the pack has it. `base` is the id and the content of one like it: if the pack has that,
@@ -77,9 +80,17 @@ impl Pack {
                 (0, content)
             }
         };
-        let mut encoder = ZlibEncoder::new(&mut self.bytes, Compression::fast());
-        encoder.write_all(written)?;
-        encoder.finish()?;
+        self.compress.reset();
+        let mut rest = written;
+        loop {
+            self.bytes.reserve(64 + rest.len() / 2);
+            let before = self.compress.total_in();
+            let status = self.compress.compress_vec(rest, &mut self.bytes, FlushCompress::Finish)?;
+            if status == Status::StreamEnd {
+                break;
+            }
+            rest = &rest[usize::try_from(self.compress.total_in() - before).map_err(io::Error::other)?..];
+        }
         let mut crc = Crc::new();
         crc.update(&self.bytes[offset..]);
         self.objects.insert(id, Packed { offset, checksum: crc.sum(), depth });
@@ -154,10 +165,9 @@ fn distance_back(mut distance: usize) -> Vec<u8> {
 
 /// How to make `new` of `old`, which have a beginning and an end in common.
 fn delta(old: &[u8], new: &[u8]) -> Vec<u8> {
-    let begin = old.iter().zip(new).take_while(|(one, other)| one == other).count();
-    let (old_rest, new_rest) = (&old[begin..], &new[begin..]);
-    let end =
-        old_rest.iter().rev().zip(new_rest.iter().rev()).take_while(|(one, other)| one == other).count();
+    let begin = alike_at_start(old, new);
+    let new_rest = &new[begin..];
+    let end = alike_at_end(&old[begin..], new_rest);
     let mut delta = [varint(old.len()), varint(new.len())].concat();
     copy(&mut delta, 0, begin);
     for part in new_rest[..new_rest.len() - end].chunks(0x7f) {

@@ -250,16 +250,15 @@ impl<'s> BatchObjects<'s> {
             let after = self.directory(&at, inner, below)?;
             changed.insert(name, after.map(|tree| (TREE, tree)));
         }
-        let after = serialized(&before, &changed);
-        if after.is_empty() && tree.is_none() {
+        let after = edited(&before, &changed).ok_or_else(Error::moved)?;
+        let is_empty = after.bytes().is_empty();
+        if is_empty && tree.is_none() {
             return Ok(None);
         }
-        let id = format.tree(&after);
-        if !after.is_empty() && Some(id) != tree {
-            self.add(PackedKind::Tree, id, &after, tree.map(|tree| (tree, before.bytes())))?;
+        let id = format.tree(after.bytes());
+        if !is_empty && Some(id) != tree {
+            self.add(PackedKind::Tree, id, after.bytes(), tree.map(|tree| (tree, before.bytes())))?;
         }
-        let is_empty = after.is_empty();
-        let after = Listing::parse(after, format).ok_or_else(Error::moved)?;
         self.directories.insert(path.to_owned(), (id, Arc::new(after)));
         Ok((!is_empty).then_some(id))
     }
@@ -273,8 +272,9 @@ impl Edits<'_> {
     }
 }
 
-/// The content of a tree after these changes. What stays is copied, so that it keeps modes that git no longer writes.
-fn serialized(before: &Listing, changed: &BTreeMap<&str, Option<(u32, Digest)>>) -> Vec<u8> {
+/// A directory after these changes. What stays is copied, so that it keeps modes that git no longer writes. `None` if a
+/// name cannot be one of an entry.
+fn edited(before: &Listing, changed: &BTreeMap<&str, Option<(u32, Digest)>>) -> Option<Listing> {
     let mut put = Vec::new();
     for (name, held) in changed {
         let Some((mode, id)) = held else { continue };
@@ -289,14 +289,5 @@ fn serialized(before: &Listing, changed: &BTreeMap<&str, Option<(u32, Digest)>>)
     let mut cuts: Vec<(Range<usize>, Vec<u8>)> = put.into_iter().map(|(at, _, bytes)| (at, bytes)).collect();
     cuts.extend(gone.map(|place| (place, Vec::new())));
     cuts.sort_by_key(|(place, _)| place.start);
-    let before = before.bytes();
-    let mut after = Vec::with_capacity(before.len() + 64);
-    let mut copied = 0;
-    for (place, bytes) in cuts {
-        after.extend(&before[copied..place.start]);
-        after.extend(bytes);
-        copied = place.end;
-    }
-    after.extend(&before[copied..]);
-    after
+    before.spliced(&cuts)
 }

@@ -4,7 +4,7 @@ use super::wire::{CommandView, EvidenceView, Expected, Finding, Possible, Sugges
 use super::{DutyView, Subject, TaskView};
 use crate::base::{ArtifactName, Diagnostic, RepoPath, TaskId, WorkflowName};
 use crate::decide::{Decision, Expectation, Verdict};
-use crate::workflow::{Phase, TreeScope};
+use crate::workflow::{Phase, TreeScope, first_example};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 
@@ -119,7 +119,7 @@ pub(super) fn expectation(subject: &Subject<'_>, expected: &Expectation) -> Expe
         schema: expected.schema.clone(),
         state: expected.state,
         because: expected.because.clone(),
-        example: schema_text(subject, expected).and_then(|text| example(text, &of)).or_else(|| {
+        example: example(subject, expected, &of).or_else(|| {
             subject
                 .workflow
                 .artifact(&expected.artifact)?
@@ -142,16 +142,24 @@ pub(super) fn schema_text<'a>(subject: &Subject<'a>, expected: &Expectation) -> 
     declared.map(|schema| &*schema.text).or_else(|| subject.system.schema(expected.schema.as_deref()?))
 }
 
-/// The first example of a schema, with `of` replaced by the present digests. No other value is invented.
-fn example(schema: &str, of: &BTreeMap<String, String>) -> Option<Value> {
-    let schema: Value = serde_json::from_str(schema).ok()?;
-    let mut example = schema.get("examples")?.as_array()?.first()?.clone();
+/// The first example of the schema for an expected artifact, with `of` replaced by the present digests. No other value
+/// is invented.
+fn example(subject: &Subject<'_>, expected: &Expectation, of: &BTreeMap<String, String>) -> Option<Value> {
+    let declared = subject.workflow.artifact(&expected.artifact)?.schema.as_ref();
+    let mut example = match declared {
+        Some(schema) => schema.example()?.clone(),
+        None => first_example(subject.system.schema(expected.schema.as_deref()?)?)?,
+    };
+    judge_present(&mut example, of);
+    Some(example)
+}
+
+fn judge_present(example: &mut Value, of: &BTreeMap<String, String>) {
     if let Some(judged) = example.as_object_mut().and_then(|object| object.get_mut("of")) {
         let entries: Map<String, Value> =
             of.iter().map(|(name, digest)| (name.clone(), Value::from(digest.as_str()))).collect();
         *judged = Value::Object(entries);
     }
-    Some(example)
 }
 
 #[cfg(test)]
@@ -161,14 +169,19 @@ mod tests {
     #[test]
     fn examples_come_from_the_schema_and_judge_the_present() {
         let of = BTreeMap::from([("patch".to_owned(), "abc".to_owned())]);
+        let example = |schema: &str| {
+            let mut example = first_example(schema)?;
+            judge_present(&mut example, &of);
+            Some(example)
+        };
         let schema = r#"{"examples": [{"ok": true, "of": {"patch": "old"}}, {"ok": false}]}"#;
-        assert_eq!(example(schema, &of), Some(serde_json::json!({"ok": true, "of": {"patch": "abc"}})));
+        assert_eq!(example(schema), Some(serde_json::json!({"ok": true, "of": {"patch": "abc"}})));
         assert_eq!(
-            example(r#"{"examples": [{"ok": true}]}"#, &of),
+            example(r#"{"examples": [{"ok": true}]}"#),
             Some(serde_json::json!({"ok": true})),
             "an `of` is replaced, never added"
         );
-        assert_eq!(example(r#"{"examples": []}"#, &of), None);
-        assert_eq!(example("no json", &of), None);
+        assert_eq!(example(r#"{"examples": []}"#), None);
+        assert_eq!(example("no json"), None);
     }
 }

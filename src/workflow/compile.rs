@@ -106,11 +106,10 @@ impl Compiler<'_> {
 
     fn schema(&mut self, text: &Text) -> Option<SchemaText> {
         match self.system.schema(&text.value) {
-            Some(schema) => Some(SchemaText {
-                name: text.value.clone(),
-                digest: self.system.format().blob(schema.as_bytes()),
-                text: schema.into(),
-            }),
+            Some(schema) => {
+                let digest = self.system.format().blob(schema.as_bytes());
+                Some(SchemaText::new(text.value.clone(), schema, digest))
+            }
             None => {
                 let known: Vec<String> =
                     self.system.names("schemas", ".schema.json").map(str::to_owned).collect();

@@ -33,7 +33,7 @@ use crate::base::{
     ActionName, ArtifactName, Digest, Patterns, PhaseId, Place, RepoPath, RuleId, TaskId, WorkflowName, words,
 };
 use serde_json::{Map, Value};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// The top-level keys of `state.json` that are reserved for `orch`.
 pub const RESERVED_KEYS: [&str; 16] = [
@@ -147,6 +147,28 @@ pub struct SchemaText {
     pub text: Arc<str>,
     /// The digest of the text.
     pub digest: Digest,
+    /// Its first example, once that was asked for.
+    example: Arc<OnceLock<Option<Value>>>,
+}
+
+impl SchemaText {
+    /// A schema of this name, with the digest of its text.
+    #[must_use]
+    pub fn new(name: String, text: &str, digest: Digest) -> Self {
+        Self { name, text: text.into(), digest, example: Arc::default() }
+    }
+
+    /// Its first example.
+    #[must_use]
+    pub fn example(&self) -> Option<&Value> {
+        self.example.get_or_init(|| first_example(&self.text)).as_ref()
+    }
+}
+
+/// The first example of a schema.
+pub(crate) fn first_example(schema: &str) -> Option<Value> {
+    let schema: Value = serde_json::from_str(schema).ok()?;
+    schema.get("examples")?.as_array()?.first().cloned()
 }
 
 words! {

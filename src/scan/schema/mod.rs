@@ -362,7 +362,7 @@ mod tests {
 
     fn schema(value: &Value) -> SchemaText {
         let text = value.to_string();
-        SchemaText { name: "s".to_owned(), digest: Digest::of_blob(text.as_bytes()), text: text.into() }
+        SchemaText::new("s".to_owned(), &text, Digest::of_blob(text.as_bytes()))
     }
 
     fn check(schema_value: &Value, text: &str) -> Vec<String> {

@@ -18,11 +18,8 @@ pub fn workflow() -> Workflow {
         ("codegen", Some("coder"), vec!["plan"], vec!["patch"]),
         ("done", None, vec![], vec![]),
     ];
-    let review = SchemaText {
-        name: "plan-review".to_owned(),
-        text: REVIEW_SCHEMA.into(),
-        digest: Digest::of_blob(REVIEW_SCHEMA.as_bytes()),
-    };
+    let digest = Digest::of_blob(REVIEW_SCHEMA.as_bytes());
+    let review = SchemaText::new("plan-review".to_owned(), REVIEW_SCHEMA, digest);
     let artifacts = [
         ("plan", "planning/plan.json", Format::Json, None),
         ("plan_review", "review/plan-review.json", Format::Json, Some(review)),

@@ -238,7 +238,7 @@ fn judging(owner: &str, by: &str, words: &[&str]) -> World {
         });
         let text = schema.to_string();
         let digest = Digest::of_blob(text.as_bytes());
-        artifact.schema = Some(SchemaText { name: "verdict".to_owned(), text: text.into(), digest });
+        artifact.schema = Some(SchemaText::new("verdict".to_owned(), &text, digest));
     }
     let mut world = World::new(Arc::new(workflow));
     world.write("work.json", "{}");
