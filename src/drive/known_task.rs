@@ -2,7 +2,10 @@
 
 use super::TaskNotice;
 use crate::base::{Digest, RepoPath};
-use crate::survey::{KeptKey, Sight, TaskRef, UsableWorkflow};
+use crate::decide::{self, Verdict};
+use crate::store::Head;
+use crate::survey::{Error, Keeper, KeptKey, Sight, TaskRef, UsableWorkflow, Workspace};
+use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 /// The last reported result of a task.
@@ -33,6 +36,63 @@ impl KnownTask {
             required: judged.workflow().required_files().cloned().collect(),
             notice,
         }
+    }
+}
+
+/// What the start of a watch learns of a task.
+pub(super) enum FirstLook {
+    /// What it sees.
+    Seen(Box<Sight>),
+    /// What an earlier watch has seen: nothing is due, and nobody must repair the task.
+    Kept(KeptTask),
+}
+
+/// What the next watch takes from a look at a task.
+#[derive(Serialize, Deserialize)]
+pub(super) struct KeptTask {
+    entries: Digest,
+    print: Digest,
+    /// The name of its workflow, if committed code can change the result.
+    on_code: Option<String>,
+    on_more: bool,
+    required: Vec<RepoPath>,
+}
+
+/// The looks of one watch that the next one need not repeat.
+pub(super) const FIRST_LOOKS: Keeper<FirstLook> = Keeper {
+    to_text: |look| match look {
+        FirstLook::Seen(sight) if is_at_rest(sight) => serde_json::to_string(&KeptTask::of(sight)).ok(),
+        _ => None,
+    },
+    of_text: |text| serde_json::from_str(text).ok().map(FirstLook::Kept),
+};
+
+/// Whether a watch that begins has nothing to do for the task and nothing to report.
+fn is_at_rest(sight: &Sight) -> bool {
+    let verdict = &sight.decision.verdict;
+    let is_moving = matches!(verdict, Verdict::Transition(_)) || sight.runner.is_some();
+    !is_moving && !sight.untracked && decide::trouble(verdict).is_none()
+}
+
+impl KeptTask {
+    fn of(sight: &Sight) -> Self {
+        let KnownTask { key, print, on_code, on_more, required, .. } = KnownTask::of(sight, None);
+        let on_code = on_code.map(|code| code.workflow.name.to_string());
+        Self { entries: key.entries(), print, on_code, on_more, required }
+    }
+
+    /// What the watch knows of the task under this HEAD. Returns an error if its workflow cannot be read.
+    pub(super) fn known(
+        self,
+        workspace: &Workspace,
+        task: &TaskRef,
+        head: Option<Head>,
+    ) -> Result<KnownTask, Error> {
+        let Self { entries, print, on_code, on_more, required } = self;
+        let usable = |name: String| workspace.workflow(&name)?.usable().cloned();
+        let on_code = on_code.map(usable).transpose()?;
+        let key = KeptKey::of(head, entries);
+        Ok(KnownTask { task: task.clone(), key, print, on_code, on_more, required, notice: None })
     }
 }
 

@@ -3,7 +3,7 @@
 //! The watcher, timers and signals only send events, so a test can drive it event by event.
 
 use super::TaskNotice;
-use super::known_task::{KnownTask, fingerprint};
+use super::known_task::{FIRST_LOOKS, FirstLook, KnownTask, fingerprint};
 use crate::apply::{AdvancePlan, Applied, Order, TaskOutcome, Wanted, Writer};
 use crate::base::{Class, Code, Diagnostic, Digest, RepoPath, TaskId};
 use crate::config;
@@ -128,6 +128,8 @@ pub enum WatchEffect {
     },
 }
 
+/// The name of the cache of what an earlier watch has seen.
+const CACHE: &str = "watch";
 /// How many tasks are looked at before what is due for them is committed and reported.
 const PART: usize = 100;
 
@@ -259,6 +261,7 @@ impl Watching {
             return None;
         }
         if self.left.is_empty() {
+            self.workspace.end_known();
             let is_first = !std::mem::replace(&mut self.begun, true);
             return is_first.then(|| vec![WatchEffect::Ready]);
         }
@@ -287,7 +290,14 @@ impl Watching {
                 effects.push(WatchEffect::Trouble { message, hint: None, is_fault: true, is_error: true })
             }
             WatchEvent::Start => {
+                if self.may_know() {
+                    self.workspace.know_looks(CACHE);
+                }
                 let tasks = self.survey(&mut effects);
+                match tasks.len() > PART {
+                    true => self.workspace.begin_known(&tasks),
+                    false => self.workspace.end_known(),
+                }
                 // One walk over the history for all tasks, and not one for each part of them.
                 self.unfound.clone_from(&tasks);
                 effects.insert(0, WatchEffect::Watching { tasks: tasks.len() });
@@ -512,7 +522,19 @@ impl Watching {
         if self.unfound.is_empty() {
             self.unfound.clone_from(&tasks);
         }
-        for sight in self.workspace.sights(&tasks, head, &*self.stops) {
+        for (task, looked) in tasks.iter().zip(self.looked(&tasks, head)) {
+            let sight = match looked {
+                None => continue,
+                Some(Ok(FirstLook::Kept(kept))) => match kept.known(&self.workspace, task, head.clone()) {
+                    Ok(known) if self.only_reads() || self.has_suggestion(task) => {
+                        self.known.insert(task.directory().clone(), known);
+                        continue;
+                    }
+                    _ => self.workspace.look(task),
+                },
+                Some(Ok(FirstLook::Seen(sight))) => Ok(*sight),
+                Some(Err(error)) => Err(error),
+            };
             let foreseen = sight.and_then(|sight| self.plan(|writer, plan| writer.foresee(sight, plan)));
             match foreseen {
                 Ok(wanted) if wanted.is_due() && !self.only_reads() => due.push(wanted),
@@ -527,6 +549,30 @@ impl Watching {
             }
         }
         due
+    }
+
+    /// A look at each of these tasks, or what an earlier watch has kept of one; `None` for one that was not begun with
+    /// before the watch was stopped.
+    fn looked(&self, tasks: &[TaskRef], head: &Option<Head>) -> Vec<Option<Result<FirstLook, Error>>> {
+        let seen = |sight: Sight| FirstLook::Seen(Box::new(sight));
+        if self.workspace.knows_looks() {
+            let tasks: Vec<&TaskRef> = tasks.iter().collect();
+            return self.workspace.tell_some(&tasks, &FIRST_LOOKS, |_, sight| seen(sight), &*self.stops);
+        }
+        let sights = self.workspace.sights(tasks, head, &*self.stops);
+        sights.into_iter().map(|sight| sight.map(|sight| sight.map(seen))).collect()
+    }
+
+    /// Whether the start may rely on what an earlier watch has seen: it gives word of no event, and writes down what it
+    /// sees itself.
+    fn may_know(&self) -> bool {
+        let config = self.workspace.config();
+        let is_broken = self.workspace.findings().iter().any(Diagnostic::is_error);
+        self.mode != WatchMode::DryRun && config.notify.is_empty() && !is_broken
+    }
+
+    fn has_suggestion(&self, task: &TaskRef) -> bool {
+        task.suggestion_path().under(self.workspace.root()).is_file()
     }
 
     /// Applies what is due for some tasks in one batch; if one of them prevents that, for each task alone.

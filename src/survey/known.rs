@@ -258,6 +258,21 @@ impl Workspace {
         self.known = KnownLooks::of(self, name).map(Arc::new);
     }
 
+    /// Whether [`Workspace::tell_some`] uses what is known of earlier looks.
+    pub(crate) fn knows_looks(&self) -> bool {
+        self.known.is_some()
+    }
+
+    /// Names all tasks that [`Workspace::tell_some`] will be asked about, part by part.
+    pub(crate) fn begin_known(&self, tasks: &[TaskRef]) {
+        self.known.as_ref().inspect(|known| drop(known.begin(tasks)));
+    }
+
+    /// Keeps what was made of the looks, and uses them no longer.
+    pub(crate) fn end_known(&mut self) {
+        self.known.take().inspect(|known| known.keep());
+    }
+
     fn knew(&self, task: &TaskRef) {
         tracing::debug!(task = %task.id, "unchanged since an earlier look");
         self.costs.knew();
@@ -270,7 +285,7 @@ impl Workspace {
         task: &TaskRef,
         head: Option<Head>,
         (known, keeper): (&KnownLooks, &Keeper<R>),
-        told: &impl Fn(&Self, &Sight) -> R,
+        told: &impl Fn(&Self, Sight) -> R,
     ) -> Result<R, Error> {
         let (directory, commit) = (task.directory(), head.as_ref().and_then(|head| head.commit));
         let earlier = known.find(directory);
@@ -316,20 +331,20 @@ impl Workspace {
         }
         let converted = self.store.as_ref().map(Store::converted);
         let sight = self.look_listed(task, head, LookDepth::End, list)?;
-        let made = told(self, &sight);
         // How git converts bytes is a matter of its settings.
         let (reads_history, on_code) = (sight.basis.reads_history(), sight.rests_on_code());
         let is_comparable = !sight.basis.is_unknown()
             && self.store.as_ref().map(Store::converted) == converted
             // Without a commit there is nothing by which to see that the history has grown.
             && (commit.is_some() || !(reads_history || on_code));
+        let (files, unignored) = (sight.basis.files(), sight.basis.unignored());
+        let head = commit.filter(|_| reads_history);
+        let code = commit.filter(|_| on_code).map(|commit| (sight.workflow().name.to_string(), commit));
+        let made = told(self, sight);
         if let (true, Some(listed), Some(held)) = (is_comparable, listed, held)
             && let Some(text) = (keeper.to_text)(&made)
         {
-            let (directory, files) = (directory.clone(), sight.basis.files());
-            let unignored = sight.basis.unignored();
-            let head = commit.filter(|_| reads_history);
-            let code = commit.filter(|_| on_code).map(|commit| (sight.workflow().name.to_string(), commit));
+            let directory = directory.clone();
             known.note(KeptLook { directory, stamped, listed, held, head, code, files, unignored, text });
         }
         Ok(made)

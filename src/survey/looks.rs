@@ -73,21 +73,21 @@ impl Workspace {
         })
     }
 
-    /// Looks at each of these tasks, of few under this HEAD, of many in several threads; at none that was not begun with
-    /// when `stops` says so.
+    /// Looks at each of these tasks, of few under this HEAD, of many in several threads; `None` for one that was not begun
+    /// with when `stops` said so.
     pub(crate) fn sights(
         &self,
         tasks: &[TaskRef],
         head: &Option<Head>,
         stops: &(dyn Fn() -> bool + Sync),
-    ) -> Vec<Result<Sight, Error>> {
+    ) -> Vec<Option<Result<Sight, Error>>> {
         if tasks.len() > PART {
             let going_on = |_: &Self, _: &TaskRef, sight| (!stops()).then_some(sight);
-            return self.look_at_each(tasks, LookDepth::End, going_on).into_iter().flatten().collect();
+            return self.look_at_each(tasks, LookDepth::End, going_on);
         }
         self.forget_attributes();
-        let going_on = tasks.iter().take_while(|_| !stops());
-        going_on.map(|task| self.look_further(task, head.clone(), LookDepth::End)).collect()
+        let look = |task| (!stops()).then(|| self.look_further(task, head.clone(), LookDepth::End));
+        tasks.iter().map(look).collect()
     }
 
     /// What `told` makes of a look at each of these tasks, or has made of an earlier one that a new look would repeat,
@@ -102,20 +102,8 @@ impl Workspace {
         let mut order: Vec<usize> =
             known.map_or_else(|| (0..tasks.len()).collect(), |known| known.begin(tasks));
         let in_order: Vec<&TaskRef> = order.iter().map(|at| &tasks[*at]).collect();
-        let mut made = self.in_parts(&in_order, |workspace, part| {
-            let under = workspace.begin_looks();
-            let tell = |task: &&TaskRef| {
-                let made = match (&under, known) {
-                    (Ok(head), Some(known)) => {
-                        workspace.tell_known(task, head.clone(), (known, keeper), &told)
-                    }
-                    _ => workspace.look(task).map(|sight| told(workspace, &sight)),
-                };
-                known.inspect(|known| known.done(task.directory()));
-                made
-            };
-            part.iter().map(tell).collect()
-        });
+        let all = self.tell_some(&in_order, keeper, |workspace, sight| told(workspace, &sight), &|| false);
+        let mut made: Vec<Result<R, Error>> = all.into_iter().flatten().collect();
         known.inspect(|known| known.keep());
         // In place, because there may be very many.
         for at in 0..order.len() {
@@ -126,6 +114,32 @@ impl Workspace {
             }
         }
         made
+    }
+
+    /// Like [`Self::tell_each`], of some of the tasks that the cache was told of; `None` for one that was not begun with
+    /// when `stops` said so.
+    pub(crate) fn tell_some<R: Send>(
+        &self,
+        tasks: &[&TaskRef],
+        keeper: &Keeper<R>,
+        told: impl Fn(&Self, Sight) -> R + Sync,
+        stops: &(dyn Fn() -> bool + Sync),
+    ) -> Vec<Option<Result<R, Error>>> {
+        let known = self.known.as_deref();
+        self.in_parts(tasks, |workspace, part| {
+            let under = workspace.begin_looks();
+            let tell = |task: &TaskRef| {
+                let made = match (&under, known) {
+                    (Ok(head), Some(known)) => {
+                        workspace.tell_known(task, head.clone(), (known, keeper), &told)
+                    }
+                    _ => workspace.look(task).map(|sight| told(workspace, sight)),
+                };
+                known.inspect(|known| known.done(task.directory()));
+                made
+            };
+            part.iter().map(|task| (!stops()).then(|| tell(task))).collect()
+        })
     }
 
     /// Passes tasks or directories in parts to `work_on`, in as many threads as there are cores. Returns what it makes

@@ -543,6 +543,18 @@ pub struct KeptKey {
     is_recent: bool,
 }
 
+impl KeptKey {
+    /// The key of a look under this HEAD at files whose stamps have this digest.
+    pub(crate) fn of(head: Option<Head>, entries: Digest) -> Self {
+        Self { head, entries, is_recent: false }
+    }
+
+    /// The digest of the stamps of the files.
+    pub(crate) fn entries(&self) -> Digest {
+        self.entries
+    }
+}
+
 impl SightKey {
     /// What tells whether a later look can differ.
     pub(crate) fn kept(&self) -> KeptKey {

@@ -431,3 +431,55 @@ fn branches_that_share_trees_cost_no_more_looks() {
     let many = cost();
     assert_eq!((many.looks, many.reads, many.bytes), (few.looks, few.reads, few.bytes), "{few:?} {many:?}");
 }
+
+#[test]
+fn a_watch_that_begins_again_looks_at_what_has_changed() {
+    let world = world();
+    world.write("orch.toml", "[watch]\nadopt = true\n");
+    world.commit("adopt");
+    // Of fewer, each is looked at.
+    let ids: Vec<String> = (0..110).map(|number| format!("m-{number:03}")).collect();
+    ids.iter().for_each(|id| world.plan(id, 1));
+    let all = ids.len() as u64 + 1;
+    watching(&world);
+    assert_eq!(world.phase("m-000"), "plan_review");
+    settle();
+    let (_, first) = watching(&world);
+    assert_eq!(
+        (first.looks, first.known),
+        (all - 1, 1),
+        "all but t1 had moved after the looks of the first watch"
+    );
+    let (mut again, second) = watching(&world);
+    assert_eq!((second.looks, second.known, second.evaluations), (0, all, 0));
+    // What it knows is what a look would have told it.
+    let path = "tasks/m-001/planning/plan.json";
+    assert!(again.step(changed(&[path])).is_empty());
+    assert_eq!(again.workspace().counted().looks, 0);
+    world.plan_review("m-001", true, 1);
+    again.step(changed(&["tasks/m-001/review/plan-review.json"]));
+    assert_eq!(world.phase("m-001"), "codegen");
+
+    // What changes while no watch runs is seen by the next one.
+    world.plan_review("m-002", true, 1);
+    world.remove("tasks/m-003/suggestion.json");
+    world.plan("m-new", 1);
+    world.write("tasks/m-004/state.json", "{}");
+    settle();
+    let (_, third) = watching(&world);
+    assert_eq!(world.phase("m-002"), "codegen");
+    assert_eq!(world.phase("m-new"), "plan_review");
+    assert!(world.path("tasks/m-003/suggestion.json").is_file());
+    assert!(third.known >= all - 5 && third.known < all - 2, "{third:?}");
+
+    // Other settings may decide otherwise, and whoever wants word of events gets it of each look.
+    world.write("orch.toml", "[watch]\nadopt = false\n");
+    let (_, fourth) = watching(&world);
+    assert_eq!((fourth.looks, fourth.known), (all + 1, 0));
+    world.write("orch.toml", "[[notify]]\non = [\"human\"]\ncommand = [\"true\"]\n");
+    assert_eq!(watching(&world).1.known, 0);
+    assert_eq!(watching(&world).1.known, 0);
+    let mut only = Watching::new(open(&world), caller(), WatchMode::DryRun);
+    only.step(WatchEvent::Start);
+    assert_eq!(only.workspace().counted().known, 0, "a dry run writes nothing, so it looks");
+}
