@@ -15,6 +15,7 @@ mod recording;
 mod runs;
 mod task_notice;
 mod trust;
+mod watch_events;
 mod watch_loop;
 mod watching;
 
@@ -30,8 +31,9 @@ pub use prompt::prompt;
 pub use runs::{RunInfo, last_end, runs, runs_in, work_tree_of_run};
 pub use task_notice::TaskNotice;
 pub use trust::{NotificationLeave, Trustee, revoke_trust, trust, trustees};
+pub use watch_events::{OrderRequest, WatchEffect, WatchEvent, WatchMode};
 pub use watch_loop::{Waited, WatchHandle, WatchLoop, follow, wait_for};
-pub use watching::{OrderRequest, WatchEffect, WatchEvent, WatchMode, Watching};
+pub use watching::Watching;
 
 use crate::apply::{Applied, Writer};
 use crate::base::{Code, Diagnostic, Period, command};

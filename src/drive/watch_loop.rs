@@ -3,7 +3,8 @@
 //! Files, HEAD, timers and orders only send events. The loop handles them one batch at a time, and the caller
 //! renders the effects.
 
-use super::watching::{OrderRequest, WatchEffect, WatchEvent, WatchMode, Watching};
+use super::watch_events::{OrderRequest, WatchEffect, WatchEvent, WatchMode};
+use super::watching::Watching;
 use crate::apply::{Applied, Order};
 use crate::store::Store;
 use crate::survey::{Caller, Error, TaskRef, Workspace};
