@@ -4,7 +4,7 @@ use super::TaskNotice;
 use crate::base::{Digest, RepoPath};
 use crate::decide::{self, Verdict};
 use crate::store::Head;
-use crate::survey::{Error, Keeper, KeptKey, Sight, TaskRef, UsableWorkflow, Workspace};
+use crate::survey::{Error, KeptKey, Sight, TaskRef, UsableWorkflow, Workspace};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -39,14 +39,6 @@ impl KnownTask {
     }
 }
 
-/// What the start of a watch learns of a task.
-pub(super) enum FirstLook {
-    /// What it sees.
-    Seen(Box<Sight>),
-    /// What an earlier watch has seen: nothing is due, and nobody must repair the task.
-    Kept(KeptTask),
-}
-
 /// What the next watch takes from a look at a task.
 #[derive(Serialize, Deserialize)]
 pub(super) struct KeptTask {
@@ -58,15 +50,6 @@ pub(super) struct KeptTask {
     required: Vec<RepoPath>,
 }
 
-/// The looks of one watch that the next one need not repeat.
-pub(super) const FIRST_LOOKS: Keeper<FirstLook> = Keeper {
-    to_text: |look| match look {
-        FirstLook::Seen(sight) if is_at_rest(sight) => serde_json::to_string(&KeptTask::of(sight)).ok(),
-        _ => None,
-    },
-    of_text: |text| serde_json::from_str(text).ok().map(FirstLook::Kept),
-};
-
 /// Whether a watch that begins has nothing to do for the task and nothing to report.
 fn is_at_rest(sight: &Sight) -> bool {
     let verdict = &sight.decision.verdict;
@@ -75,10 +58,18 @@ fn is_at_rest(sight: &Sight) -> bool {
 }
 
 impl KeptTask {
-    fn of(sight: &Sight) -> Self {
+    /// What is kept of a look; `None` if the next watch has to look again.
+    pub(super) fn text_of(sight: &Sight) -> Option<String> {
+        if !is_at_rest(sight) {
+            return None;
+        }
         let KnownTask { key, print, on_code, on_more, required, .. } = KnownTask::of(sight, None);
         let on_code = on_code.map(|code| code.workflow.name.to_string());
-        Self { entries: key.entries(), print, on_code, on_more, required }
+        serde_json::to_string(&Self { entries: key.entries(), print, on_code, on_more, required }).ok()
+    }
+
+    pub(super) fn of_text(text: &str) -> Option<Self> {
+        serde_json::from_str(text).ok()
     }
 
     /// What the watch knows of the task under this HEAD. Returns an error if its workflow cannot be read.

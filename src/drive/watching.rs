@@ -3,7 +3,7 @@
 //! The watcher, timers and signals only send events, so a test can drive it event by event.
 
 use super::TaskNotice;
-use super::known_task::{FIRST_LOOKS, FirstLook, KnownTask, fingerprint};
+use super::known_task::{KeptTask, KnownTask, fingerprint};
 use super::watch_events::{OrderRequest, WatchEffect, WatchEvent, WatchMode};
 use crate::apply::{AdvancePlan, Applied, TaskOutcome, Wanted, Writer};
 use crate::base::{Class, Code, Diagnostic, Digest, RepoPath, TaskId};
@@ -179,14 +179,11 @@ impl Watching {
                 if self.may_know() {
                     self.workspace.know_looks(CACHE);
                 }
-                let tasks = self.survey(&mut effects);
-                match tasks.len() > PART {
-                    true => self.workspace.begin_known(&tasks),
-                    false => self.workspace.end_known(),
-                }
+                let mut tasks = self.survey(&mut effects);
+                effects.insert(0, WatchEffect::Watching { tasks: tasks.len() });
+                self.recall(&mut tasks, head);
                 // One walk over the history for all tasks, and not one for each part of them.
                 self.unfound.clone_from(&tasks);
-                effects.insert(0, WatchEffect::Watching { tasks: tasks.len() });
                 self.left = tasks.into();
             }
             WatchEvent::Rescan(_) => self.rescan(&mut effects),
@@ -408,19 +405,8 @@ impl Watching {
         if self.unfound.is_empty() {
             self.unfound.clone_from(&tasks);
         }
-        for (task, looked) in tasks.iter().zip(self.looked(&tasks, head)) {
-            let sight = match looked {
-                None => continue,
-                Some(Ok(FirstLook::Kept(kept))) => match kept.known(&self.workspace, task, head.clone()) {
-                    Ok(known) if self.only_reads() || self.has_suggestion(task) => {
-                        self.known.insert(task.directory().clone(), known);
-                        continue;
-                    }
-                    _ => self.workspace.look(task),
-                },
-                Some(Ok(FirstLook::Seen(sight))) => Ok(*sight),
-                Some(Err(error)) => Err(error),
-            };
+        let sights = self.workspace.sights(&tasks, head, KeptTask::text_of, &*self.stops);
+        for sight in sights.into_iter().flatten() {
             let foreseen = sight.and_then(|sight| self.plan(|writer, plan| writer.foresee(sight, plan)));
             match foreseen {
                 Ok(wanted) if wanted.is_due() && !self.only_reads() => due.push(wanted),
@@ -437,16 +423,21 @@ impl Watching {
         due
     }
 
-    /// A look at each of these tasks, or what an earlier watch has kept of one; `None` for one that was not begun with
-    /// before the watch was stopped.
-    fn looked(&self, tasks: &[TaskRef], head: &Option<Head>) -> Vec<Option<Result<FirstLook, Error>>> {
-        let seen = |sight: Sight| FirstLook::Seen(Box::new(sight));
-        if self.workspace.knows_looks() {
-            let tasks: Vec<&TaskRef> = tasks.iter().collect();
-            return self.workspace.tell_some(&tasks, &FIRST_LOOKS, |_, sight| seen(sight), &*self.stops);
+    /// Takes over what an earlier watch has seen of tasks that are at rest, if there are many, and leaves the others.
+    fn recall(&mut self, tasks: &mut Vec<TaskRef>, head: &Option<Head>) {
+        if tasks.len() <= PART {
+            return self.workspace.end_known();
         }
-        let sights = self.workspace.sights(tasks, head, &*self.stops);
-        sights.into_iter().map(|sight| sight.map(|sight| sight.map(seen))).collect()
+        let mut recalled = self.workspace.recall_each(tasks, KeptTask::of_text).into_iter();
+        tasks.retain(|task| {
+            let kept = recalled.next().flatten();
+            let known = kept.and_then(|kept| kept.known(&self.workspace, task, head.clone()).ok());
+            let is_told = || self.mode != WatchMode::Apply || self.has_suggestion(task);
+            let Some(known) = known.filter(|_| is_told()) else { return true };
+            self.known.insert(task.directory().clone(), known);
+            false
+        });
+        self.workspace.begin_known(tasks);
     }
 
     /// Whether the start may rely on what an earlier watch has seen: it gives word of no event, and writes down what it

@@ -64,6 +64,22 @@ struct KeptStamps {
     stamped: Option<Stamped>,
 }
 
+/// What is known of a task without a look.
+pub(super) enum Recall<R> {
+    /// What was made of an earlier look.
+    Made(R),
+    /// What a new look begins with.
+    Anew(FirstPart),
+}
+
+/// The files of a task as a look lists them, and by what a later command compares them and what HEAD holds.
+pub(super) struct FirstPart {
+    list: ListedTask,
+    listed: Option<Digest>,
+    held: Option<Digest>,
+    stamped: Option<Stamped>,
+}
+
 /// The part of a cache in one file.
 #[derive(Default)]
 struct KeptPart {
@@ -258,12 +274,7 @@ impl Workspace {
         self.known = KnownLooks::of(self, name).map(Arc::new);
     }
 
-    /// Whether [`Workspace::tell_some`] uses what is known of earlier looks.
-    pub(crate) fn knows_looks(&self) -> bool {
-        self.known.is_some()
-    }
-
-    /// Names all tasks that [`Workspace::tell_some`] will be asked about, part by part.
+    /// Names all tasks that [`Workspace::sights`] will be asked about.
     pub(crate) fn begin_known(&self, tasks: &[TaskRef]) {
         self.known.as_ref().inspect(|known| drop(known.begin(tasks)));
     }
@@ -278,16 +289,15 @@ impl Workspace {
         self.costs.knew();
     }
 
-    /// What `told` makes of a look at a task, or of an earlier one that a new look would repeat. Returns an error as a
-    /// look does.
-    pub(super) fn tell_known<R>(
+    /// What was made of an earlier look at a task that a new look would repeat, or else what a new one begins with.
+    /// Returns an error if the task or HEAD cannot be read.
+    pub(super) fn recall<R>(
         &self,
         task: &TaskRef,
-        head: Option<Head>,
-        (known, keeper): (&KnownLooks, &Keeper<R>),
-        told: &impl Fn(&Self, Sight) -> R,
-    ) -> Result<R, Error> {
-        let (directory, commit) = (task.directory(), head.as_ref().and_then(|head| head.commit));
+        head: Option<&Head>,
+        (known, of_text): (&KnownLooks, fn(&str) -> Option<R>),
+    ) -> Result<Recall<R>, Error> {
+        let (directory, commit) = (task.directory(), head.and_then(|head| head.commit));
         let earlier = known.find(directory);
         let made_earlier = |held: Option<Digest>| {
             let (kept, _) = earlier.as_ref().filter(|(kept, _)| Some(kept.held) == held)?;
@@ -300,22 +310,22 @@ impl Workspace {
                 && kept.code.as_ref().is_none_or(is_quiet)
                 && are_as_before(&self.root, &kept.files)
                 && kept.unignored.iter().all(is_unignored);
-            if stands { (keeper.of_text)(&kept.text) } else { None }
+            if stands { of_text(&kept.text) } else { None }
         };
         // If the search has asked for the stamps, it did so before HEAD was read. What HEAD holds now is compared.
         if let Some((kept, was_unchanged)) = &earlier
             && let Some(stamped) = &kept.stamped
             && (*was_unchanged || stamped.stands(&self.root, directory))
-            && let Some(made) = made_earlier(self.held_digest(task, head.as_ref(), None)?)
+            && let Some(made) = made_earlier(self.held_digest(task, head, None)?)
         {
             if let Some(code) = known.code_now(kept, commit) {
                 known.note(KeptLook { code: Some(code), ..KeptLook::clone(kept) });
             }
             self.knew(task);
-            return Ok(made);
+            return Ok(Recall::Made(made));
         }
         let list = self.list(task)?;
-        let held = self.held_digest(task, head.as_ref(), Some(&list))?;
+        let held = self.held_digest(task, head, Some(&list))?;
         let listed = listed_digest(&self.root, task, &list);
         let stamped = Stamped::of(&self.root, task, &list);
         if let Some((kept, _)) = earlier.as_ref().filter(|(kept, _)| Some(kept.listed) == listed)
@@ -327,8 +337,26 @@ impl Workspace {
                 known.note(KeptLook { stamped, code, ..KeptLook::clone(kept) });
             }
             self.knew(task);
-            return Ok(made);
+            return Ok(Recall::Made(made));
         }
+        Ok(Recall::Anew(FirstPart { list, listed, held, stamped }))
+    }
+
+    /// What `told` makes of a look at a task, or has made of an earlier one that a new look would repeat. Returns an error
+    /// as a look does.
+    pub(super) fn tell_known<R>(
+        &self,
+        task: &TaskRef,
+        head: Option<Head>,
+        (known, keeper): (&KnownLooks, &Keeper<R>),
+        told: &impl Fn(&Self, Sight) -> R,
+    ) -> Result<R, Error> {
+        let (directory, commit) = (task.directory(), head.as_ref().and_then(|head| head.commit));
+        let FirstPart { list, listed, held, stamped } =
+            match self.recall(task, head.as_ref(), (known, keeper.of_text))? {
+                Recall::Made(made) => return Ok(made),
+                Recall::Anew(first) => first,
+            };
         let converted = self.store.as_ref().map(Store::converted);
         let sight = self.look_listed(task, head, LookDepth::End, list)?;
         // How git converts bytes is a matter of its settings.

@@ -1,6 +1,6 @@
 //! Looks at many tasks, in as many threads as there are cores.
 
-use super::known::{Keeper, KnownLooks};
+use super::known::{Keeper, KnownLooks, Recall};
 use super::sight::LookDepth;
 use super::{At, Costs, Error, Setting, Sight, TaskRef, Workspace};
 use crate::scan::ValidationCache;
@@ -74,13 +74,19 @@ impl Workspace {
     }
 
     /// Looks at each of these tasks, of few under this HEAD, of many in several threads; `None` for one that was not begun
-    /// with when `stops` said so.
+    /// with when `stops` said so. If looks are known, keeps what `to_text` makes of these.
     pub(crate) fn sights(
         &self,
         tasks: &[TaskRef],
         head: &Option<Head>,
+        to_text: fn(&Sight) -> Option<String>,
         stops: &(dyn Fn() -> bool + Sync),
     ) -> Vec<Option<Result<Sight, Error>>> {
+        if self.known.is_some() {
+            let tasks: Vec<&TaskRef> = tasks.iter().collect();
+            let keeper = Keeper { to_text, of_text: |_| None };
+            return self.tell_some(&tasks, &keeper, |_, sight| sight, stops);
+        }
         if tasks.len() > PART {
             let going_on = |_: &Self, _: &TaskRef, sight| (!stops()).then_some(sight);
             return self.look_at_each(tasks, LookDepth::End, going_on);
@@ -88,6 +94,34 @@ impl Workspace {
         self.forget_attributes();
         let look = |task| (!stops()).then(|| self.look_further(task, head.clone(), LookDepth::End));
         tasks.iter().map(look).collect()
+    }
+
+    /// What `of_text` makes of what was kept of an earlier look at each of these tasks, where a new look would repeat it,
+    /// in the order of the tasks.
+    pub(crate) fn recall_each<R: Send>(
+        &self,
+        tasks: &[TaskRef],
+        of_text: fn(&str) -> Option<R>,
+    ) -> Vec<Option<R>> {
+        let Some(known) = self.known.as_deref() else { return tasks.iter().map(|_| None).collect() };
+        let order = known.begin(tasks);
+        let in_order: Vec<&TaskRef> = order.iter().map(|at| &tasks[*at]).collect();
+        let recalled = self.in_parts(&in_order, |workspace, part| {
+            let under = workspace.begin_looks();
+            let recall = |task: &&TaskRef| {
+                let recalled = under
+                    .as_ref()
+                    .ok()
+                    .and_then(|head| workspace.recall(task, head.as_ref(), (known, of_text)).ok());
+                known.done(task.directory());
+                match recalled? {
+                    Recall::Made(made) => Some(made),
+                    Recall::Anew(_) => None,
+                }
+            };
+            part.iter().map(recall).collect()
+        });
+        in_places(recalled, order)
     }
 
     /// What `told` makes of a look at each of these tasks, or has made of an earlier one that a new look would repeat,
@@ -99,26 +133,17 @@ impl Workspace {
         told: impl Fn(&Self, &Sight) -> R + Sync,
     ) -> Vec<Result<R, Error>> {
         let known = self.known.as_deref();
-        let mut order: Vec<usize> =
-            known.map_or_else(|| (0..tasks.len()).collect(), |known| known.begin(tasks));
+        let order: Vec<usize> = known.map_or_else(|| (0..tasks.len()).collect(), |known| known.begin(tasks));
         let in_order: Vec<&TaskRef> = order.iter().map(|at| &tasks[*at]).collect();
         let all = self.tell_some(&in_order, keeper, |workspace, sight| told(workspace, &sight), &|| false);
-        let mut made: Vec<Result<R, Error>> = all.into_iter().flatten().collect();
+        let made = all.into_iter().flatten().collect();
         known.inspect(|known| known.keep());
-        // In place, because there may be very many.
-        for at in 0..order.len() {
-            while order[at] != at {
-                let own = order[at];
-                made.swap(at, own);
-                order.swap(at, own);
-            }
-        }
-        made
+        in_places(made, order)
     }
 
     /// Like [`Self::tell_each`], of some of the tasks that the cache was told of; `None` for one that was not begun with
     /// when `stops` said so.
-    pub(crate) fn tell_some<R: Send>(
+    fn tell_some<R: Send>(
         &self,
         tasks: &[&TaskRef],
         keeper: &Keeper<R>,
@@ -193,4 +218,16 @@ impl Workspace {
             at: self.at,
         }
     }
+}
+
+/// Puts each of these in its place: that of the first is the first number. In place, because there may be very many.
+fn in_places<T>(mut made: Vec<T>, mut places: Vec<usize>) -> Vec<T> {
+    for at in 0..places.len() {
+        while places[at] != at {
+            let own = places[at];
+            made.swap(at, own);
+            places.swap(at, own);
+        }
+    }
+    made
 }
