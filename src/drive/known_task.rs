@@ -3,8 +3,9 @@
 use super::TaskNotice;
 use crate::base::{Digest, RepoPath};
 use crate::decide::{self, Verdict};
+use crate::scan::FileStamp;
 use crate::store::Head;
-use crate::survey::{Error, KeptKey, Sight, TaskRef, UsableWorkflow, Workspace};
+use crate::survey::{KeptKey, Sight, TaskRef, UsableWorkflow, Workspace};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -44,6 +45,11 @@ impl KnownTask {
 pub(super) struct KeptTask {
     entries: Digest,
     print: Digest,
+    /// The branch and the commit that were checked out: `suggestion.json` names the branch, and a commit of its history.
+    branch: Option<String>,
+    commit: Option<Digest>,
+    /// The stamp of `suggestion.json` during the look. If the watch has written it since, the next one looks again.
+    suggestion: Option<Digest>,
     /// The name of its workflow, if committed code can change the result.
     on_code: Option<String>,
     on_more: bool,
@@ -53,38 +59,67 @@ pub(super) struct KeptTask {
 /// Whether a watch that begins has nothing to do for the task and nothing to report.
 fn is_at_rest(sight: &Sight) -> bool {
     let verdict = &sight.decision.verdict;
-    let is_moving = matches!(verdict, Verdict::Transition(_)) || sight.runner.is_some();
+    let is_moving = matches!(verdict, Verdict::Transition(_));
     !is_moving && !sight.untracked && decide::trouble(verdict).is_none()
 }
 
 impl KeptTask {
-    /// What is kept of a look; `None` if the next watch has to look again.
-    pub(super) fn text_of(sight: &Sight) -> Option<String> {
+    /// What is kept of a look, given the stamp of `suggestion.json`; `None` if the next watch has to look again.
+    pub(super) fn text_of((sight, suggestion): &(Sight, Option<FileStamp>)) -> Option<String> {
         if !is_at_rest(sight) {
             return None;
         }
         let KnownTask { key, print, on_code, on_more, required, .. } = KnownTask::of(sight, None);
-        let on_code = on_code.map(|code| code.workflow.name.to_string());
-        serde_json::to_string(&Self { entries: key.entries(), print, on_code, on_more, required }).ok()
+        let kept = Self {
+            entries: key.entries(),
+            print,
+            branch: sight.key.head.as_ref().and_then(Head::branch_name).map(str::to_owned),
+            commit: sight.key.head.as_ref().and_then(|head| head.commit),
+            suggestion: suggestion.as_ref().map(stamp_digest),
+            on_code: on_code.map(|code| code.workflow.name.to_string()),
+            on_more,
+            required,
+        };
+        serde_json::to_string(&kept).ok()
     }
 
     pub(super) fn of_text(text: &str) -> Option<Self> {
         serde_json::from_str(text).ok()
     }
 
-    /// What the watch knows of the task under this HEAD. Returns an error if its workflow cannot be read.
+    /// What the watch knows of the task under this HEAD, whose history contains what `contains` says; `None` if it has to
+    /// look: `suggestion.json` may be out of date, or the workflow cannot be read.
     pub(super) fn known(
         self,
         workspace: &Workspace,
-        task: &TaskRef,
-        head: Option<Head>,
-    ) -> Result<KnownTask, Error> {
-        let Self { entries, print, on_code, on_more, required } = self;
+        (task, head): (&TaskRef, Option<&Head>),
+        contains: &mut impl FnMut(Digest) -> bool,
+    ) -> Option<KnownTask> {
+        let path = task.suggestion_path();
+        let present = FileStamp::at(&path.under(workspace.root())).as_ref().map(stamp_digest);
+        // It is written only where git ignores it.
+        let is_missing = present.is_none()
+            && workspace.store().is_some_and(|store| store.is_ignored(&path).unwrap_or(true));
+        let is_same =
+            present == self.suggestion && self.branch.as_deref() == head.and_then(Head::branch_name);
+        if is_missing || !is_same || !self.commit.is_none_or(contains) {
+            return None;
+        }
         let usable = |name: String| workspace.workflow(&name)?.usable().cloned();
-        let on_code = on_code.map(usable).transpose()?;
-        let key = KeptKey::of(head, entries);
-        Ok(KnownTask { task: task.clone(), key, print, on_code, on_more, required, notice: None })
+        Some(KnownTask {
+            task: task.clone(),
+            key: KeptKey::of(head.cloned(), self.entries),
+            print: self.print,
+            on_code: self.on_code.map(usable).transpose().ok()?,
+            on_more: self.on_more,
+            required: self.required,
+            notice: None,
+        })
     }
+}
+
+fn stamp_digest(stamp: &FileStamp) -> Digest {
+    Digest::of_blob(&stamp.bytes())
 }
 
 /// A digest of the decision.

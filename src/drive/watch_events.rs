@@ -9,7 +9,7 @@ use std::sync::mpsc::Sender;
 /// An event of the watch.
 #[derive(Debug)]
 pub enum WatchEvent {
-    /// The watch starts: look at all tasks.
+    /// The watch starts: look at all tasks but those of which nothing has changed since an earlier watch.
     Start,
     /// Something changed at or below these paths.
     Changed(Vec<RepoPath>),
@@ -78,7 +78,7 @@ pub enum WatchEffect {
         /// The number of tasks.
         tasks: usize,
     },
-    /// Each task has been looked at once: what changes from now on is told.
+    /// The watch knows how each task stands: what changes from now on is told.
     Ready,
     /// Transitions were applied to a task, or would be in a dry run.
     Moved(Box<Applied>),

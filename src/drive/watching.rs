@@ -43,7 +43,7 @@ pub struct Watching {
     troubles: BTreeSet<String>,
     /// The tasks that are still to be looked at.
     left: VecDeque<TaskRef>,
-    /// The tasks whose commits one walk over the history finds, as soon as that of one of them is asked for.
+    /// The tasks whose commits are looked up in one walk, once the first is needed.
     unfound: Vec<TaskRef>,
     /// During a look at everything, the problems that it has met so far.
     met: Option<BTreeSet<String>>,
@@ -144,6 +144,7 @@ impl Watching {
     /// watch has said that it is ready, and once it is stopped.
     pub fn go_on(&mut self) -> Option<Vec<WatchEffect>> {
         if (self.stops)() {
+            self.workspace.end_known();
             return None;
         }
         if self.left.is_empty() {
@@ -176,15 +177,13 @@ impl Watching {
                 effects.push(WatchEffect::Trouble { message, hint: None, is_fault: true, is_error: true })
             }
             WatchEvent::Start => {
-                if self.may_know() {
+                if self.recalls() {
                     self.workspace.know_looks(CACHE);
                 }
                 let mut tasks = self.survey(&mut effects);
                 effects.insert(0, WatchEffect::Watching { tasks: tasks.len() });
                 self.recall(&mut tasks, head);
-                // One walk over the history for all tasks, and not one for each part of them.
-                self.unfound.clone_from(&tasks);
-                self.left = tasks.into();
+                self.leave(tasks);
             }
             WatchEvent::Rescan(_) => self.rescan(&mut effects),
             WatchEvent::Changed(paths) => self.changed(&paths, head, &mut effects),
@@ -289,7 +288,7 @@ impl Watching {
     /// Looks at a few tasks now, and leaves many to [`Self::go_on`].
     fn look_in_parts(&mut self, tasks: Vec<TaskRef>, head: &Option<Head>, effects: &mut Vec<WatchEffect>) {
         match tasks.len() > PART {
-            true => self.left.extend(tasks),
+            true => self.leave(tasks),
             false => self.look(tasks, head, effects),
         }
     }
@@ -310,7 +309,16 @@ impl Watching {
 
     fn rescan(&mut self, effects: &mut Vec<WatchEffect>) {
         self.forget_gone(|_| true, effects);
-        self.left = self.survey(effects).into();
+        self.left.clear();
+        let tasks = self.survey(effects);
+        self.leave(tasks);
+    }
+
+    /// Leaves tasks to [`Self::go_on`].
+    fn leave(&mut self, tasks: Vec<TaskRef>) {
+        // One walk over the history for all of them, and not one for each part.
+        self.unfound.clone_from(&tasks);
+        self.left.extend(tasks);
     }
 
     /// All tasks. Reports directories that only look like tasks.
@@ -402,7 +410,7 @@ impl Watching {
     ) -> Vec<Wanted> {
         let mut due = Vec::new();
         tasks.retain(|task| !task.id.is_archived());
-        if self.unfound.is_empty() {
+        if self.unfound.is_empty() || self.left.is_empty() {
             self.unfound.clone_from(&tasks);
         }
         let sights = self.workspace.sights(&tasks, head, KeptTask::text_of, &*self.stops);
@@ -423,33 +431,32 @@ impl Watching {
         due
     }
 
-    /// Takes over what an earlier watch has seen of tasks that are at rest, if there are many, and leaves the others.
+    /// Takes over what an earlier watch has seen of tasks that are at rest, and leaves the others. Of few tasks each is
+    /// looked at, which takes no time.
     fn recall(&mut self, tasks: &mut Vec<TaskRef>, head: &Option<Head>) {
         if tasks.len() <= PART {
-            return self.workspace.end_known();
+            return self.workspace.drop_known();
         }
-        let mut recalled = self.workspace.recall_each(tasks, KeptTask::of_text).into_iter();
+        let (workspace, commit) = (&self.workspace, head.as_ref().and_then(|head| head.commit));
+        let mut asked = BTreeMap::new();
+        let is_ancestor = |older| workspace.store()?.is_ancestor(older, commit?).ok();
+        let mut contains = |older: Digest| {
+            commit == Some(older) || *asked.entry(older).or_insert_with(|| is_ancestor(older) == Some(true))
+        };
+        let mut recalled = workspace.recall_each(tasks, KeptTask::of_text).into_iter();
         tasks.retain(|task| {
-            let kept = recalled.next().flatten();
-            let known = kept.and_then(|kept| kept.known(&self.workspace, task, head.clone()).ok());
-            let is_told = || self.mode != WatchMode::Apply || self.has_suggestion(task);
-            let Some(known) = known.filter(|_| is_told()) else { return true };
+            let kept: Option<KeptTask> = recalled.next().flatten();
+            let known = kept.and_then(|kept| kept.known(workspace, (task, head.as_ref()), &mut contains));
+            let Some(known) = known else { return true };
             self.known.insert(task.directory().clone(), known);
             false
         });
-        self.workspace.begin_known(tasks);
     }
 
-    /// Whether the start may rely on what an earlier watch has seen: it gives word of no event, and writes down what it
-    /// sees itself.
-    fn may_know(&self) -> bool {
-        let config = self.workspace.config();
-        let is_broken = self.workspace.findings().iter().any(Diagnostic::is_error);
-        self.mode != WatchMode::DryRun && config.notify.is_empty() && !is_broken
-    }
-
-    fn has_suggestion(&self, task: &TaskRef) -> bool {
-        task.suggestion_path().under(self.workspace.root()).is_file()
+    /// Whether the start relies on what an earlier watch has seen: one that writes down what it sees, and of which nobody
+    /// wants word of events.
+    fn recalls(&self) -> bool {
+        self.mode == WatchMode::Apply && self.workspace.config().notify.is_empty()
     }
 
     /// Applies what is due for some tasks in one batch; if one of them prevents that, for each task alone.
@@ -533,10 +540,6 @@ impl Watching {
             TaskOutcome::Applied(applied) => &applied.judged,
             TaskOutcome::Nothing(judged) => judged,
         };
-        // That of a step is known.
-        if judged.log_to_find().is_some() {
-            self.workspace.find_commits(&std::mem::take(&mut self.unfound));
-        }
         self.held.remove(judged.task.directory());
         self.waiting.remove(judged.task.directory());
         if self.held.is_empty() {
@@ -564,12 +567,18 @@ impl Watching {
             let verdict = judged.decision.verdict.name();
             tracing::info!(%task, phase = phase.map(|phase| phase.as_str()), verdict, "the decision changed");
         }
+        // The commit of a step is known.
+        if is_new && judged.log_to_find().is_some() {
+            self.workspace.find_commits(&std::mem::take(&mut self.unfound));
+        }
         // Nothing is written for an untracked task.
         if is_new
             && !self.only_reads()
             && !judged.untracked
             && let Err(error) = self.writer().write_suggestion(judged)
         {
+            // The next watch tries again.
+            self.workspace.drop_known();
             effects.push(trouble(&error));
         }
         let id = came_to.map(|_| judged.task.id.clone());

@@ -221,8 +221,8 @@ impl Listing {
         })
     }
 
-    /// The listing with other entries in some places. Each place begins and ends where an entry does, and they are in
-    /// order. `None` if what is put there are no whole entries. What stays is copied, not decoded.
+    /// The listing with other entries in some places, each of which begins and ends where an entry does; they are in
+    /// order. What stays is copied, not decoded. `None` unless what is put there consists of whole entries.
     pub(super) fn spliced(&self, cuts: &[(Range<usize>, Vec<u8>)]) -> Option<Self> {
         let put: usize = cuts.iter().map(|(_, bytes)| bytes.len()).sum();
         let mut bytes = Vec::with_capacity(self.bytes.len() + put);

@@ -81,15 +81,14 @@ impl Pack {
             }
         };
         self.compress.reset();
-        let mut rest = written;
         loop {
+            let done = usize::try_from(self.compress.total_in()).map_err(io::Error::other)?;
+            let rest = &written[done..];
             self.bytes.reserve(64 + rest.len() / 2);
-            let before = self.compress.total_in();
             let status = self.compress.compress_vec(rest, &mut self.bytes, FlushCompress::Finish)?;
             if status == Status::StreamEnd {
                 break;
             }
-            rest = &rest[usize::try_from(self.compress.total_in() - before).map_err(io::Error::other)?..];
         }
         let mut crc = Crc::new();
         crc.update(&self.bytes[offset..]);
@@ -256,6 +255,28 @@ mod tests {
         ];
         for (old, new) in cases {
             assert!(patched(&old, &delta(&old, &new)) == new, "{} to {} bytes", old.len(), new.len());
+        }
+    }
+
+    #[test]
+    fn an_object_is_as_it_was_after_it_is_compressed() {
+        let mut seed = 1u32;
+        let noise: Vec<u8> = (0..1 << 20)
+            .map(|_| {
+                seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+                seed.to_be_bytes()[0]
+            })
+            .collect();
+        let mut pack = Pack::new(ObjectFormat::Sha1);
+        for content in [&noise[..], b"", b"a", &noise[7..], &[0; 1 << 20]] {
+            let begin = pack.bytes.len();
+            let id = ObjectFormat::Sha1.blob(content);
+            pack.add(PackedKind::Blob, id, content, None).expect("compressed");
+            let stream = &pack.bytes[begin + head(PackedKind::Blob as u8, content.len()).len()..];
+            let mut read = Vec::new();
+            let mut decoder = flate2::read::ZlibDecoder::new(stream);
+            std::io::Read::read_to_end(&mut decoder, &mut read).expect("whole");
+            assert!(read == content && decoder.total_in() == stream.len() as u64, "{} bytes", content.len());
         }
     }
 

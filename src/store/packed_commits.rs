@@ -273,7 +273,7 @@ impl Edits<'_> {
 }
 
 /// A directory after these changes. What stays is copied, so that it keeps modes that git no longer writes. `None` if a
-/// name cannot be one of an entry.
+/// name cannot be that of an entry.
 fn edited(before: &Listing, changed: &BTreeMap<&str, Option<(u32, Digest)>>) -> Option<Listing> {
     let mut put = Vec::new();
     for (name, held) in changed {

@@ -1,6 +1,6 @@
 //! What was made of earlier looks, kept in the git directory together with all that the looks depended on.
 //!
-//! A command that only shows many tasks needs no look at a task of which nothing has changed since: as git trusts the
+//! A command that shows many tasks, or begins to watch them, needs no look at one of which nothing has changed since: as git trusts the
 //! stat data in its index, it trusts the stamps of the task's files, unless one is so young that another change could
 //! leave it as it is. Nothing that is recorded rests on it: each step, the hook and the audit look for themselves.
 //!
@@ -268,20 +268,20 @@ impl Workspace {
         Ok(Some(Digest::of_blob(text.as_bytes())))
     }
 
-    /// Lets [`Workspace::survey`] and [`Workspace::tell_each`] use what is known of earlier looks, kept under this
+    /// Lets [`Workspace::survey`], [`Workspace::tell_each`] and the start of a watch use what is known of earlier looks, kept under this
     /// name.
     pub fn know_looks(&mut self, name: &str) {
         self.known = KnownLooks::of(self, name).map(Arc::new);
     }
 
-    /// Names all tasks that [`Workspace::sights`] will be asked about.
-    pub(crate) fn begin_known(&self, tasks: &[TaskRef]) {
-        self.known.as_ref().inspect(|known| drop(known.begin(tasks)));
-    }
-
     /// Keeps what was made of the looks, and uses them no longer.
     pub(crate) fn end_known(&mut self) {
         self.known.take().inspect(|known| known.keep());
+    }
+
+    /// Uses looks that were kept no longer, and keeps none.
+    pub(crate) fn drop_known(&mut self) {
+        self.known = None;
     }
 
     fn knew(&self, task: &TaskRef) {
@@ -324,22 +324,28 @@ impl Workspace {
             self.knew(task);
             return Ok(Recall::Made(made));
         }
-        let list = self.list(task)?;
-        let held = self.held_digest(task, head, Some(&list))?;
-        let listed = listed_digest(&self.root, task, &list);
-        let stamped = Stamped::of(&self.root, task, &list);
-        if let Some((kept, _)) = earlier.as_ref().filter(|(kept, _)| Some(kept.listed) == listed)
-            && let Some(made) = made_earlier(held)
+        let first = self.first_part(task, head)?;
+        if let Some((kept, _)) = earlier.as_ref().filter(|(kept, _)| Some(kept.listed) == first.listed)
+            && let Some(made) = made_earlier(first.held)
         {
             let code = known.code_now(kept, commit);
-            if kept.stamped != stamped || code.is_some() {
+            if kept.stamped != first.stamped || code.is_some() {
                 let code = code.or_else(|| kept.code.clone());
-                known.note(KeptLook { stamped, code, ..KeptLook::clone(kept) });
+                known.note(KeptLook { stamped: first.stamped, code, ..KeptLook::clone(kept) });
             }
             self.knew(task);
             return Ok(Recall::Made(made));
         }
-        Ok(Recall::Anew(FirstPart { list, listed, held, stamped }))
+        Ok(Recall::Anew(first))
+    }
+
+    /// What a look at a task begins with. Returns an error if the task or HEAD cannot be read.
+    pub(super) fn first_part(&self, task: &TaskRef, head: Option<&Head>) -> Result<FirstPart, Error> {
+        let list = self.list(task)?;
+        let held = self.held_digest(task, head, Some(&list))?;
+        let (listed, stamped) =
+            (listed_digest(&self.root, task, &list), Stamped::of(&self.root, task, &list));
+        Ok(FirstPart { list, listed, held, stamped })
     }
 
     /// What `told` makes of a look at a task, or has made of an earlier one that a new look would repeat. Returns an error
@@ -351,12 +357,22 @@ impl Workspace {
         (known, keeper): (&KnownLooks, &Keeper<R>),
         told: &impl Fn(&Self, Sight) -> R,
     ) -> Result<R, Error> {
-        let (directory, commit) = (task.directory(), head.as_ref().and_then(|head| head.commit));
-        let FirstPart { list, listed, held, stamped } =
-            match self.recall(task, head.as_ref(), (known, keeper.of_text))? {
-                Recall::Made(made) => return Ok(made),
-                Recall::Anew(first) => first,
-            };
+        match self.recall(task, head.as_ref(), (known, keeper.of_text))? {
+            Recall::Made(made) => Ok(made),
+            Recall::Anew(first) => self.tell_anew((task, head, first), (known, keeper.to_text), told),
+        }
+    }
+
+    /// What `told` makes of a look that began with this, kept as what `to_text` makes of it. Returns an error as a look
+    /// does.
+    pub(super) fn tell_anew<R>(
+        &self,
+        (task, head, first): (&TaskRef, Option<Head>, FirstPart),
+        (known, to_text): (&KnownLooks, fn(&R) -> Option<String>),
+        told: &impl Fn(&Self, Sight) -> R,
+    ) -> Result<R, Error> {
+        let FirstPart { list, listed, held, stamped } = first;
+        let commit = head.as_ref().and_then(|head| head.commit);
         let converted = self.store.as_ref().map(Store::converted);
         let sight = self.look_listed(task, head, LookDepth::End, list)?;
         // How git converts bytes is a matter of its settings.
@@ -370,9 +386,9 @@ impl Workspace {
         let code = commit.filter(|_| on_code).map(|commit| (sight.workflow().name.to_string(), commit));
         let made = told(self, sight);
         if let (true, Some(listed), Some(held)) = (is_comparable, listed, held)
-            && let Some(text) = (keeper.to_text)(&made)
+            && let Some(text) = to_text(&made)
         {
-            let directory = directory.clone();
+            let directory = task.directory().clone();
             known.note(KeptLook { directory, stamped, listed, held, head, code, files, unignored, text });
         }
         Ok(made)

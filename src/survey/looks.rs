@@ -3,7 +3,7 @@
 use super::known::{Keeper, KnownLooks, Recall};
 use super::sight::LookDepth;
 use super::{At, Costs, Error, Setting, Sight, TaskRef, Workspace};
-use crate::scan::ValidationCache;
+use crate::scan::{FileStamp, ValidationCache};
 use crate::store::{Environment, Head, Location, Store};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -73,19 +73,31 @@ impl Workspace {
         })
     }
 
-    /// Looks at each of these tasks, of few under this HEAD, of many in several threads; `None` for one that was not begun
-    /// with when `stops` said so. If looks are known, keeps what `to_text` makes of these.
+    /// Looks at each of these tasks, of few under this HEAD, of many in several threads; `None` for a task whose look had
+    /// not begun when `stops` said so. If looks are known, keeps what `to_text` makes of each and of the stamp of
+    /// `suggestion.json`.
     pub(crate) fn sights(
         &self,
         tasks: &[TaskRef],
         head: &Option<Head>,
-        to_text: fn(&Sight) -> Option<String>,
+        to_text: fn(&(Sight, Option<FileStamp>)) -> Option<String>,
         stops: &(dyn Fn() -> bool + Sync),
     ) -> Vec<Option<Result<Sight, Error>>> {
-        if self.known.is_some() {
-            let tasks: Vec<&TaskRef> = tasks.iter().collect();
-            let keeper = Keeper { to_text, of_text: |_| None };
-            return self.tell_some(&tasks, &keeper, |_, sight| sight, stops);
+        if let Some(known) = self.known.as_deref() {
+            return self.in_parts(tasks, |workspace, part| {
+                let under = workspace.begin_looks();
+                let told = |workspace: &Self, sight: Sight| {
+                    let stamp = FileStamp::at(&sight.task.suggestion_path().under(&workspace.root));
+                    (sight, stamp)
+                };
+                let look = |task: &TaskRef| {
+                    let Ok(head) = &under else { return workspace.look(task) };
+                    let first = workspace.first_part(task, head.as_ref())?;
+                    let told = workspace.tell_anew((task, head.clone(), first), (known, to_text), &told);
+                    told.map(|(sight, _)| sight)
+                };
+                part.iter().map(|task| (!stops()).then(|| look(task))).collect()
+            });
         }
         if tasks.len() > PART {
             let going_on = |_: &Self, _: &TaskRef, sight| (!stops()).then_some(sight);
@@ -135,25 +147,10 @@ impl Workspace {
         let known = self.known.as_deref();
         let order: Vec<usize> = known.map_or_else(|| (0..tasks.len()).collect(), |known| known.begin(tasks));
         let in_order: Vec<&TaskRef> = order.iter().map(|at| &tasks[*at]).collect();
-        let all = self.tell_some(&in_order, keeper, |workspace, sight| told(workspace, &sight), &|| false);
-        let made = all.into_iter().flatten().collect();
-        known.inspect(|known| known.keep());
-        in_places(made, order)
-    }
-
-    /// Like [`Self::tell_each`], of some of the tasks that the cache was told of; `None` for one that was not begun with
-    /// when `stops` said so.
-    fn tell_some<R: Send>(
-        &self,
-        tasks: &[&TaskRef],
-        keeper: &Keeper<R>,
-        told: impl Fn(&Self, Sight) -> R + Sync,
-        stops: &(dyn Fn() -> bool + Sync),
-    ) -> Vec<Option<Result<R, Error>>> {
-        let known = self.known.as_deref();
-        self.in_parts(tasks, |workspace, part| {
+        let made = self.in_parts(&in_order, |workspace, part| {
             let under = workspace.begin_looks();
-            let tell = |task: &TaskRef| {
+            let told = |workspace: &Self, sight: Sight| told(workspace, &sight);
+            let tell = |task: &&TaskRef| {
                 let made = match (&under, known) {
                     (Ok(head), Some(known)) => {
                         workspace.tell_known(task, head.clone(), (known, keeper), &told)
@@ -163,8 +160,10 @@ impl Workspace {
                 known.inspect(|known| known.done(task.directory()));
                 made
             };
-            part.iter().map(|task| (!stops()).then(|| tell(task))).collect()
-        })
+            part.iter().map(tell).collect()
+        });
+        known.inspect(|known| known.keep());
+        in_places(made, order)
     }
 
     /// Passes tasks or directories in parts to `work_on`, in as many threads as there are cores. Returns what it makes
@@ -220,7 +219,7 @@ impl Workspace {
     }
 }
 
-/// Puts each of these in its place: that of the first is the first number. In place, because there may be very many.
+/// Moves each item to the place that is named for it; without a second list, because there may be very many.
 fn in_places<T>(mut made: Vec<T>, mut places: Vec<usize>) -> Vec<T> {
     for at in 0..places.len() {
         while places[at] != at {

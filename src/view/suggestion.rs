@@ -142,24 +142,24 @@ pub(super) fn schema_text<'a>(subject: &Subject<'a>, expected: &Expectation) -> 
     declared.map(|schema| &*schema.text).or_else(|| subject.system.schema(expected.schema.as_deref()?))
 }
 
-/// The first example of the schema for an expected artifact, with `of` replaced by the present digests. No other value
-/// is invented.
+/// The first example of the schema for an expected artifact. No value is invented but `of`.
 fn example(subject: &Subject<'_>, expected: &Expectation, of: &BTreeMap<String, String>) -> Option<Value> {
     let declared = subject.workflow.artifact(&expected.artifact)?.schema.as_ref();
-    let mut example = match declared {
+    let example = match declared {
         Some(schema) => schema.example()?.clone(),
-        None => first_example(subject.system.schema(expected.schema.as_deref()?)?)?,
+        None => first_example(schema_text(subject, expected)?)?,
     };
-    judge_present(&mut example, of);
-    Some(example)
+    Some(with_digests(example, of))
 }
 
-fn judge_present(example: &mut Value, of: &BTreeMap<String, String>) {
+/// An example of a verdict, with `of` replaced by the present digests.
+fn with_digests(mut example: Value, of: &BTreeMap<String, String>) -> Value {
     if let Some(judged) = example.as_object_mut().and_then(|object| object.get_mut("of")) {
         let entries: Map<String, Value> =
             of.iter().map(|(name, digest)| (name.clone(), Value::from(digest.as_str()))).collect();
         *judged = Value::Object(entries);
     }
+    example
 }
 
 #[cfg(test)]
@@ -169,11 +169,7 @@ mod tests {
     #[test]
     fn examples_come_from_the_schema_and_judge_the_present() {
         let of = BTreeMap::from([("patch".to_owned(), "abc".to_owned())]);
-        let example = |schema: &str| {
-            let mut example = first_example(schema)?;
-            judge_present(&mut example, &of);
-            Some(example)
-        };
+        let example = |schema: &str| Some(with_digests(first_example(schema)?, &of));
         let schema = r#"{"examples": [{"ok": true, "of": {"patch": "old"}}, {"ok": false}]}"#;
         assert_eq!(example(schema), Some(serde_json::json!({"ok": true, "of": {"patch": "abc"}})));
         assert_eq!(

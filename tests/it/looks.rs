@@ -445,13 +445,9 @@ fn a_watch_that_begins_again_looks_at_what_has_changed() {
     assert_eq!(world.phase("m-000"), "plan_review");
     settle();
     let (_, first) = watching(&world);
-    assert_eq!(
-        (first.looks, first.known),
-        (all - 1, 1),
-        "all but t1 had moved after the looks of the first watch"
-    );
+    assert_eq!(first.looks, all, "all had moved, or got a suggestion, after the looks of the first watch");
     let (mut again, second) = watching(&world);
-    assert_eq!((second.looks, second.known, second.evaluations), (0, all, 0));
+    assert_eq!((second.looks, second.known, second.evaluations), (0, all, 0), "all are at rest");
     // What it knows is what a look would have told it.
     let path = "tasks/m-001/planning/plan.json";
     assert!(again.step(changed(&[path])).is_empty());
@@ -464,22 +460,38 @@ fn a_watch_that_begins_again_looks_at_what_has_changed() {
     world.plan_review("m-002", true, 1);
     world.remove("tasks/m-003/suggestion.json");
     world.plan("m-new", 1);
-    world.write("tasks/m-004/state.json", "{}");
+    world.write("tasks/m-004/transcript.jsonl", "{\n");
     settle();
     let (_, third) = watching(&world);
     assert_eq!(world.phase("m-002"), "codegen");
     assert_eq!(world.phase("m-new"), "plan_review");
     assert!(world.path("tasks/m-003/suggestion.json").is_file());
-    assert!(third.known >= all - 5 && third.known < all - 2, "{third:?}");
+    assert!((5..12).contains(&third.looks), "five tasks, and two of them as they move: {third:?}");
+    let (_, fourth) = watching(&world);
+    assert_eq!(fourth.looks, 4, "m-002, m-003 and m-new were written to, and m-004 is in error: {fourth:?}");
+    assert_eq!(watching(&world).1.looks, 1, "a task in error is never at rest");
+
+    // Its suggestion is what a watch has written, for this branch.
+    let suggestion = world.read("tasks/m-005/suggestion.json");
+    world.write("tasks/m-005/suggestion.json", "{}");
+    assert_eq!(watching(&world).1.looks, 2);
+    assert_eq!(world.read("tasks/m-005/suggestion.json"), suggestion);
+    let mut read_only = Watching::new(open(&world), caller(), WatchMode::Look);
+    read_only.step(WatchEvent::Start);
+    assert_eq!(read_only.workspace().counted().looks, all + 1, "it writes no suggestion");
+    let mut only = Watching::new(open(&world), caller(), WatchMode::DryRun);
+    only.step(WatchEvent::Start);
+    assert_eq!(only.workspace().counted().looks, all + 1, "a dry run writes nothing");
+    // It names commits of this history.
+    world.git(&["commit", "-q", "--amend", "-m", "another message"]);
+    assert_eq!(watching(&world).1.looks, all + 1);
+    world.git(&["switch", "-q", "-c", "other"]);
+    assert_eq!(watching(&world).1.looks, all + 1);
+    assert!(world.read("tasks/m-005/suggestion.json").contains("\"branch\": \"other\""));
 
     // Other settings may decide otherwise, and whoever wants word of events gets it of each look.
     world.write("orch.toml", "[watch]\nadopt = false\n");
-    let (_, fourth) = watching(&world);
-    assert_eq!((fourth.looks, fourth.known), (all + 1, 0));
+    assert_eq!(watching(&world).1.looks, all + 1);
     world.write("orch.toml", "[[notify]]\non = [\"human\"]\ncommand = [\"true\"]\n");
-    assert_eq!(watching(&world).1.known, 0);
-    assert_eq!(watching(&world).1.known, 0);
-    let mut only = Watching::new(open(&world), caller(), WatchMode::DryRun);
-    only.step(WatchEvent::Start);
-    assert_eq!(only.workspace().counted().known, 0, "a dry run writes nothing, so it looks");
+    assert_eq!([watching(&world).1.looks, watching(&world).1.looks], [all + 1; 2]);
 }

@@ -132,6 +132,11 @@ pub fn has_hit(trace: &str, fault: Fault, program: &str) -> bool {
     hits(trace, fault).any(|line| started.contains(&process(line)))
 }
 
+/// Whether the fault was injected into a call about a file of this name.
+pub fn has_hit_file(trace: &str, fault: Fault, name: &str) -> bool {
+    hits(trace, fault).any(|line| line.contains(&format!("/{name}>")))
+}
+
 /// How many calls of a kind a trace contains.
 pub fn count(trace: &str, call: &str) -> usize {
     trace.lines().filter(|line| line.contains(&format!(" {call}("))).count()
