@@ -70,9 +70,13 @@ soak: ## The fault and race tests at length, the mixture of everybody for ten mi
 # The processes of others would be read too. The shell buries the orphans of killed processes.
 ALONE = $(shell unshare -pf --mount-proc true 2>/dev/null && echo unshare -pf --mount-proc sh -c \''"$$@"; exit $$?'\' sh)
 
+FAULT_TABLE = $(CURDIR)/target/faults.txt
 faults: ## Every system call that reads or writes fails once, or ends the process; prints tables, takes two or three hours (needs strace)
 	$(CARGO) test --test it --no-run
-	$(ALONE) env $(IN_MEMORY) ORCH_FAULTS=1 $(CARGO) test --test it -- faults::reading faults::writing faults::power faults::images faults::short --nocapture
+	rm -f $(FAULT_TABLE)
+	$(ALONE) env $(IN_MEMORY) ORCH_FAULTS=1 ORCH_FAULT_TABLE=$(FAULT_TABLE) \
+		$(CARGO) test --test it -- faults::reading faults::writing faults::power faults::images faults::short --nocapture; \
+		ended=$$?; printf '%-52s %7s %7s %10s\n' kind points runs violations; sort $(FAULT_TABLE); exit $$ended
 
 protocol: ## The model of a commit with larger bounds, and each kill of the command that heals; takes minutes
 	ORCH_PROTOCOL=1 ORCH_FAULTS=1 $(CARGO) test --test it -- protocol --nocapture

@@ -7,7 +7,7 @@
 //! it has without a failure.
 
 use super::disk::{Change, Disk, Image, Left, materialise};
-use super::inject::{can_inject, choices, is_whole, recorded, told};
+use super::inject::{can_inject, choices, is_whole, recorded, sum_up, told};
 use super::power::{MANY, WATCH, many_due};
 use super::recorded::{CALLS, Recorder};
 use super::writing::Trial;
@@ -315,6 +315,7 @@ fn a_power_failure_leaves_the_old_state_or_the_new_one_and_what_was_reported() {
                 wrong.push(format!("{}, {}: {}\n{why}", scene.name, case.until, recording.lost(case)));
             }
         }
+        sum_up(&format!("the power fails: {}", scene.name), [combinations, cases.len(), violations]);
         told(&format!(
             "{}: {} changes, {combinations} combinations, {} images tried, {violations} violations",
             scene.name,

@@ -173,3 +173,12 @@ pub fn choices() -> impl FnMut(usize) -> usize {
 pub fn told(line: &str) {
     let _ = std::io::stdout().write_all(format!("{line}\n").as_bytes());
 }
+
+/// Adds a line to the table of all kinds of faults, which `make faults` prints at its end: the points where something
+/// may fail, the runs in which it did, and what was wrong.
+pub fn sum_up(kind: &str, [points, runs, violations]: [usize; 3]) {
+    let Some(table) = setting::setting("ORCH_FAULT_TABLE") else { return };
+    let mut file = fs::OpenOptions::new().create(true).append(true).open(table).expect("the table");
+    file.write_all(format!("{kind:<52} {points:>7} {runs:>7} {violations:>10}\n").as_bytes())
+        .expect("written");
+}

@@ -1,6 +1,6 @@
 //! A power failure: the file system may lose what was not synced, and keep a rename without the bytes of the file.
 
-use super::inject::{Effect, Fault, can_inject, choices, count, hit, is_whole, traced};
+use super::inject::{Effect, Fault, can_inject, choices, count, hit, is_whole, sum_up, traced};
 use crate::harness::{World, copy, started};
 use std::collections::{BTreeSet, HashMap};
 use std::fs;
@@ -155,6 +155,7 @@ fn a_batch_that_is_killed_is_recorded_whole_or_not_at_all_and_the_next_command_c
     let points: Vec<(&'static str, usize)> = each.collect();
     let mut below = choices();
     let chosen = if is_whole() { points } else { (0..4).map(|_| points[below(points.len())]).collect() };
+    let tried = chosen.len();
     for (call, nth) in chosen {
         let world = copy(&template);
         let fault = Fault { call, effect: Effect::Kill, nth, only: None };
@@ -166,6 +167,7 @@ fn a_batch_that_is_killed_is_recorded_whole_or_not_at_all_and_the_next_command_c
         world.git(&["fsck", "--strict"]);
         world.orch(&["audit"]).succeeds();
     }
+    sum_up("a batch is killed", [tried, tried, 0]);
 }
 
 /// The names in the directory of packs.

@@ -1,7 +1,7 @@
 //! Each system call that reads fails once, in each command that only looks. The answer is that of an undisturbed
 //! run, or none: what could not be read is never taken for absent.
 
-use super::inject::{Effect, Fault, Run, can_inject, choices, count, hit, is_whole, told, traced};
+use super::inject::{Effect, Fault, Run, can_inject, choices, count, hit, is_whole, sum_up, told, traced};
 use crate::harness::{World, copy, started};
 use std::collections::BTreeMap;
 use std::fs;
@@ -256,7 +256,7 @@ fn a_task_that_cannot_be_read_is_a_failure_of_the_machine() {
 
 /// The n-th call of each kind fails, for each n, until a run is left undisturbed; prints a table.
 fn every_fault() {
-    let mut wrong = Vec::new();
+    let (mut wrong, mut all) = (Vec::new(), [0; 2]);
     told(&format!(
         "{:<32} {:<8} {:<11} {:>6} {:>6} {:>10}",
         "command", "scene", "call", "points", "runs", "violations"
@@ -278,9 +278,11 @@ fn every_fault() {
                     }
                 }
                 let (command, found) = (arguments.join(" "), wrong.len() - before);
+                all = [all[0] + points, all[1] + runs];
                 told(&format!("{command:<32} {name:<8} {call:<11} {points:>6} {runs:>6} {found:>10}"));
             }
         }
     }
+    sum_up("a call that reads fails", [all[0], all[1], wrong.len()]);
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }

@@ -1,7 +1,7 @@
 //! Short writes. No file may grow beyond so many bytes, and nobody is killed for trying: a write up to that size writes
 //! a part and says so, and the next one fails. What must hold is what must hold after any other fault.
 
-use super::inject::{Run, choices, is_whole, told, traced};
+use super::inject::{Run, choices, is_whole, sum_up, told, traced};
 use super::orders::{ORDERS, Order};
 use super::writing::Trial;
 use crate::harness::{World, copy, program, skipped};
@@ -82,5 +82,6 @@ fn a_write_that_is_cut_leaves_the_old_state_or_the_new_one() {
         }
     }
     told(&format!("{runs} runs with writes that are cut: {} violations", wrong.len()));
+    sum_up("a write is cut", [runs, runs, wrong.len()]);
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }

@@ -3,7 +3,8 @@
 //! in the index and in the work tree stays as it is.
 
 use super::inject::{
-    Effect, Fault, Run, can_inject, choices, count, has_hit, has_hit_file, hit, is_whole, told, traced,
+    Effect, Fault, Run, can_inject, choices, count, has_hit, has_hit_file, hit, is_whole, sum_up, told,
+    traced,
 };
 use super::orders::{EXECUTOR, ORDERS, Order};
 use crate::harness::{Ended, World, copy};
@@ -520,7 +521,7 @@ fn every_fault() {
         "{:<12} {:<11} {:>6} {:>6} {:>9} {:>6} {:>10}",
         "order", "call", "points", "runs", "untouched", "alike", "violations"
     ));
-    let wrong = Mutex::new(0);
+    let all = Mutex::new([0; 3]);
     for order in ORDERS.iter().filter(is_chosen) {
         let trial = Trial::of(order);
         // The last ones are the longest.
@@ -533,11 +534,18 @@ fn every_fault() {
                     while let Some(call) = next() {
                         let row = every_fault_at(&trial, call);
                         row.tell();
-                        *wrong.lock().expect("no panic") += row.wrong.len();
+                        let more = [row.points, row.runs, row.wrong.len()];
+                        all.lock()
+                            .expect("no panic")
+                            .iter_mut()
+                            .zip(more)
+                            .for_each(|(all, more)| *all += more);
                     }
                 });
             }
         });
     }
-    assert_eq!(wrong.into_inner().expect("no panic"), 0, "violations");
+    let all = all.into_inner().expect("no panic");
+    sum_up("a call that writes fails, or is the last", all);
+    assert_eq!(all[2], 0, "violations");
 }
