@@ -223,26 +223,24 @@ impl Listing {
 
     /// The listing with other entries in some places, each of which begins and ends where an entry does; they are in
     /// order. What stays is copied, not decoded. `None` unless what is put there consists of whole entries.
-    pub(super) fn spliced(&self, cuts: &[(Range<usize>, Vec<u8>)]) -> Option<Self> {
-        let put: usize = cuts.iter().map(|(_, bytes)| bytes.len()).sum();
-        let mut bytes = Vec::with_capacity(self.bytes.len() + put);
+    pub(super) fn spliced(&self, cuts: Vec<(Range<usize>, Vec<u8>)>) -> Option<Self> {
+        let most = self.bytes.len() + cuts.iter().map(|(_, put)| put.len()).sum::<usize>();
+        // So every place in it is a number of that size.
+        u32::try_from(most).ok()?;
+        let mut bytes = Vec::with_capacity(most);
         let mut starts = Vec::with_capacity(self.starts.len() + cuts.len());
         let mut copied = 0;
         let end = (self.bytes.len()..self.bytes.len(), Vec::new());
-        for (place, put) in cuts.iter().chain([&end]) {
+        for (place, put) in cuts.into_iter().chain([end]) {
             let numbers =
                 [copied, place.start].map(|at| self.starts.partition_point(|start| (*start as usize) < at));
             let kept = &self.starts[numbers[0]..numbers[1]];
             let (now, then) = (u32::try_from(bytes.len()).ok()?, u32::try_from(copied).ok()?);
             starts.extend(kept.iter().map(|start| start - then + now));
             bytes.extend(&self.bytes[copied..place.start]);
-            let mut rest = put.as_slice();
-            while !rest.is_empty() {
-                starts.push(u32::try_from(bytes.len()).ok()?);
-                let after = EntryEnds::of(rest, self.format)?.after;
-                bytes.extend(&rest[..after]);
-                rest = &rest[after..];
-            }
+            let (put, now) = (Self::parse(put, self.format)?, u32::try_from(bytes.len()).ok()?);
+            starts.extend(put.starts.iter().map(|start| start + now));
+            bytes.extend(put.bytes);
             copied = place.end;
         }
         Some(Self { bytes, starts, format: self.format })
@@ -372,13 +370,13 @@ mod tests {
             ],
             vec![(at(2)..at(2), put(&["t-1.a"])), (at(2)..at(3), put(&["t-2"]))],
         ] {
-            let after = whole.spliced(&cuts).expect("whole entries");
+            let after = whole.spliced(cuts.clone()).expect("whole entries");
             let mut expected = whole.bytes.clone();
             cuts.into_iter().rev().for_each(|(place, put)| drop(expected.splice(place, put)));
             let expected = Listing::parse(expected, ObjectFormat::Sha1).expect("well-formed");
             assert_eq!((after.bytes, after.starts), (expected.bytes, expected.starts));
         }
-        assert!(whole.spliced(&[(at(1)..at(1), put(&["cut"])[..20].to_vec())]).is_none());
+        assert!(whole.spliced(vec![(at(1)..at(1), put(&["cut"])[..20].to_vec())]).is_none());
     }
 
     #[test]

@@ -289,5 +289,5 @@ fn edited(before: &Listing, changed: &BTreeMap<&str, Option<(u32, Digest)>>) -> 
     let mut cuts: Vec<(Range<usize>, Vec<u8>)> = put.into_iter().map(|(at, _, bytes)| (at, bytes)).collect();
     cuts.extend(gone.map(|place| (place, Vec::new())));
     cuts.sort_by_key(|(place, _)| place.start);
-    before.spliced(&cuts)
+    before.spliced(cuts)
 }

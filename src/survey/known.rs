@@ -1,8 +1,9 @@
 //! What was made of earlier looks, kept in the git directory together with all that the looks depended on.
 //!
-//! A command that shows many tasks, or begins to watch them, needs no look at one of which nothing has changed since: as git trusts the
-//! stat data in its index, it trusts the stamps of the task's files, unless one is so young that another change could
-//! leave it as it is. Nothing that is recorded rests on it: each step, the hook and the audit look for themselves.
+//! A command that shows many tasks, or begins to watch them, needs no look at one of which nothing has changed since: as
+//! git trusts the stat data in its index, it trusts the stamps of the task's files, unless one is so young that another
+//! change could leave it as it is. Nothing that is recorded rests on it: each step, the hook and the audit look for
+//! themselves.
 //!
 //! The cache is split into files by a byte of the digest of the task's directory. Each names the program, the settings
 //! and the digest of its own content, so that what another version wrote, or what is damaged, is not read. Deleting
@@ -268,8 +269,8 @@ impl Workspace {
         Ok(Some(Digest::of_blob(text.as_bytes())))
     }
 
-    /// Lets [`Workspace::survey`], [`Workspace::tell_each`] and the start of a watch use what is known of earlier looks, kept under this
-    /// name.
+    /// Lets [`Workspace::survey`], [`Workspace::tell_each`] and the start of a watch use what is known of earlier looks,
+    /// kept under this name.
     pub fn know_looks(&mut self, name: &str) {
         self.known = KnownLooks::of(self, name).map(Arc::new);
     }

@@ -116,24 +116,13 @@ impl Workspace {
         of_text: fn(&str) -> Option<R>,
     ) -> Vec<Option<R>> {
         let Some(known) = self.known.as_deref() else { return tasks.iter().map(|_| None).collect() };
-        let order = known.begin(tasks);
-        let in_order: Vec<&TaskRef> = order.iter().map(|at| &tasks[*at]).collect();
-        let recalled = self.in_parts(&in_order, |workspace, part| {
-            let under = workspace.begin_looks();
-            let recall = |task: &&TaskRef| {
-                let recalled = under
-                    .as_ref()
-                    .ok()
-                    .and_then(|head| workspace.recall(task, head.as_ref(), (known, of_text)).ok());
-                known.done(task.directory());
-                match recalled? {
-                    Recall::Made(made) => Some(made),
-                    Recall::Anew(_) => None,
-                }
-            };
-            part.iter().map(recall).collect()
-        });
-        in_places(recalled, order)
+        self.in_known_order(tasks, |workspace, task, under| {
+            let head = under.as_ref().ok()?;
+            match workspace.recall(task, head.as_ref(), (known, of_text)).ok()? {
+                Recall::Made(made) => Some(made),
+                Recall::Anew(_) => None,
+            }
+        })
     }
 
     /// What `told` makes of a look at each of these tasks, or has made of an earlier one that a new look would repeat,
@@ -145,24 +134,34 @@ impl Workspace {
         told: impl Fn(&Self, &Sight) -> R + Sync,
     ) -> Vec<Result<R, Error>> {
         let known = self.known.as_deref();
+        let told = |workspace: &Self, sight: Sight| told(workspace, &sight);
+        let made = self.in_known_order(tasks, |workspace, task, under| match (under, known) {
+            (Ok(head), Some(known)) => workspace.tell_known(task, head.clone(), (known, keeper), &told),
+            _ => workspace.look(task).map(|sight| told(workspace, sight)),
+        });
+        known.inspect(|known| known.keep());
+        made
+    }
+
+    /// Passes each of these tasks to `work_on`, with the HEAD of its part, in the order that suits what is known of
+    /// earlier looks. Returns what it makes of them, in the order of the tasks.
+    fn in_known_order<R: Send>(
+        &self,
+        tasks: &[TaskRef],
+        work_on: impl Fn(&Self, &TaskRef, &Result<Option<Head>, Error>) -> R + Sync,
+    ) -> Vec<R> {
+        let known = self.known.as_deref();
         let order: Vec<usize> = known.map_or_else(|| (0..tasks.len()).collect(), |known| known.begin(tasks));
         let in_order: Vec<&TaskRef> = order.iter().map(|at| &tasks[*at]).collect();
         let made = self.in_parts(&in_order, |workspace, part| {
             let under = workspace.begin_looks();
-            let told = |workspace: &Self, sight: Sight| told(workspace, &sight);
-            let tell = |task: &&TaskRef| {
-                let made = match (&under, known) {
-                    (Ok(head), Some(known)) => {
-                        workspace.tell_known(task, head.clone(), (known, keeper), &told)
-                    }
-                    _ => workspace.look(task).map(|sight| told(workspace, sight)),
-                };
+            let work = |task: &&TaskRef| {
+                let made = work_on(workspace, task, &under);
                 known.inspect(|known| known.done(task.directory()));
                 made
             };
-            part.iter().map(tell).collect()
+            part.iter().map(work).collect()
         });
-        known.inspect(|known| known.keep());
         in_places(made, order)
     }
 
