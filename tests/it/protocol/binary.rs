@@ -31,7 +31,8 @@ fn step_of(call: &str, line: &str) -> Option<Step> {
         "linkat" if has("\"index.lock\"") => Step::LockIndex,
         "openat" if has("\"journal.json\"") && has("O_CREAT") => Step::WriteJournal,
         "fsync" if has("/.git/refs/heads") || has("/tasks/t>") => Step::SyncSecond,
-        "fsync" => Step::SyncFirst,
+        // Threads sync the other files, and the next index even before there is a journal.
+        "fsync" if has("/journal.json>") => Step::SyncFirst,
         "openat" if has("/refs/heads/main.lock") => Step::LockBranch,
         "renameat" if has("\"index.next\"") => Step::WriteIndex,
         "rename" if has("main.lock") => Step::MoveBranch,
@@ -176,6 +177,7 @@ fn killed_at(world: &World, arguments: &[&str], seen: &Seen) {
     // How many processes it looks at before, and which thread syncs what, differs.
     let only = match seen.step {
         Step::LockBranch => Some(".git/refs/heads/main.lock"),
+        Step::SyncFirst => Some(".git/orch/journal.json"),
         Step::SyncSecond => Some(".git/refs/heads"),
         _ => None,
     };
