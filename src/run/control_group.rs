@@ -5,7 +5,8 @@
 
 use super::process_tree;
 use rustix::process::Pid;
-use std::fs;
+use std::fs::{self, File};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 use walkdir::WalkDir;
@@ -23,18 +24,24 @@ pub(super) struct ControlGroup {
 }
 
 impl ControlGroup {
-    /// A new group with this process in it; `None` where the system permits none. Nobody can start a process while the
-    /// kernel moves one, so what this one starts is in the group, too, unless it was quicker than this call.
-    pub(super) fn around(process: Pid) -> Option<Self> {
+    /// A new group; `None` where the system permits none.
+    pub(super) fn new() -> Option<Self> {
         let own = own_directory()?;
         remove_left(&own);
         let number = MADE.fetch_add(1, Ordering::Relaxed);
         let directory = own.join(format!("{PREFIX}{}-{number}", std::process::id()));
         fs::create_dir(&directory).ok()?;
-        let made = Self { directory };
-        let members = made.directory.join("cgroup.procs");
-        fs::write(members, process.as_raw_nonzero().to_string()).ok()?;
-        Some(made)
+        Some(Self { directory })
+    }
+
+    /// Its directory, open. Returns an error if it cannot be opened.
+    pub(super) fn open(&self) -> io::Result<File> {
+        File::open(&self.directory)
+    }
+
+    /// Moves a process into it. Returns an error if that is not permitted.
+    pub(super) fn take(&self, process: Pid) -> io::Result<()> {
+        fs::write(self.directory.join("cgroup.procs"), process.as_raw_nonzero().to_string())
     }
 
     /// Whether a process lives in it or below it. Unlike [`Self::members`] this also notices those that come and go.

@@ -1,6 +1,6 @@
 //! One try of an executor: a limited program whose output is logged and searched for a result.
 
-use super::group::{Escapes, Group, RESULT, RunningExecutor};
+use super::group::{Escapes, RESULT, RunningExecutor};
 use super::limited_program::{LimitedProgram, Supervised};
 use super::output::{Output, RESULT_CAP};
 use super::trial::{Ended, Live};
@@ -12,7 +12,6 @@ use serde_json::Value;
 use std::fs::File;
 use std::io;
 use std::path::PathBuf;
-use std::process::Child;
 
 /// A program that performs work, and where its output and result go.
 #[derive(Debug, Clone)]
@@ -55,8 +54,8 @@ impl Executor {
         hear: &mut dyn FnMut(Live<'_>),
     ) -> io::Result<Performed> {
         let mark = format!("{RESULT}={}", self.result.display());
-        let group = |child: &Child, before| Group::of(child, mark.clone(), Escapes::Adopted { before });
-        let supervised = self.program.supervise(Output::new(Some(log)), &group, running, wants_stop, hear)?;
+        let marked = (mark, (|before| Escapes::Adopted { before }) as fn(_) -> _);
+        let supervised = self.program.supervise(Output::new(Some(log)), marked, running, wants_stop, hear)?;
         let Supervised { ended, output, left_processes } = match supervised {
             Ok(supervised) => supervised,
             Err(why) => {

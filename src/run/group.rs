@@ -1,5 +1,6 @@
 //! Process groups: ends the group of a program, and processes that have left it.
 
+use super::child_process::ChildProcess;
 use super::control_group::ControlGroup;
 use super::process_tree;
 use rustix::io::Errno;
@@ -9,7 +10,6 @@ use rustix::process::{
 };
 use std::io;
 use std::path::Path;
-use std::process::Child;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -52,8 +52,8 @@ impl RunningExecutor {
     /// Starts an executor. No other thread can miss it: it either prevents the start or finds the group.
     pub(super) fn start(
         &self,
-        spawn: impl FnOnce() -> io::Result<(Child, Group)>,
-    ) -> io::Result<(Child, Group)> {
+        spawn: impl FnOnce() -> io::Result<(ChildProcess, Group)>,
+    ) -> io::Result<(ChildProcess, Group)> {
         let mut running = self.lock();
         // Another thread that looks for escaped processes finds a child only once its group is known.
         let mut live = live();
@@ -103,10 +103,9 @@ pub(super) enum Escapes {
 }
 
 impl Group {
-    /// The group led by `child`.
-    pub(super) fn of(child: &Child, mark: String, escapes: Escapes) -> Self {
-        let leader = Pid::from_child(child);
-        Self { leader, mark, escapes, control: ControlGroup::around(leader).map(Arc::new) }
+    /// The group led by a process, and its control group.
+    pub(super) fn of(leader: Pid, control: Option<ControlGroup>, mark: String, escapes: Escapes) -> Self {
+        Self { leader, mark, escapes, control: control.map(Arc::new) }
     }
 
     /// The id of the group.

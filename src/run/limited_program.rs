@@ -1,6 +1,7 @@
 //! A program that is given a text: started in a group of its own, supervised, and ended at its limits with all that it
 //! started.
 
+use super::child_process::ChildProcess;
 use super::group::{Escapes, Group, RunningExecutor};
 use super::output::Output;
 use super::pipes::Pipes;
@@ -9,9 +10,8 @@ use super::trial::{Ended, ExecutorTry, Live, millis};
 use crate::base::Period;
 use crate::workflow::Times;
 use std::io;
-use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
 
 /// A program to start, its input, and its limits.
 #[derive(Debug, Clone)]
@@ -45,7 +45,7 @@ impl LimitedProgram {
         let mut program = self.clone();
         program.environment.push(mark.clone());
         let (name, value) = mark;
-        let group = |child: &Child, _| Group::of(child, format!("{name}={value}"), Escapes::Marked);
+        let marked = (format!("{name}={value}"), (|_| Escapes::Marked) as fn(_) -> _);
         let mut last = None;
         let mut hear = |live: Live<'_>| {
             if let Live::Line(line) = live
@@ -55,18 +55,19 @@ impl LimitedProgram {
             }
         };
         let running = RunningExecutor::default();
-        let supervised = program.supervise(Output::new(None), &group, &running, &|| false, &mut hear)?;
+        let supervised = program.supervise(Output::new(None), marked, &running, &|| false, &mut hear)?;
         Ok((supervised.map_or_else(Ended::NotStarted, |supervised| supervised.ended), last))
     }
 
-    /// Starts the program and waits for its end. `group` makes its group, given the children of this process that
-    /// existed before. `running` holds it meanwhile; `wants_stop` is polled; `hear` receives what happens and must
+    /// Starts the program and waits for its end. `mark` is an entry of its environment that no other process has; it comes
+    /// with how processes are found that have left the group, given the children of this process that existed before.
+    /// `running` holds the group meanwhile; `wants_stop` is polled; `hear` receives what happens and must
     /// return quickly, because limits are not checked meanwhile. Returns why it cannot be started, and an error if it
     /// cannot be waited for.
     pub(super) fn supervise(
         &self,
         output: Output,
-        group: &dyn Fn(&Child, Vec<i32>) -> Group,
+        (mark, escapes): (String, fn(Vec<i32>) -> Escapes),
         running: &RunningExecutor,
         wants_stop: &dyn Fn() -> bool,
         hear: &mut dyn FnMut(Live<'_>),
@@ -74,8 +75,8 @@ impl LimitedProgram {
         let name = self.argv.first().map_or("", String::as_str);
         let before = process_tree::children();
         let started = running.start(|| {
-            let child = self.start()?;
-            let group = group(&child, before);
+            let (child, control) = ChildProcess::start(self)?;
+            let group = Group::of(child.pid, control, mark, escapes(before));
             Ok((child, group))
         });
         let (mut child, group) = match started {
@@ -97,7 +98,7 @@ impl LimitedProgram {
             }
         };
         let mut trial = ExecutorTry::new((self.times, self.grace), group, pipes, output);
-        let waited = trial.wait(&mut child, wants_stop, hear);
+        let waited = trial.wait(&child, wants_stop, hear);
         let left_processes = trial.group.clear(millis(self.grace));
         running.clear();
         trial.finish(hear);
@@ -108,23 +109,5 @@ impl LimitedProgram {
             (None, signal) => Ended::Signal(signal.unwrap_or_default()),
         });
         Ok(Ok(Supervised { ended, output: trial.output, left_processes }))
-    }
-
-    fn start(&self) -> io::Result<Child> {
-        let (program, arguments) = self.argv.split_first().ok_or(io::ErrorKind::NotFound)?;
-        #[expect(
-            clippy::disallowed_methods,
-            reason = "the only place that starts programs of the settings, without a shell"
-        )]
-        let mut command = Command::new(program);
-        command
-            .args(arguments)
-            .current_dir(&self.directory)
-            .envs(self.environment.iter().map(|(key, value)| (key, value)))
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .process_group(0)
-            .spawn()
     }
 }

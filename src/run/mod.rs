@@ -4,11 +4,14 @@
 //! ended as a whole, together with every descendant that outlives it. The usage of a run is recorded before
 //! an executor starts and after it ends, so that a killed run continues after its last recorded step.
 
+mod child_process;
 mod control_group;
 mod document;
 mod executor;
 mod files;
 mod group;
+#[cfg(target_os = "linux")]
+mod grouped_start;
 mod limited_program;
 mod lineage;
 mod lines;

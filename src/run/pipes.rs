@@ -1,19 +1,20 @@
 //! What an executor is waited for by: its three pipes, all non-blocking, and its end.
 
+use super::child_process::ChildProcess;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::ioctl_fionbio;
+use std::fs::File;
 use std::io::{self, ErrorKind, Read, Write};
-use std::os::fd::{AsFd, OwnedFd};
-use std::process::{Child, ChildStderr, ChildStdin, ChildStdout};
+use std::os::fd::OwnedFd;
 use std::time::Duration;
 
 /// The pipes that are still open.
 pub(super) struct Pipes {
     /// Readable once the process has ended; `None` if the system has no such descriptor.
     end: Option<OwnedFd>,
-    stdin: Option<ChildStdin>,
-    stdout: Option<ChildStdout>,
-    stderr: Option<ChildStderr>,
+    stdin: Option<File>,
+    stdout: Option<File>,
+    stderr: Option<File>,
     prompt: Vec<u8>,
     /// How many bytes of the prompt are written.
     given: usize,
@@ -23,15 +24,13 @@ pub(super) struct Pipes {
 impl Pipes {
     /// Takes the pipes of a process that was just started. Returns an error if they cannot be made
     /// non-blocking.
-    pub(super) fn of(child: &mut Child, prompt: &str) -> io::Result<Self> {
-        let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
-        for pipe in [stdin.as_ref().map(AsFd::as_fd), stdout.as_ref().map(AsFd::as_fd)].into_iter().flatten()
-        {
+    pub(super) fn of(child: &mut ChildProcess, prompt: &str) -> io::Result<Self> {
+        let [stdin, stdout, stderr] =
+            [&mut child.stdin, &mut child.stdout, &mut child.stderr].map(Option::take);
+        for pipe in [&stdin, &stdout, &stderr].into_iter().flatten() {
             ioctl_fionbio(pipe, true)?;
         }
-        if let Some(pipe) = &stderr {
-            ioctl_fionbio(pipe, true)?;
-        }
+        let [stdin, stdout, stderr] = [stdin, stdout, stderr].map(|pipe| pipe.map(File::from));
         let prompt = prompt.as_bytes().to_vec();
         Ok(Self { end: end_of(child), stdin, stdout, stderr, prompt, given: 0, buffer: vec![0; 16 << 10] })
     }
@@ -81,13 +80,13 @@ impl Pipes {
 
 /// A descriptor of the process, see pidfd_open(2).
 #[cfg(target_os = "linux")]
-fn end_of(child: &Child) -> Option<OwnedFd> {
-    use rustix::process::{Pid, PidfdFlags, pidfd_open};
-    pidfd_open(Pid::from_child(child), PidfdFlags::empty()).ok()
+fn end_of(child: &ChildProcess) -> Option<OwnedFd> {
+    use rustix::process::{PidfdFlags, pidfd_open};
+    pidfd_open(child.pid, PidfdFlags::empty()).ok()
 }
 
 #[cfg(not(target_os = "linux"))]
-fn end_of(_child: &Child) -> Option<OwnedFd> {
+fn end_of(_child: &ChildProcess) -> Option<OwnedFd> {
     None
 }
 

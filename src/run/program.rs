@@ -3,7 +3,7 @@
 use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Why a program cannot be started in a directory; `None` if it seems possible. `path` is the `PATH` to
 /// search. Other obstacles show up when it is started.
@@ -20,11 +20,23 @@ pub fn unstartable(program: &str, directory: &Path, path: Option<&OsStr>) -> Opt
             Ok(_) => "it is not an executable file".to_owned(),
         }
     } else {
-        let path = path?;
-        if std::env::split_paths(path).any(|place| is_program(&directory.join(place).join(program))) {
+        if places(program, Some(path?)).iter().any(|place| is_program(&directory.join(place))) {
             return None;
         }
         "it is not on the PATH".to_owned()
     };
     Some(format!("cannot start `{program}`: {why}"))
+}
+
+/// Where the system looks for a program without a `PATH`; see execvp(3).
+const USUAL_PATH: &str = "/bin:/usr/bin";
+
+/// The files that a program may be, in the order in which the system tries them. Relative ones are seen from its working
+/// directory.
+pub(super) fn places(program: &str, path: Option<&OsStr>) -> Vec<PathBuf> {
+    if program.contains('/') {
+        return vec![PathBuf::from(program)];
+    }
+    let path = path.unwrap_or(OsStr::new(USUAL_PATH));
+    std::env::split_paths(path).map(|directory| directory.join(program)).collect()
 }

@@ -1,5 +1,6 @@
 //! The supervision of one try: reads output and enforces time limits.
 
+use super::child_process::ChildProcess;
 use super::group::Group;
 use super::lines::Lines;
 use super::output::Output;
@@ -7,7 +8,7 @@ use super::pipes::Pipes;
 use crate::base::Period;
 use crate::workflow::Times;
 use std::io;
-use std::process::{Child, ExitStatus};
+use std::process::ExitStatus;
 use std::time::{Duration, Instant};
 
 /// How often stop requests and limits are checked.
@@ -94,7 +95,7 @@ impl ExecutorTry {
     /// Returns its exit status and why it was ended; an error if it cannot be waited for.
     pub(super) fn wait(
         &mut self,
-        child: &mut Child,
+        child: &ChildProcess,
         wants_stop: &dyn Fn() -> bool,
         hear: &mut dyn FnMut(Live<'_>),
     ) -> io::Result<(ExitStatus, Option<Ended>)> {

@@ -6,6 +6,7 @@
 use crate::record::is_own_file;
 use crate::workflow::Workflow;
 use globset::{Glob, GlobBuilder, GlobMatcher};
+use std::sync::OnceLock;
 
 /// Matches paths relative to a task directory against the artifacts of a workflow.
 #[derive(Debug, Clone)]
@@ -26,23 +27,42 @@ struct Pattern {
 #[derive(Debug, Clone)]
 enum PatternPart {
     Literal(String),
-    Glob(GlobMatcher),
+    Glob(LazyGlob),
+}
+
+/// A glob that is compiled when a path first begins as it does: a command about one task meets few such paths.
+#[derive(Debug, Clone)]
+struct LazyGlob {
+    glob: Glob,
+    /// What comes before the first wildcard.
+    start: String,
+    matcher: OnceLock<GlobMatcher>,
 }
 
 impl PatternPart {
     fn new(text: &str) -> Option<Self> {
-        if text.contains(['*', '?', '[', '{']) {
-            let glob: Glob = GlobBuilder::new(text).literal_separator(true).build().ok()?;
-            return Some(Self::Glob(glob.compile_matcher()));
-        }
-        Some(Self::Literal(text.to_owned()))
+        let Some(wildcard) = text.find(['*', '?', '[', '{']) else {
+            return Some(Self::Literal(text.to_owned()));
+        };
+        let glob = GlobBuilder::new(text).literal_separator(true).build().ok()?;
+        let literal = &text[..wildcard];
+        // What a backslash stands for is left to the glob.
+        let start = literal.split('\\').next().unwrap_or_default().to_owned();
+        Some(Self::Glob(LazyGlob { glob, start, matcher: OnceLock::new() }))
     }
 
     fn matches(&self, text: &str) -> bool {
         match self {
             Self::Literal(literal) => literal == text,
-            Self::Glob(glob) => glob.is_match(text) && !reads_dot_by_wildcard(glob, text),
+            Self::Glob(lazy) => text.starts_with(&lazy.start) && lazy.matches(text),
         }
+    }
+}
+
+impl LazyGlob {
+    fn matches(&self, text: &str) -> bool {
+        let glob = self.matcher.get_or_init(|| self.glob.compile_matcher());
+        glob.is_match(text) && !reads_dot_by_wildcard(glob, text)
     }
 }
 
@@ -134,6 +154,11 @@ mod tests {
             ("**", "a/.b", false),
             ("*", ".git", false),
             (".plan.json", ".plan.json", true),
+            ("planning/**", "planning/a/b", true),
+            ("planning/**/b", "planning/b", true),
+            ("plan\\*/*.md", "plan*/a.md", true),
+            ("plan\\*/*.md", "plan/a.md", false),
+            ("\\plan/*.md", "plan/a.md", true),
         ] {
             let part = PatternPart::new(pattern).expect("a glob");
             assert_eq!(part.matches(path), expected, "{pattern} {path}");
