@@ -63,6 +63,7 @@ pub struct Global {
 
 /// The commands, in the order of `orch --help`.
 #[derive(Debug, Subcommand)]
+#[command(defer = true)]
 #[expect(missing_docs, reason = "the manual of a command is the doc comment of its arguments")]
 pub enum Command {
     Status(status::StatusArgs),

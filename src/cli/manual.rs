@@ -368,10 +368,12 @@ const SUBCOMMANDS: [(&str, &[Examples]); 2] = [
 const TEMPLATE: &str =
     "{about-with-newline}\n{usage-heading} {usage}\n\n{before-help}Options:\n{options}{after-help}";
 
-/// The command line with its groups and examples.
+/// The command line with its groups and examples, built.
 #[must_use]
 pub fn command_line() -> Command {
-    let command = Cli::command();
+    let mut command = Cli::command();
+    // Commands are made when one of them is asked for, so the whole has to be asked for.
+    command.build();
     let groups = groups(&command);
     let commands: Vec<Examples> = GROUPS.iter().flat_map(|(_, commands)| *commands).copied().collect();
     let command = command.mut_subcommands(|sub| {
@@ -435,8 +437,7 @@ mod tests {
 
     #[test]
     fn every_subcommand_has_examples_that_parse() {
-        let mut command = command_line();
-        command.build();
+        let command = command_line();
         let mut shown = Vec::new();
         for parent in command.get_subcommands().filter(|sub| !sub.is_hide_set()) {
             let subs = parent.get_subcommands().filter(|sub| !sub.is_hide_set());

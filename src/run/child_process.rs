@@ -1,7 +1,7 @@
 //! The process of a program, with its three pipes.
 
 use super::control_group::ControlGroup;
-use super::limited_program::LimitedProgram;
+use super::program::LimitedProgram;
 use rustix::process::{Pid, WaitOptions, waitpid};
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};

@@ -1,8 +1,9 @@
 //! One try of an executor: a limited program whose output is logged and searched for a result.
 
 use super::group::{Escapes, RESULT, RunningExecutor};
-use super::limited_program::{LimitedProgram, Supervised};
+use super::limited_program::Supervised;
 use super::output::{Output, RESULT_CAP};
+use super::program::LimitedProgram;
 use super::trial::{Ended, Live};
 use crate::base::Reason;
 use crate::decide::Printed;

@@ -3,8 +3,7 @@
 //! The standard library can only start it outside and move it, when it may have started others already. Each move also
 //! waits some milliseconds, until the kernel knows that nobody starts a process meanwhile.
 
-use super::limited_program::LimitedProgram;
-use super::program::places;
+use super::program::{LimitedProgram, places};
 use rustix::process::{Pid, WaitOptions, waitpid};
 use std::collections::BTreeMap;
 use std::ffi::{CString, OsStr, OsString};

@@ -6,29 +6,10 @@ use super::group::{Escapes, Group, RunningExecutor};
 use super::output::Output;
 use super::pipes::Pipes;
 use super::process_tree;
+use super::program::LimitedProgram;
 use super::trial::{Ended, ExecutorTry, Live, millis};
-use crate::base::Period;
-use crate::workflow::Times;
 use std::io;
 use std::os::unix::process::ExitStatusExt;
-use std::path::PathBuf;
-
-/// A program to start, its input, and its limits.
-#[derive(Debug, Clone)]
-pub struct LimitedProgram {
-    /// The program and its arguments.
-    pub argv: Vec<String>,
-    /// The working directory of the process.
-    pub directory: PathBuf,
-    /// Variables added to the environment.
-    pub environment: Vec<(String, String)>,
-    /// The text on its standard input.
-    pub input: String,
-    /// Its soft, hard and idle time limits.
-    pub times: Times,
-    /// The time between SIGTERM and SIGKILL.
-    pub grace: Period,
-}
 
 /// How a program ended that was started.
 pub(super) struct Supervised {

@@ -1,9 +1,28 @@
-//! Checks whether a program can be started, before a turn is counted for it.
+//! A program to start, where the system looks for it, and whether it can be started, before a turn is counted for it.
 
+use crate::base::Period;
+use crate::workflow::Times;
 use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+
+/// A program to start, its input, and its limits.
+#[derive(Debug, Clone)]
+pub struct LimitedProgram {
+    /// The program and its arguments.
+    pub argv: Vec<String>,
+    /// The working directory of the process.
+    pub directory: PathBuf,
+    /// Variables added to the environment.
+    pub environment: Vec<(String, String)>,
+    /// The text on its standard input.
+    pub input: String,
+    /// Its soft, hard and idle time limits.
+    pub times: Times,
+    /// The time between SIGTERM and SIGKILL.
+    pub grace: Period,
+}
 
 /// Why a program cannot be started in a directory; `None` if it seems possible. `path` is the `PATH` to
 /// search. Other obstacles show up when it is started.

@@ -253,7 +253,9 @@ fn the_environment_and_the_clock_have_one_door_each() {
     for (name, _, text) in sources().into_iter().filter(|(name, ..)| !is_test(name)) {
         let code = code(&text);
         for (words, door) in [
-            (&["env::var", "env::args"][..], "main.rs"),
+            (&["env::var(", "env::var_os", "env::args"][..], "main.rs"),
+            // What a program inherits is passed on as a whole.
+            (&["env::vars"], "run/grouped_start.rs"),
             (&["SystemTime::now", "Timestamp::now", "Zoned::now"], "survey/caller.rs"),
         ] {
             let named = words.iter().filter(|word| code.contains(**word));
@@ -302,7 +304,7 @@ fn each_crate_of_the_outside_has_one_home() {
         ("jsonschema", "scan/schema/"),
         ("cel", "workflow/guard/"),
         ("regex", "workflow/guard/"),
-        ("libc", "scan/regular.rs"),
+        ("libc", "run/grouped_start.rs scan/regular.rs"),
         ("rustix::fs", "scan/directory.rs scan/stamp.rs"),
         ("rustix::process", "run/ store/durable.rs"),
         ("rustix::event", "run/"),

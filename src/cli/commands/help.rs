@@ -27,7 +27,6 @@ pub fn run(args: &HelpArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fail
         return Ok(ExitCode::Fine);
     }
     let mut command = command_line();
-    command.build();
     let current = command_named(&mut command, &args.topic)?;
     let mut manual = current.render_long_help().to_string();
     if args.topic.is_empty() {

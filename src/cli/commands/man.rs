@@ -22,8 +22,7 @@ pub struct ManArgs {
 }
 
 pub fn run(args: &ManArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
-    let mut command = command_line().disable_help_subcommand(true);
-    command.build();
+    let mut command = command_line();
     if let Some(directory) = &args.dir {
         std::fs::create_dir_all(directory).map_err(|error| {
             let message = format!("cannot write manual pages to {}: {error}", directory.display());
