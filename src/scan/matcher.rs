@@ -30,12 +30,12 @@ enum PatternPart {
     Glob(LazyGlob),
 }
 
-/// A glob that is compiled when a path first begins as it does: a command about one task meets few such paths.
+/// A glob that is compiled when a path first begins and ends as it does: a command about one task meets few such paths.
 #[derive(Debug, Clone)]
 struct LazyGlob {
     glob: Glob,
-    /// What comes before the first wildcard.
-    start: String,
+    /// What comes before the first wildcard, and after the last.
+    ends: [String; 2],
     matcher: OnceLock<GlobMatcher>,
 }
 
@@ -45,22 +45,35 @@ impl PatternPart {
             return Some(Self::Literal(text.to_owned()));
         };
         let glob = GlobBuilder::new(text).literal_separator(true).build().ok()?;
-        let literal = &text[..wildcard];
         // What a backslash stands for is left to the glob.
-        let start = literal.split('\\').next().unwrap_or_default().to_owned();
-        Some(Self::Glob(LazyGlob { glob, start, matcher: OnceLock::new() }))
+        let start = text[..wildcard].split('\\').next().unwrap_or_default();
+        // The slash behind `**` is a part of what that matches.
+        let end = text.rsplit(['*', '?', ']', '}', '/', '\\']).next().unwrap_or_default();
+        let ends = [start, if text.contains('\\') { "" } else { end }].map(str::to_owned);
+        Some(Self::Glob(LazyGlob { glob, ends, matcher: OnceLock::new() }))
+    }
+
+    /// What matches the first names of the paths that a pattern matches.
+    fn first(pattern: &str) -> Option<Self> {
+        let first = pattern.split('/').next().unwrap_or_default();
+        // Alternatives that go on behind the slash may begin with any name.
+        Self::new(first).or_else(|| Self::new("*"))
     }
 
     fn matches(&self, text: &str) -> bool {
         match self {
             Self::Literal(literal) => literal == text,
-            Self::Glob(lazy) => text.starts_with(&lazy.start) && lazy.matches(text),
+            Self::Glob(lazy) => lazy.matches(text),
         }
     }
 }
 
 impl LazyGlob {
     fn matches(&self, text: &str) -> bool {
+        let [start, end] = &self.ends;
+        if !text.starts_with(start) || !text.ends_with(end) {
+            return false;
+        }
         let glob = self.matcher.get_or_init(|| self.glob.compile_matcher());
         glob.is_match(text) && !reads_dot_by_wildcard(glob, text)
     }
@@ -85,7 +98,7 @@ impl Matcher {
             for (index, path) in declared.paths.iter().enumerate() {
                 let Some(part) = PatternPart::new(path) else { continue };
                 patterns.push(Pattern { artifact, index, commit: declared.commit, part });
-                first_parts.extend(PatternPart::new(path.split('/').next().unwrap_or_default()));
+                first_parts.extend(PatternPart::first(path));
             }
         }
         Self { patterns, first_parts }
@@ -159,9 +172,50 @@ mod tests {
             ("plan\\*/*.md", "plan*/a.md", true),
             ("plan\\*/*.md", "plan/a.md", false),
             ("\\plan/*.md", "plan/a.md", true),
+            ("{a,b/*}.md", "a.md", true),
+            ("{a,b/*}.md", "b/c.md", true),
+            ("{a,b}", "b", true),
+            ("*[.]md", "a.md", true),
+            ("a/*\\*", "a/b*", true),
         ] {
             let part = PatternPart::new(pattern).expect("a glob");
             assert_eq!(part.matches(path), expected, "{pattern} {path}");
+        }
+    }
+
+    /// What is left out because of how a path begins or ends is what the glob does not match.
+    #[test]
+    fn the_ends_of_a_pattern_leave_nothing_out() {
+        let joined = |parts: &[&str]| -> Vec<String> {
+            let pairs = parts.iter().flat_map(|one| parts.iter().map(move |other| format!("{one}{other}")));
+            let triples = pairs.flat_map(|pair| parts.iter().map(move |last| format!("{pair}{last}")));
+            triples.collect()
+        };
+        let texts = joined(&["", "a", "b", "/", "*", ".", "ab"]);
+        let mut globs = 0;
+        for pattern in joined(&["a", "b", "/", "*", "**", "?", "[ab]", "{a,b}", "{a/,*}", "\\*", "."]) {
+            let Some(PatternPart::Glob(lazy)) = PatternPart::new(&pattern) else { continue };
+            let glob = lazy.glob.compile_matcher();
+            globs += 1;
+            for text in &texts {
+                let expected = glob.is_match(text) && !reads_dot_by_wildcard(&glob, text);
+                assert_eq!(lazy.matches(text), expected, "{pattern} {text}");
+            }
+        }
+        assert!(globs > 1000, "{globs}");
+    }
+
+    #[test]
+    fn a_pattern_whose_alternatives_are_paths_may_begin_with_any_name() {
+        for (pattern, name, expected) in [
+            ("review/*.md", "review", true),
+            ("review/*.md", "planning", false),
+            ("{planning/a,review/b}.md", "review", true),
+            ("{planning,review}/b.md", "planning", true),
+            ("{planning,review}/b.md", "code", false),
+        ] {
+            let first = PatternPart::first(pattern).expect("a glob");
+            assert_eq!(first.matches(name), expected, "{pattern} {name}");
         }
     }
 }

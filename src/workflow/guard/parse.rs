@@ -46,18 +46,23 @@ pub(super) fn parse(text: &str, is_known: bool) -> Result<Parsed, GuardError> {
         let lead = source.len() - source.trim_start().len();
         let mut expression =
             parse_part(source).map_err(|error| GuardError { offset: start + error.offset, ..error })?;
-        let depth = walk::macro_depth(&expression);
+        // What no call can be in is not searched for one: a command parses many short guards.
+        let depth = if source.contains('(') { walk::macro_depth(&expression) } else { 0 };
         if depth > MAX_MACRO_DEPTH {
             let message = format!("macros nest deeper than {MAX_MACRO_DEPTH}");
             return Err(GuardError::new(Code::GuardLimit, start + lead, message));
         }
         let start = start + lead;
-        walk::name_functions(&mut expression);
+        if source.contains(walk::MATH) {
+            walk::name_functions(&mut expression);
+        }
         let (types, patterns) = checker::check(source.trim(), &expression, is_known)
             .map_err(|error| GuardError { offset: start + error.offset, ..error })?;
         of_parts.push(types);
         let (chains, has_macros) = (walk::chains(&expression), depth > 0);
-        walk::meter(&mut expression);
+        if has_macros {
+            walk::meter(&mut expression);
+        }
         let text = source.trim().to_owned();
         let denies = denies(&text, &chains);
         let patterns = Arc::new(patterns);

@@ -101,12 +101,15 @@ fn is_long(operand: &IdedExpr) -> bool {
     !matches!(operand.expr, Expr::Literal(_))
 }
 
+/// The name before the functions of the extension for numbers.
+pub(super) const MATH: &str = "math";
+
 /// Turns `math.abs(x)` into a call of the function `math.abs`. To the parser it is the method `abs` of a value
 /// named `math`.
 pub(super) fn name_functions(expression: &mut IdedExpr) {
     let id = expression.id;
     if let Expr::Call(call) = &mut expression.expr
-        && matches!(call.target.as_deref(), Some(IdedExpr { expr: Expr::Ident(name), .. }) if name == "math")
+        && matches!(call.target.as_deref(), Some(IdedExpr { expr: Expr::Ident(name), .. }) if name == MATH)
     {
         call.target = None;
         call.func_name.insert_str(0, "math.");
