@@ -104,6 +104,13 @@ impl Wanted {
         self.seen.as_ref().is_some_and(|(_, settled)| !settled.steps.is_empty())
     }
 
+    /// The same under a HEAD that has moved by steps of other tasks; `None` without a look, or with one that says otherwise
+    /// then.
+    pub(crate) fn under(self, before: &Option<Head>, now: &Option<Head>) -> Option<Self> {
+        let (sight, settled) = self.seen?;
+        Some(Self::seen(sight.under(before, now)?, settled))
+    }
+
     /// A task with the result of a look.
     pub(crate) fn seen(sight: Sight, settled: Settled) -> Self {
         Self { task: sight.task.clone(), seen: Some((sight, settled)) }

@@ -8,6 +8,7 @@ mod driver;
 mod foresee;
 mod known_task;
 mod leftovers;
+mod looks_ahead;
 mod overreach;
 mod perform;
 mod prompt;

@@ -4,11 +4,12 @@
 
 use super::TaskNotice;
 use super::known_task::{KeptTask, KnownTask, fingerprint};
+use super::looks_ahead::{Leave, Looked, LooksAhead};
 use super::watch_events::{OrderRequest, WatchEffect, WatchEvent, WatchMode};
-use crate::apply::{AdvancePlan, Applied, TaskOutcome, Wanted, Writer};
-use crate::base::{Class, Code, Diagnostic, Digest, RepoPath, TaskId};
+use crate::apply::{Applied, TaskOutcome, Wanted, Writer};
+use crate::base::{Class, Code, Diagnostic, Digest, RepoPath};
 use crate::config;
-use crate::decide::{self, Runner, Transition};
+use crate::decide::{self, Runner};
 use crate::store::Head;
 use crate::survey::{Caller, Error, Sight, TaskRef, Workspace};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -22,8 +23,7 @@ const PART: usize = 100;
 /// The watch over one repository.
 pub struct Watching {
     workspace: Workspace,
-    caller: Caller,
-    mode: WatchMode,
+    leave: Leave,
     begun: bool,
     /// The last reported result of each task.
     known: BTreeMap<RepoPath, KnownTask>,
@@ -47,8 +47,8 @@ pub struct Watching {
     unfound: Vec<TaskRef>,
     /// During a look at everything, the problems that it has met so far.
     met: Option<BTreeSet<String>>,
-    /// Whether the watch is to end after the task that is in progress.
-    stops: Arc<dyn Fn() -> bool + Send + Sync>,
+    /// The looks at the next of the tasks that are left, if nothing has happened since but steps of others.
+    ahead: Option<LooksAhead>,
 }
 
 impl Watching {
@@ -57,8 +57,7 @@ impl Watching {
     pub fn new(workspace: Workspace, caller: Caller, mode: WatchMode) -> Self {
         Self {
             workspace,
-            caller,
-            mode,
+            leave: Leave { caller, mode, stops: Arc::new(|| false) },
             begun: false,
             known: BTreeMap::new(),
             head: None,
@@ -71,14 +70,15 @@ impl Watching {
             left: VecDeque::new(),
             unfound: Vec::new(),
             met: None,
-            stops: Arc::new(|| false),
+            ahead: None,
         }
     }
 
     /// The same watch, which leaves the tasks that it has not begun with as soon as `stops` says so.
     #[must_use]
     pub fn until(self, stops: impl Fn() -> bool + Send + Sync + 'static) -> Self {
-        Self { stops: Arc::new(stops), ..self }
+        let leave = Leave { stops: Arc::new(stops), ..self.leave };
+        Self { leave, ..self }
     }
 
     /// Whether transitions are held back and should be retried soon.
@@ -106,13 +106,8 @@ impl Watching {
         &self.workspace
     }
 
-    /// Whether it writes nothing.
-    fn only_reads(&self) -> bool {
-        self.mode != WatchMode::Apply
-    }
-
     fn writer(&self) -> Writer<'_> {
-        Writer::new(&self.workspace, &self.caller).until(&*self.stops)
+        self.leave.writer(&self.workspace)
     }
 
     /// Handles one event and returns its effects. A problem is an effect; the watch continues.
@@ -134,6 +129,8 @@ impl Watching {
     pub fn begin(&mut self, events: Vec<WatchEvent>) -> Vec<WatchEffect> {
         let looks = |event: &WatchEvent| !matches!(event, WatchEvent::Trouble(_));
         let is_needed = events.iter().any(looks);
+        // What happened may be that a task, HEAD or the settings have changed.
+        self.ahead = None;
         let head = if is_needed { self.workspace.present_head() } else { Ok(None) };
         let (head, unread) = head.map_or_else(|error| (None, Some(trouble(&error))), |head| (head, None));
         let taken = events.into_iter().flat_map(|event| self.take_one(event, &head));
@@ -143,7 +140,7 @@ impl Watching {
     /// Looks at the next of the tasks that are left, and applies what is due for them. `None` if none is left and the
     /// watch has said that it is ready, and once it is stopped.
     pub fn go_on(&mut self) -> Option<Vec<WatchEffect>> {
-        if (self.stops)() {
+        if (self.leave.stops)() {
             self.workspace.end_known();
             return None;
         }
@@ -296,7 +293,7 @@ impl Watching {
     /// Executes an order, answers its sender, and reports the transition.
     fn ordered(&mut self, request: OrderRequest, effects: &mut Vec<WatchEffect>) {
         let OrderRequest { caller, task, order, reply } = request;
-        let done = Writer::new(&self.workspace, &caller).order(&task, &order, self.only_reads());
+        let done = Writer::new(&self.workspace, &caller).order(&task, &order, self.leave.only_reads());
         // The order is executed even if its sender no longer waits.
         match done {
             Ok(applied) => {
@@ -369,11 +366,33 @@ impl Watching {
     /// Looks at each task, and applies what is due in one batch, now or when no more becomes due.
     fn look(&mut self, tasks: Vec<TaskRef>, head: &Option<Head>, effects: &mut Vec<WatchEffect>) {
         let due = self.due(tasks, head, effects);
+        self.apply_due(due, head, effects);
+    }
+
+    /// Applies what is due in one batch, now or when no more becomes due. If there is much of it, another thread looks at the
+    /// next of the tasks that are left meanwhile.
+    fn apply_due(&mut self, due: Vec<Wanted>, head: &Option<Head>, effects: &mut Vec<WatchEffect>) {
         if self.begun && self.workspace.quiet_seconds() > 0 {
-            self.wait(due, effects);
-        } else {
-            self.settle(due, effects);
+            return self.wait(due, effects);
         }
+        let next: Vec<TaskRef> = self.left.iter().take(PART).cloned().collect();
+        let is_alone = self.head == head.as_ref().and_then(|head| head.commit);
+        if next.is_empty() || due.len() < PART / 2 || !is_alone || self.workspace.batches() {
+            return self.settle(due, effects);
+        }
+        let with = (self.workspace.opener(), self.leave.clone());
+        let (_, ahead) = LooksAhead::during(with, (next, head.clone()), || self.settle(due, effects));
+        self.ahead = ahead;
+    }
+
+    /// The looks at these tasks that were made while steps of others were committed, if nobody else has moved HEAD.
+    fn looked_ahead(&mut self, tasks: &[TaskRef], head: &Option<Head>) -> Option<Vec<Looked>> {
+        let ahead = self.ahead.take()?;
+        let again = |task: &TaskRef| {
+            self.leave.look(&self.workspace, std::slice::from_ref(task), head).pop().flatten()
+        };
+        let is_alone = self.head == head.as_ref().and_then(|head| head.commit);
+        is_alone.then(|| ahead.under(head, tasks, again))?
     }
 
     /// Looks at each task, and applies what is due in one batch now.
@@ -408,16 +427,18 @@ impl Watching {
         head: &Option<Head>,
         effects: &mut Vec<WatchEffect>,
     ) -> Vec<Wanted> {
-        let mut due = Vec::new();
         tasks.retain(|task| !task.id.is_archived());
         if self.unfound.is_empty() || self.left.is_empty() {
             self.unfound.clone_from(&tasks);
         }
-        let sights = self.workspace.sights(&tasks, head, KeptTask::text_of, &*self.stops);
-        for sight in sights.into_iter().flatten() {
-            let foreseen = sight.and_then(|sight| self.plan(|writer, plan| writer.foresee(sight, plan)));
+        let looked = match self.looked_ahead(&tasks, head) {
+            Some(looked) => looked,
+            None => self.leave.look(&self.workspace, &tasks, head),
+        };
+        let mut due = Vec::new();
+        for foreseen in looked.into_iter().flatten() {
             match foreseen {
-                Ok(wanted) if wanted.is_due() && !self.only_reads() => due.push(wanted),
+                Ok(wanted) if wanted.is_due() && !self.leave.only_reads() => due.push(wanted),
                 Ok(wanted) => {
                     wanted.uncommitted().into_iter().for_each(|outcome| self.tell(outcome, effects))
                 }
@@ -456,15 +477,15 @@ impl Watching {
     /// Whether the start relies on what an earlier watch has seen: one that writes down what it sees, and of which nobody
     /// wants word of events.
     fn recalls(&self) -> bool {
-        self.mode == WatchMode::Apply && self.workspace.config().notify.is_empty()
+        self.leave.mode == WatchMode::Apply && self.workspace.config().notify.is_empty()
     }
 
     /// Applies what is due for some tasks in one batch; if one of them prevents that, for each task alone.
     fn settle(&mut self, mut due: Vec<Wanted>, effects: &mut Vec<WatchEffect>) {
-        if due.is_empty() || (self.stops)() {
+        if due.is_empty() || (self.leave.stops)() {
             return;
         }
-        match self.plan(|writer, plan| writer.advance_due(&mut due, plan)) {
+        match self.leave.plan(&self.workspace, |writer, plan| writer.advance_due(&mut due, plan)) {
             Ok(outcomes) => outcomes.into_iter().for_each(|outcome| self.tell(outcome, effects)),
             Err(error) if passes(&error, due.len() == 1) => {
                 if error.class() != Class::NotNow {
@@ -488,22 +509,6 @@ impl Watching {
             Ok(head) => due.extend(self.due(left.into(), &head, effects)),
             Err(error) => effects.push(trouble(&error)),
         }
-    }
-
-    /// Calls `act` with the plan of the settings: what the watch may apply on its own.
-    fn plan<R>(&self, act: impl FnOnce(&Writer<'_>, &AdvancePlan<'_>) -> R) -> R {
-        let watch = &self.workspace.config().watch;
-        // Nothing is due by broken settings.
-        let is_left =
-            self.mode == WatchMode::Look || self.workspace.findings().iter().any(Diagnostic::is_error);
-        let dry_run = self.only_reads();
-        let may = |transition: &Transition| {
-            !is_left
-                && !transition.by_human
-                && transition.rule.as_ref().is_some_and(|rule| watch.apply.allows(rule))
-        };
-        let adopt = |task: &TaskId| !is_left && watch.adopt.covers(task);
-        act(&self.writer(), &AdvancePlan { may: &may, once: false, own: true, dry_run, adopt: &adopt })
     }
 
     /// Holds back tasks whose transitions cannot be committed now, and reports their current state.
@@ -548,7 +553,7 @@ impl Watching {
         let before = self.known.get(judged.task.directory());
         let last = before.and_then(|known| known.notice);
         // Without `[[notify]]` nobody wants to know.
-        let is_wanted = !self.only_reads() && !self.workspace.config().notify.is_empty();
+        let is_wanted = !self.leave.only_reads() && !self.workspace.config().notify.is_empty();
         // The process that runs the task tells its events itself.
         let is_running = judged.runner == Some(Runner::Running);
         let now = if is_running { last.flatten() } else { TaskNotice::of(judged) };
@@ -573,7 +578,7 @@ impl Watching {
         }
         // Nothing is written for an untracked task.
         if is_new
-            && !self.only_reads()
+            && !self.leave.only_reads()
             && !judged.untracked
             && let Err(error) = self.writer().write_suggestion(judged)
         {

@@ -17,7 +17,7 @@ const PART: usize = 32;
 pub(crate) const THREAD_STACK: usize = 8 << 20;
 
 /// What it takes to open a workspace again in another thread, with the settings that were read.
-struct Opener {
+pub(crate) struct Opener {
     root: PathBuf,
     location: Option<Location>,
     setting: Arc<Setting>,
@@ -31,7 +31,7 @@ struct Opener {
 
 impl Opener {
     /// The workspace; `None` if its repository can no longer be opened.
-    fn open(&self) -> Option<Workspace> {
+    pub(crate) fn open(&self) -> Option<Workspace> {
         Some(Workspace {
             root: self.root.clone(),
             store: self.location.as_ref().map(|location| location.open().ok_or(())).transpose().ok()?,
@@ -203,7 +203,8 @@ impl Workspace {
         done.into_iter().flat_map(|(_, part)| part).collect()
     }
 
-    fn opener(&self) -> Opener {
+    /// What another thread needs to open it again.
+    pub(crate) fn opener(&self) -> Opener {
         Opener {
             root: self.root.clone(),
             location: self.store.as_ref().map(Store::location),

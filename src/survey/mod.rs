@@ -37,7 +37,7 @@ pub use costs::Counted;
 pub use known::Keeper;
 pub use known_settings::KnownSettings;
 pub use loaded::{Loaded, UsableWorkflow};
-pub(crate) use looks::THREAD_STACK;
+pub(crate) use looks::{Opener, THREAD_STACK};
 pub use overview::{Overview, OverviewPlace, OverviewPlaceKind, OverviewTask};
 pub(crate) use overview::{unjudged, unread};
 pub use setup::Purpose;

@@ -130,6 +130,18 @@ impl Sight {
         self.basis.reads_history() || self.basis.is_unknown()
     }
 
+    /// The same under a HEAD that has moved by steps of other tasks, which change no code; `None` if the look was made under
+    /// a third one, or rests on more of the history.
+    pub(crate) fn under(mut self, before: &Option<Head>, now: &Option<Head>) -> Option<Self> {
+        if self.key.head != *now {
+            if self.key.head != *before || self.rests_on_more() {
+                return None;
+            }
+            self.key.head.clone_from(now);
+        }
+        Some(self)
+    }
+
     /// The workflow that evaluated it.
     #[must_use]
     pub fn workflow(&self) -> &Workflow {

@@ -1,0 +1,109 @@
+//! Looks at the next tasks of a watch in another thread, while what is due for others is committed.
+
+use super::known_task::KeptTask;
+use super::watch_events::WatchMode;
+use crate::apply::{AdvancePlan, Wanted, Writer};
+use crate::base::{Diagnostic, TaskId};
+use crate::decide::Transition;
+use crate::store::Head;
+use crate::survey::{Caller, Error, Opener, THREAD_STACK, TaskRef, Workspace};
+use std::sync::Arc;
+use std::thread;
+
+/// What a watch may do on its own, and until when, in whatever thread.
+#[derive(Clone)]
+pub(super) struct Leave {
+    pub caller: Caller,
+    pub mode: WatchMode,
+    /// Whether the watch is to end after the task that is in progress.
+    pub stops: Arc<dyn Fn() -> bool + Send + Sync>,
+}
+
+/// The result of a look at a task, with the steps that are due; `None` if it had not begun when the watch was stopped.
+pub(super) type Looked = Option<Result<Wanted, Error>>;
+
+impl Leave {
+    /// Whether the watch writes nothing.
+    pub(super) fn only_reads(&self) -> bool {
+        self.mode != WatchMode::Apply
+    }
+
+    /// The writer of the watch.
+    pub(super) fn writer<'w>(&'w self, workspace: &'w Workspace) -> Writer<'w> {
+        Writer::new(workspace, &self.caller).until(&*self.stops)
+    }
+
+    /// Calls `act` with the plan of the settings: what the watch may apply on its own.
+    pub(super) fn plan<R>(
+        &self,
+        workspace: &Workspace,
+        act: impl FnOnce(&Writer<'_>, &AdvancePlan<'_>) -> R,
+    ) -> R {
+        let watch = &workspace.config().watch;
+        // Nothing is due by broken settings.
+        let is_left = self.mode == WatchMode::Look || workspace.findings().iter().any(Diagnostic::is_error);
+        let may = |transition: &Transition| {
+            !is_left
+                && !transition.by_human
+                && transition.rule.as_ref().is_some_and(|rule| watch.apply.allows(rule))
+        };
+        let adopt = |task: &TaskId| !is_left && watch.adopt.covers(task);
+        let (once, own, dry_run) = (false, true, self.only_reads());
+        act(&self.writer(workspace), &AdvancePlan { may: &may, once, own, dry_run, adopt: &adopt })
+    }
+
+    /// Looks at each of these tasks, of few under this HEAD.
+    pub(super) fn look(&self, workspace: &Workspace, tasks: &[TaskRef], head: &Option<Head>) -> Vec<Looked> {
+        let sights = workspace.sights(tasks, head, KeptTask::text_of, &*self.stops);
+        let foreseen = |sight| self.plan(workspace, |writer, plan| writer.foresee(sight, plan));
+        sights.into_iter().map(|sight| sight.map(|sight| sight.and_then(foreseen))).collect()
+    }
+}
+
+/// What was looked at before its turn.
+pub(super) struct LooksAhead {
+    tasks: Vec<TaskRef>,
+    /// HEAD when the looks began.
+    head: Option<Head>,
+    looked: Vec<Looked>,
+}
+
+impl LooksAhead {
+    /// Looks at these tasks with another workspace while `work` is done, if that can be opened. Also returns what `work`
+    /// returns.
+    pub(super) fn during<R>(
+        (opener, leave): (Opener, Leave),
+        (tasks, head): (Vec<TaskRef>, Option<Head>),
+        work: impl FnOnce() -> R,
+    ) -> (R, Option<Self>) {
+        let looks = move || {
+            let looked = leave.look(&opener.open()?, &tasks, &head);
+            Some(Self { tasks, head, looked })
+        };
+        thread::scope(|scope| {
+            let started = thread::Builder::new().stack_size(THREAD_STACK).spawn_scoped(scope, looks).ok();
+            let done = work();
+            let ended = started.map(|it| it.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+            (done, ended.flatten())
+        })
+    }
+
+    /// The looks at these tasks under HEAD as it is now, which nobody but the watch has moved since, by steps of other
+    /// tasks. A look that does not stand under it is made again. `None` if the looks were at others, or on another branch.
+    pub(super) fn under(
+        self,
+        head: &Option<Head>,
+        tasks: &[TaskRef],
+        again: impl Fn(&TaskRef) -> Looked,
+    ) -> Option<Vec<Looked>> {
+        let branch = |head: &Option<Head>| head.as_ref().and_then(|head| head.branch.clone());
+        if self.tasks != tasks || branch(&self.head) != branch(head) {
+            return None;
+        }
+        let stands = |(task, looked): (&TaskRef, Looked)| {
+            let stands = looked?.ok().and_then(|wanted| wanted.under(&self.head, head));
+            stands.map_or_else(|| again(task), |wanted| Some(Ok(wanted)))
+        };
+        Some(tasks.iter().zip(self.looked).map(stands).collect())
+    }
+}
