@@ -27,7 +27,7 @@ struct Pattern {
 #[derive(Debug, Clone)]
 enum PatternPart {
     Literal(String),
-    Glob(LazyGlob),
+    Glob(Box<LazyGlob>),
 }
 
 /// A glob that is compiled when a path first begins and ends as it does: a command about one task meets few such paths.
@@ -50,7 +50,7 @@ impl PatternPart {
         // The slash behind `**` is a part of what that matches.
         let end = text.rsplit(['*', '?', ']', '}', '/', '\\']).next().unwrap_or_default();
         let ends = [start, if text.contains('\\') { "" } else { end }].map(str::to_owned);
-        Some(Self::Glob(LazyGlob { glob, ends, matcher: OnceLock::new() }))
+        Some(Self::Glob(Box::new(LazyGlob { glob, ends, matcher: OnceLock::new() })))
     }
 
     /// What matches the first names of the paths that a pattern matches.

@@ -34,7 +34,7 @@ pub fn open(world: &World) -> Workspace {
 }
 
 /// Until a file is old enough to be told from itself at another time.
-fn settle() {
+pub fn settle() {
     std::thread::sleep(Duration::from_millis(60));
 }
 

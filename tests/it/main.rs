@@ -1,5 +1,6 @@
 //! The one integration test binary: whole rooms together, seen from outside.
 
+mod ahead;
 mod audit;
 mod bad_input;
 mod batch;

@@ -274,7 +274,7 @@ fn every_step_of_a_long_batch_is_printed_with_its_number_its_time_and_its_actor(
 }
 
 /// A watch over the task `t1` and so many others, each of which the first batch adopts.
-fn many(tasks: usize) -> World {
+pub fn many(tasks: usize) -> World {
     let world = world();
     world.write("orch.toml", world.read("orch.toml").replace("#adopt = false", "adopt = true"));
     for number in 0..tasks {

@@ -1,0 +1,109 @@
+//! While a watch commits the steps of a part of the tasks, it looks at the next part.
+
+use crate::harness::World;
+use crate::looks::{caller, open, settle};
+use crate::watch::many;
+use orch::base::TaskId;
+use orch::drive::{WatchEffect, WatchEvent, WatchMode, Watching};
+
+/// How many tasks have a step due: a part of a hundred, and a rest. The task `t1` comes after them.
+const TASKS: usize = 155;
+
+fn name(number: usize) -> String {
+    format!("n{number:03}")
+}
+
+/// A repository in which each of many tasks has a plan, and its step is due.
+fn planned() -> World {
+    let world = many(TASKS);
+    Watching::new(open(&world), caller(), WatchMode::Apply).take(vec![WatchEvent::Start]);
+    (0..TASKS).for_each(|number| world.plan(&name(number), 1));
+    settle();
+    world
+}
+
+/// A watch that has committed the steps of the first part.
+fn begun(world: &World) -> Watching {
+    let mut watching = Watching::new(open(world), caller(), WatchMode::Apply);
+    watching.begin(vec![WatchEvent::Start]);
+    assert_eq!(moved(&mut watching).len(), 100);
+    watching
+}
+
+/// The tasks that the next part moves.
+fn moved(watching: &mut Watching) -> Vec<TaskId> {
+    let effects = watching.go_on().expect("a part");
+    let moved = effects.into_iter().filter_map(|effect| match effect {
+        WatchEffect::Moved(applied) => Some(applied.judged.task.id),
+        _ => None,
+    });
+    moved.collect()
+}
+
+#[test]
+fn each_task_is_looked_at_once() {
+    let world = planned();
+    let mut watching = begun(&world);
+    let looks = |watching: &Watching| usize::try_from(watching.workspace().counted().looks).expect("few");
+    assert_eq!(looks(&watching), TASKS + 1, "the next part, too");
+    assert_eq!(moved(&mut watching).len(), 55);
+    assert_eq!(looks(&watching), TASKS + 1, "what was looked at stands after the commits");
+    assert!((0..TASKS).all(|number| world.phase(&name(number)) == "plan_review"));
+    assert_eq!(world.git(&["status", "--porcelain", "tasks"]), "");
+    world.orch(&["audit", "--strict"]).succeeds();
+}
+
+#[test]
+fn what_changes_meanwhile_is_looked_at_again() {
+    let world = planned();
+    let mut watching = begun(&world);
+    // Nobody has told the watch so.
+    world.write("tasks/n150/planning/plan.json", "{}\n");
+    world.write("tasks/n151/transcript.jsonl", "no event\n");
+    std::fs::remove_dir_all(world.path("tasks/n152")).expect("removed");
+    let also: Vec<String> = moved(&mut watching).iter().map(ToString::to_string).collect();
+    for number in 100..TASKS {
+        let is_as_it_was = !(150..=152).contains(&number);
+        assert_eq!(also.contains(&name(number)), is_as_it_was, "{number}");
+    }
+    world.git(&["checkout", "--", "tasks/n151", "tasks/n152"]);
+    world.orch(&["audit", "--strict"]).succeeds();
+}
+
+#[test]
+fn looks_from_before_a_commit_of_others_do_not_count() {
+    for others in ["n150", "elsewhere"] {
+        let world = planned();
+        let mut watching = begun(&world);
+        let before = watching.workspace().counted().looks;
+        if others == "elsewhere" {
+            world.write("README.md", "changed\n");
+            world.commit("by hand");
+        } else {
+            // Its record goes another way.
+            world.orch(&["next", others]).succeeds();
+        }
+        let also = moved(&mut watching);
+        let is_there = also.iter().any(|task| task.as_str() == "n150");
+        assert_eq!(is_there, others == "elsewhere", "{others}");
+        assert_eq!(watching.workspace().counted().looks - before, 56, "each again: {others}");
+        assert!((100..TASKS).all(|number| world.phase(&name(number)) == "plan_review"));
+        world.orch(&["audit", "--strict"]).succeeds();
+    }
+}
+
+#[test]
+fn an_event_between_two_parts_drops_what_was_looked_at() {
+    let world = planned();
+    let mut watching = begun(&world);
+    world.write("orch.toml", world.read("orch.toml").replace("adopt = true", "apply = []"));
+    let settings = orch::base::RepoPath::new("orch.toml").expect("a path");
+    watching.begin(vec![WatchEvent::Changed(vec![settings])]);
+    while let Some(effects) = watching.go_on() {
+        assert!(
+            !effects.iter().any(|effect| matches!(effect, WatchEffect::Moved(_))),
+            "nothing may be applied"
+        );
+    }
+    assert_eq!(world.phase("n150"), "planning");
+}
