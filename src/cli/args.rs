@@ -16,7 +16,8 @@ use super::commands::{
 use super::lock_args::LockArgs;
 use super::ui::Colour;
 use crate::base::Period;
-use clap::{ArgAction, Args, Parser, Subcommand};
+use clap::{ArgAction, Args, FromArgMatches, Parser, Subcommand};
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 /// A file-watching state machine agent for git repositories.
@@ -119,6 +120,20 @@ pub enum Command {
     Completions(completions::CompletionsArgs),
     Man(man::ManArgs),
     Help(super::commands::help::HelpArgs),
+}
+
+impl Cli {
+    /// Parses arguments, of which the first names the program, and makes no command but the one that they name. Returns an
+    /// error if they are faulty or ask for help; it knows nothing of other commands.
+    pub(super) fn of(arguments: &[OsString]) -> Result<Self, clap::Error> {
+        let line = clap::Command::new("orch").version(env!("CARGO_PKG_VERSION")).propagate_version(true);
+        let line = Global::augment_args(line.disable_help_subcommand(true));
+        let all = Command::augment_subcommands(clap::Command::new("orch"));
+        let words = arguments.iter().skip(1).filter_map(|word| word.to_str());
+        let named = words.filter_map(|word| all.find_subcommand(word)).next();
+        let matches = line.subcommands(named.cloned()).try_get_matches_from(arguments)?;
+        Self::from_arg_matches(&matches)
+    }
 }
 
 impl Command {

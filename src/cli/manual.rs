@@ -418,6 +418,8 @@ fn told(examples: &[(&str, &str); 2]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use clap::Parser as _;
+    use std::ffi::OsString;
 
     /// The commands are in the same order, none is left out, and every example is a valid command line.
     #[test]
@@ -461,6 +463,51 @@ mod tests {
         shown.sort_unstable();
         named.sort_unstable();
         assert_eq!(shown, named);
+    }
+
+    /// A line means the same without the commands that it does not name.
+    #[test]
+    fn a_command_is_parsed_without_the_others() {
+        let examples = GROUPS.iter().flat_map(|(_, commands)| *commands).flat_map(|(_, examples)| examples);
+        let below = SUBCOMMANDS.iter().flat_map(|(_, subs)| *subs).flat_map(|(_, examples)| examples);
+        let odd = [
+            "orch",
+            "orch --json",
+            "orch -C next status",
+            "orch --use status next t -q",
+            "orch status --json next",
+            "orch redo t",
+            "orch next -C there",
+            "orch suggest next",
+            "orch -- status",
+            "orch status -- next",
+            "orch help next",
+            "orch --version",
+            "orch next --version",
+            "orch nothing",
+            "orch status --nothing",
+            "orch next --json -h",
+            "orch -C",
+            "orch run t -- orch next",
+            "orch hook",
+            "orch --color never hook install",
+            "orch -qv",
+        ];
+        let lines = examples.chain(below).map(|(typed, _)| *typed).chain(odd);
+        let mut valid = 0;
+        for typed in lines {
+            let line = typed.split(" | ").next().expect("a command").replace('\'', "\"");
+            let words: Vec<OsString> = words(&line).into_iter().map(OsString::from).collect();
+            // An error is left to all of them; it may come from a value that is named like a command.
+            let Ok(alone) = Cli::of(&words) else { continue };
+            valid += 1;
+            let among_all = Cli::try_parse_from(&words).expect(typed);
+            assert_eq!(format!("{alone:?}"), format!("{among_all:?}"), "{typed}");
+        }
+        assert!(valid > 100, "{valid}");
+        let version = |parsed: Result<Cli, clap::Error>| parsed.expect_err("no command").to_string();
+        let words: Vec<OsString> = ["orch", "--version"].map(OsString::from).to_vec();
+        assert_eq!(version(Cli::of(&words)), version(Cli::try_parse_from(&words)));
     }
 
     /// What a line means to the command line.

@@ -178,8 +178,8 @@ pub fn run(
         return complete::run(&shell, &arguments, variable);
     }
     let no_color = variable("NO_COLOR").is_some_and(|value| !value.is_empty());
-    // Only help and usage errors show the groups and the examples; no other command has to build them.
-    let parsed = Cli::try_parse_from(&arguments).or_else(|error| {
+    // Only help and usage errors show other commands, the groups and the examples.
+    let parsed = Cli::of(&arguments).or_else(|error| {
         if error.kind() == ErrorKind::DisplayVersion {
             return Err(error);
         }
