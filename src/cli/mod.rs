@@ -35,7 +35,7 @@ use crate::store::Store;
 use crate::survey::{Caller, KnownSettings, Purpose, Variables, Workspace};
 use crate::view::{self, Style};
 use clap::error::ErrorKind;
-use clap::{FromArgMatches, Parser};
+use clap::FromArgMatches;
 use logging::Logging;
 use pager::Pager;
 use progress::{WorkProgress, of_total};
