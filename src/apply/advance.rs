@@ -104,8 +104,8 @@ impl Wanted {
         self.seen.as_ref().is_some_and(|(_, settled)| !settled.steps.is_empty())
     }
 
-    /// The same under a HEAD that has moved by steps of other tasks; `None` without a look, or with one that says otherwise
-    /// then.
+    /// The same under a HEAD that has moved by steps of other tasks; `None` if the look has to be made again, or there was
+    /// none.
     pub(crate) fn under(self, before: &Option<Head>, now: &Option<Head>) -> Option<Self> {
         let (sight, settled) = self.seen?;
         Some(Self::seen(sight.under(before, now)?, settled))

@@ -12,7 +12,7 @@ use std::thread;
 
 /// What a watch may do on its own, and until when, in whatever thread.
 #[derive(Clone)]
-pub(super) struct Leave {
+pub(super) struct Mandate {
     pub caller: Caller,
     pub mode: WatchMode,
     /// Whether the watch is to end after the task that is in progress.
@@ -22,7 +22,7 @@ pub(super) struct Leave {
 /// The result of a look at a task, with the steps that are due; `None` if it had not begun when the watch was stopped.
 pub(super) type Looked = Option<Result<Wanted, Error>>;
 
-impl Leave {
+impl Mandate {
     /// Whether the watch writes nothing.
     pub(super) fn only_reads(&self) -> bool {
         self.mode != WatchMode::Apply
@@ -69,15 +69,15 @@ pub(super) struct LooksAhead {
 }
 
 impl LooksAhead {
-    /// Looks at these tasks with another workspace while `work` is done, if that can be opened. Also returns what `work`
-    /// returns.
+    /// Looks at these tasks with another workspace while `work` is done, if that can be opened. Keeps nothing for later
+    /// watches: what is kept must have been told, and a stop may come before that. Also returns what `work` returns.
     pub(super) fn during<R>(
-        (opener, leave): (Opener, Leave),
+        (opener, mandate): (Opener, Mandate),
         (tasks, head): (Vec<TaskRef>, Option<Head>),
         work: impl FnOnce() -> R,
     ) -> (R, Option<Self>) {
         let looks = move || {
-            let looked = leave.look(&opener.open()?, &tasks, &head);
+            let looked = mandate.look(&opener.that_forgets().open()?, &tasks, &head);
             Some(Self { tasks, head, looked })
         };
         thread::scope(|scope| {
@@ -89,21 +89,24 @@ impl LooksAhead {
     }
 
     /// The looks at these tasks under HEAD as it is now, which nobody but the watch has moved since, by steps of other
-    /// tasks. A look that does not stand under it is made again. `None` if the looks were at others, or on another branch.
+    /// tasks. `again` looks at those of which the look does not stand under it. `None` if the looks were at others, or on
+    /// another branch.
     pub(super) fn under(
         self,
         head: &Option<Head>,
         tasks: &[TaskRef],
-        again: impl Fn(&TaskRef) -> Looked,
+        again: impl FnOnce(&[TaskRef]) -> Vec<Looked>,
     ) -> Option<Vec<Looked>> {
         let branch = |head: &Option<Head>| head.as_ref().and_then(|head| head.branch.clone());
         if self.tasks != tasks || branch(&self.head) != branch(head) {
             return None;
         }
-        let stands = |(task, looked): (&TaskRef, Looked)| {
-            let stands = looked?.ok().and_then(|wanted| wanted.under(&self.head, head));
-            stands.map_or_else(|| again(task), |wanted| Some(Ok(wanted)))
-        };
-        Some(tasks.iter().zip(self.looked).map(stands).collect())
+        let stands = |looked: Looked| looked?.ok()?.under(&self.head, head);
+        let standing: Vec<Option<Wanted>> = self.looked.into_iter().map(stands).collect();
+        let rest = tasks.iter().zip(&standing).filter(|(_, standing)| standing.is_none());
+        let rest: Vec<TaskRef> = rest.map(|(task, _)| task.clone()).collect();
+        let mut again = if rest.is_empty() { Vec::new() } else { again(&rest) }.into_iter();
+        let looked = |standing: Option<Wanted>| standing.map(Ok).or_else(|| again.next().flatten());
+        Some(standing.into_iter().map(looked).collect())
     }
 }

@@ -4,7 +4,7 @@
 
 use super::TaskNotice;
 use super::known_task::{KeptTask, KnownTask, fingerprint};
-use super::looks_ahead::{Leave, Looked, LooksAhead};
+use super::looks_ahead::{Looked, LooksAhead, Mandate};
 use super::watch_events::{OrderRequest, WatchEffect, WatchEvent, WatchMode};
 use crate::apply::{Applied, TaskOutcome, Wanted, Writer};
 use crate::base::{Class, Code, Diagnostic, Digest, RepoPath};
@@ -23,7 +23,7 @@ const PART: usize = 100;
 /// The watch over one repository.
 pub struct Watching {
     workspace: Workspace,
-    leave: Leave,
+    mandate: Mandate,
     begun: bool,
     /// The last reported result of each task.
     known: BTreeMap<RepoPath, KnownTask>,
@@ -57,7 +57,7 @@ impl Watching {
     pub fn new(workspace: Workspace, caller: Caller, mode: WatchMode) -> Self {
         Self {
             workspace,
-            leave: Leave { caller, mode, stops: Arc::new(|| false) },
+            mandate: Mandate { caller, mode, stops: Arc::new(|| false) },
             begun: false,
             known: BTreeMap::new(),
             head: None,
@@ -77,8 +77,8 @@ impl Watching {
     /// The same watch, which leaves the tasks that it has not begun with as soon as `stops` says so.
     #[must_use]
     pub fn until(self, stops: impl Fn() -> bool + Send + Sync + 'static) -> Self {
-        let leave = Leave { stops: Arc::new(stops), ..self.leave };
-        Self { leave, ..self }
+        let mandate = Mandate { stops: Arc::new(stops), ..self.mandate };
+        Self { mandate, ..self }
     }
 
     /// Whether transitions are held back and should be retried soon.
@@ -107,7 +107,7 @@ impl Watching {
     }
 
     fn writer(&self) -> Writer<'_> {
-        self.leave.writer(&self.workspace)
+        self.mandate.writer(&self.workspace)
     }
 
     /// Handles one event and returns its effects. A problem is an effect; the watch continues.
@@ -140,11 +140,12 @@ impl Watching {
     /// Looks at the next of the tasks that are left, and applies what is due for them. `None` if none is left and the
     /// watch has said that it is ready, and once it is stopped.
     pub fn go_on(&mut self) -> Option<Vec<WatchEffect>> {
-        if (self.leave.stops)() {
+        if (self.mandate.stops)() {
             self.workspace.end_known();
             return None;
         }
         if self.left.is_empty() {
+            self.ahead = None;
             self.workspace.end_known();
             let is_first = !std::mem::replace(&mut self.begun, true);
             return is_first.then(|| vec![WatchEffect::Ready]);
@@ -293,7 +294,7 @@ impl Watching {
     /// Executes an order, answers its sender, and reports the transition.
     fn ordered(&mut self, request: OrderRequest, effects: &mut Vec<WatchEffect>) {
         let OrderRequest { caller, task, order, reply } = request;
-        let done = Writer::new(&self.workspace, &caller).order(&task, &order, self.leave.only_reads());
+        let done = Writer::new(&self.workspace, &caller).order(&task, &order, self.mandate.only_reads());
         // The order is executed even if its sender no longer waits.
         match done {
             Ok(applied) => {
@@ -376,23 +377,24 @@ impl Watching {
             return self.wait(due, effects);
         }
         let next: Vec<TaskRef> = self.left.iter().take(PART).cloned().collect();
-        let is_alone = self.head == head.as_ref().and_then(|head| head.commit);
-        if next.is_empty() || due.len() < PART / 2 || !is_alone || self.workspace.batches() {
+        let is_little = next.is_empty() || due.len() < PART / 2 || self.workspace.batches();
+        if is_little || !self.has_followed(head) {
             return self.settle(due, effects);
         }
-        let with = (self.workspace.opener(), self.leave.clone());
+        let with = (self.workspace.opener(), self.mandate.clone());
         let (_, ahead) = LooksAhead::during(with, (next, head.clone()), || self.settle(due, effects));
         self.ahead = ahead;
     }
 
     /// The looks at these tasks that were made while steps of others were committed, if nobody else has moved HEAD.
     fn looked_ahead(&mut self, tasks: &[TaskRef], head: &Option<Head>) -> Option<Vec<Looked>> {
-        let ahead = self.ahead.take()?;
-        let again = |task: &TaskRef| {
-            self.leave.look(&self.workspace, std::slice::from_ref(task), head).pop().flatten()
-        };
-        let is_alone = self.head == head.as_ref().and_then(|head| head.commit);
-        is_alone.then(|| ahead.under(head, tasks, again))?
+        let ahead = self.ahead.take().filter(|_| self.has_followed(head))?;
+        ahead.under(head, tasks, |rest| self.mandate.look(&self.workspace, rest, head))
+    }
+
+    /// Whether this HEAD is the one whose code was evaluated, or was moved from there by the watch alone.
+    fn has_followed(&self, head: &Option<Head>) -> bool {
+        self.head == head.as_ref().and_then(|head| head.commit)
     }
 
     /// Looks at each task, and applies what is due in one batch now.
@@ -433,12 +435,12 @@ impl Watching {
         }
         let looked = match self.looked_ahead(&tasks, head) {
             Some(looked) => looked,
-            None => self.leave.look(&self.workspace, &tasks, head),
+            None => self.mandate.look(&self.workspace, &tasks, head),
         };
         let mut due = Vec::new();
         for foreseen in looked.into_iter().flatten() {
             match foreseen {
-                Ok(wanted) if wanted.is_due() && !self.leave.only_reads() => due.push(wanted),
+                Ok(wanted) if wanted.is_due() && !self.mandate.only_reads() => due.push(wanted),
                 Ok(wanted) => {
                     wanted.uncommitted().into_iter().for_each(|outcome| self.tell(outcome, effects))
                 }
@@ -477,15 +479,15 @@ impl Watching {
     /// Whether the start relies on what an earlier watch has seen: one that writes down what it sees, and of which nobody
     /// wants word of events.
     fn recalls(&self) -> bool {
-        self.leave.mode == WatchMode::Apply && self.workspace.config().notify.is_empty()
+        self.mandate.mode == WatchMode::Apply && self.workspace.config().notify.is_empty()
     }
 
     /// Applies what is due for some tasks in one batch; if one of them prevents that, for each task alone.
     fn settle(&mut self, mut due: Vec<Wanted>, effects: &mut Vec<WatchEffect>) {
-        if due.is_empty() || (self.leave.stops)() {
+        if due.is_empty() || (self.mandate.stops)() {
             return;
         }
-        match self.leave.plan(&self.workspace, |writer, plan| writer.advance_due(&mut due, plan)) {
+        match self.mandate.plan(&self.workspace, |writer, plan| writer.advance_due(&mut due, plan)) {
             Ok(outcomes) => outcomes.into_iter().for_each(|outcome| self.tell(outcome, effects)),
             Err(error) if passes(&error, due.len() == 1) => {
                 if error.class() != Class::NotNow {
@@ -553,7 +555,7 @@ impl Watching {
         let before = self.known.get(judged.task.directory());
         let last = before.and_then(|known| known.notice);
         // Without `[[notify]]` nobody wants to know.
-        let is_wanted = !self.leave.only_reads() && !self.workspace.config().notify.is_empty();
+        let is_wanted = !self.mandate.only_reads() && !self.workspace.config().notify.is_empty();
         // The process that runs the task tells its events itself.
         let is_running = judged.runner == Some(Runner::Running);
         let now = if is_running { last.flatten() } else { TaskNotice::of(judged) };
@@ -578,7 +580,7 @@ impl Watching {
         }
         // Nothing is written for an untracked task.
         if is_new
-            && !self.leave.only_reads()
+            && !self.mandate.only_reads()
             && !judged.untracked
             && let Err(error) = self.writer().write_suggestion(judged)
         {

@@ -2,6 +2,7 @@
 
 use super::control_group::ControlGroup;
 use super::program::LimitedProgram;
+use rustix::io::retry_on_intr;
 use rustix::process::{Pid, WaitOptions, waitpid};
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -35,7 +36,8 @@ impl ChildProcess {
         Ok((child, group))
     }
 
-    /// Starts a program in this control group; `None` if the system cannot, on Linux before 5.7.
+    /// Starts a program in this control group; `None` if the system cannot: Linux before 5.7, or a container that forbids
+    /// the call.
     #[cfg(target_os = "linux")]
     fn start_inside(program: &LimitedProgram, group: &ControlGroup) -> io::Result<Option<Self>> {
         let Ok(directory) = group.open() else { return Ok(None) };
@@ -94,11 +96,7 @@ impl ChildProcess {
     }
 
     fn wait_with(&self, options: WaitOptions) -> io::Result<Option<ExitStatus>> {
-        loop {
-            match waitpid(Some(self.pid), options) {
-                Err(rustix::io::Errno::INTR) => {}
-                ended => return Ok(ended?.map(|(_, status)| ExitStatus::from_raw(status.as_raw()))),
-            }
-        }
+        let ended = retry_on_intr(|| waitpid(Some(self.pid), options))?;
+        Ok(ended.map(|(_, status)| ExitStatus::from_raw(status.as_raw())))
     }
 }

@@ -55,8 +55,8 @@ impl Executor {
         hear: &mut dyn FnMut(Live<'_>),
     ) -> io::Result<Performed> {
         let mark = format!("{RESULT}={}", self.result.display());
-        let marked = (mark, (|before| Escapes::Adopted { before }) as fn(_) -> _);
-        let supervised = self.program.supervise(Output::new(Some(log)), marked, running, wants_stop, hear)?;
+        let (output, escapes) = (Output::new(Some(log)), |before| Escapes::Adopted { before });
+        let supervised = self.program.supervise(output, mark, escapes, running, wants_stop, hear)?;
         let Supervised { ended, output, left_processes } = match supervised {
             Ok(supervised) => supervised,
             Err(why) => {

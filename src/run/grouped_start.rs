@@ -4,6 +4,7 @@
 //! waits some milliseconds, until the kernel knows that nobody starts a process meanwhile.
 
 use super::program::{LimitedProgram, places};
+use rustix::io::retry_on_intr;
 use rustix::process::{Pid, WaitOptions, waitpid};
 use std::collections::BTreeMap;
 use std::ffi::{CString, OsStr, OsString};
@@ -12,9 +13,14 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::ptr::null;
 
-/// From `linux/sched.h`: the child handles no signal as this process does, and it starts in the group of `cgroup`.
+/// From `linux/sched.h`: the child handles no signal as this process does, and it starts in the group of `cgroup`. The types
+/// of these constants in `libc` are too narrow for their values.
 const CLEAR_HANDLERS: u64 = 0x1_0000_0000;
 const INTO_GROUP: u64 = 0x2_0000_0000;
+
+/// The errors after which the next place of a program is tried, as execvp(3) does.
+const TRY_ANOTHER: [i32; 6] =
+    [libc::EACCES, libc::ENOENT, libc::ENOTDIR, libc::ESTALE, libc::ENODEV, libc::ETIMEDOUT];
 
 /// The argument of clone3(2), `struct clone_args`, up to the group.
 #[repr(C)]
@@ -77,7 +83,7 @@ pub(super) fn start_in(
     let mut error = [0; size_of::<i32>()];
     match told.read_exact(&mut error) {
         Ok(()) => {
-            let _ = waitpid(Some(child), WaitOptions::empty());
+            let _ = retry_on_intr(|| waitpid(Some(child), WaitOptions::empty()));
             Err(io::Error::from_raw_os_error(i32::from_ne_bytes(error)))
         }
         Err(_) => Ok(Some(child)),
@@ -125,7 +131,7 @@ fn clone_into(
                 libc::execve(file.as_ptr(), arguments.as_ptr(), environment.as_ptr());
                 error = last_error();
                 is_denied |= error == libc::EACCES;
-                if ![libc::EACCES, libc::ENOENT, libc::ENOTDIR].contains(&error) {
+                if !TRY_ANOTHER.contains(&error) {
                     is_denied = false;
                     break;
                 }

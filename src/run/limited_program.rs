@@ -25,8 +25,7 @@ impl LimitedProgram {
     pub fn run(&self, mark: &(String, String)) -> io::Result<(Ended, Option<String>)> {
         let mut program = self.clone();
         program.environment.push(mark.clone());
-        let (name, value) = mark;
-        let marked = (format!("{name}={value}"), (|_| Escapes::Marked) as fn(_) -> _);
+        let mark = format!("{}={}", mark.0, mark.1);
         let mut last = None;
         let mut hear = |live: Live<'_>| {
             if let Live::Line(line) = live
@@ -36,19 +35,27 @@ impl LimitedProgram {
             }
         };
         let running = RunningExecutor::default();
-        let supervised = program.supervise(Output::new(None), marked, &running, &|| false, &mut hear)?;
+        let supervised = program.supervise(
+            Output::new(None),
+            mark,
+            |_| Escapes::Marked,
+            &running,
+            &|| false,
+            &mut hear,
+        )?;
         Ok((supervised.map_or_else(Ended::NotStarted, |supervised| supervised.ended), last))
     }
 
-    /// Starts the program and waits for its end. `mark` is an entry of its environment that no other process has; it comes
-    /// with how processes are found that have left the group, given the children of this process that existed before.
+    /// Starts the program and waits for its end. `mark` is an entry of its environment that no other process has; `escapes`
+    /// says how processes are found that have left the group, given the children of this process that existed before.
     /// `running` holds the group meanwhile; `wants_stop` is polled; `hear` receives what happens and must
     /// return quickly, because limits are not checked meanwhile. Returns why it cannot be started, and an error if it
     /// cannot be waited for.
     pub(super) fn supervise(
         &self,
         output: Output,
-        (mark, escapes): (String, fn(Vec<i32>) -> Escapes),
+        mark: String,
+        escapes: fn(Vec<i32>) -> Escapes,
         running: &RunningExecutor,
         wants_stop: &dyn Fn() -> bool,
         hear: &mut dyn FnMut(Live<'_>),

@@ -30,6 +30,11 @@ pub(crate) struct Opener {
 }
 
 impl Opener {
+    /// The same for a workspace that keeps nothing of its looks.
+    pub(crate) fn that_forgets(self) -> Self {
+        Self { known: None, ..self }
+    }
+
     /// The workspace; `None` if its repository can no longer be opened.
     pub(crate) fn open(&self) -> Option<Workspace> {
         Some(Workspace {

@@ -5,6 +5,8 @@ use crate::looks::{caller, open, settle};
 use crate::watch::many;
 use orch::base::TaskId;
 use orch::drive::{WatchEffect, WatchEvent, WatchMode, Watching};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// How many tasks have a step due: a part of a hundred, and a rest. The task `t1` comes after them.
 const TASKS: usize = 155;
@@ -90,6 +92,27 @@ fn looks_from_before_a_commit_of_others_do_not_count() {
         assert!((100..TASKS).all(|number| world.phase(&name(number)) == "plan_review"));
         world.orch(&["audit", "--strict"]).succeeds();
     }
+}
+
+/// Nobody may rely on a look whose suggestion was never written.
+#[test]
+fn a_watch_that_is_stopped_keeps_no_look_that_it_has_not_told() {
+    let world = planned();
+    let suggestion = "tasks/n150/suggestion.json";
+    world.remove("tasks/n150/planning/plan.json");
+    world.write(suggestion, "{}\n");
+    settle();
+    let stopped = Arc::new(AtomicBool::new(false));
+    let asked = Arc::clone(&stopped);
+    let mut watching =
+        Watching::new(open(&world), caller(), WatchMode::Apply).until(move || asked.load(Ordering::SeqCst));
+    watching.begin(vec![WatchEvent::Start]);
+    assert_eq!(moved(&mut watching).len(), 100);
+    stopped.store(true, Ordering::SeqCst);
+    assert!(watching.go_on().is_none(), "it has ended");
+    drop(watching);
+    Watching::new(open(&world), caller(), WatchMode::Apply).take(vec![WatchEvent::Start]);
+    assert!(world.read(suggestion).contains("n150"), "{}", world.read(suggestion));
 }
 
 #[test]

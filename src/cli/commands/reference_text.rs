@@ -8,7 +8,7 @@ use clap::Command;
 /// file.
 #[must_use]
 pub fn reference() -> String {
-    let mut command = command_line().term_width(100);
+    let mut command = command_line();
     let mut page =
         String::from("# Command line reference\n\nGenerated from the program; a test keeps it true.\n");
     section(&mut command, &mut page);
@@ -20,6 +20,7 @@ pub fn reference() -> String {
 
 fn section(command: &mut Command, page: &mut String) {
     let name = command.get_bin_name().unwrap_or_else(|| command.get_name()).to_owned();
+    *command = std::mem::take(command).term_width(100);
     let help = command.render_long_help().to_string();
     let lines: Vec<&str> = help.trim_end().lines().map(str::trim_end).collect();
     page.push_str(&format!("\n## `{name}`\n\n```text\n{}\n```\n", lines.join("\n")));

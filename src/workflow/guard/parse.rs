@@ -46,7 +46,7 @@ pub(super) fn parse(text: &str, is_known: bool) -> Result<Parsed, GuardError> {
         let lead = source.len() - source.trim_start().len();
         let mut expression =
             parse_part(source).map_err(|error| GuardError { offset: start + error.offset, ..error })?;
-        // What no call can be in is not searched for one: a command parses many short guards.
+        // A macro is a call. Most guards have none, and a command parses many of them.
         let depth = if source.contains('(') { walk::macro_depth(&expression) } else { 0 };
         if depth > MAX_MACRO_DEPTH {
             let message = format!("macros nest deeper than {MAX_MACRO_DEPTH}");
