@@ -40,10 +40,12 @@ impl ChildProcess {
     /// the call.
     #[cfg(target_os = "linux")]
     fn start_inside(program: &LimitedProgram, group: &ControlGroup) -> io::Result<Option<Self>> {
-        let Ok(directory) = group.open() else { return Ok(None) };
-        let (theirs_in, stdin) = io::pipe()?;
-        let (stdout, theirs_out) = io::pipe()?;
-        let (stderr, theirs_err) = io::pipe()?;
+        // A start elsewhere needs fewer descriptors, and has the error if there are too few for that, too.
+        let (Ok(directory), Ok((theirs_in, stdin)), Ok((stdout, theirs_out)), Ok((stderr, theirs_err))) =
+            (group.open(), io::pipe(), io::pipe(), io::pipe())
+        else {
+            return Ok(None);
+        };
         let streams = [theirs_in.as_fd(), theirs_out.as_fd(), theirs_err.as_fd()];
         let pid = super::grouped_start::start_in(directory.as_fd(), program, streams)?;
         let child = |pid| Self {

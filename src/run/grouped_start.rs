@@ -19,8 +19,15 @@ const CLEAR_HANDLERS: u64 = 0x1_0000_0000;
 const INTO_GROUP: u64 = 0x2_0000_0000;
 
 /// The errors after which the next place of a program is tried, as execvp(3) does.
-const TRY_ANOTHER: [i32; 6] =
-    [libc::EACCES, libc::ENOENT, libc::ENOTDIR, libc::ESTALE, libc::ENODEV, libc::ETIMEDOUT];
+const TRY_ANOTHER: [i32; 7] = [
+    libc::EACCES,
+    libc::ENOENT,
+    libc::ENOTDIR,
+    libc::ENAMETOOLONG,
+    libc::ESTALE,
+    libc::ENODEV,
+    libc::ETIMEDOUT,
+];
 
 /// The argument of clone3(2), `struct clone_args`, up to the group.
 #[repr(C)]
@@ -46,7 +53,11 @@ impl Image {
     fn of(program: &LimitedProgram) -> io::Result<Self> {
         let text =
             |bytes: Vec<u8>| CString::new(bytes).map_err(|_| io::Error::from(io::ErrorKind::InvalidInput));
-        let mut variables: BTreeMap<OsString, OsString> = std::env::vars_os().collect();
+        let mut variables = BTreeMap::<OsString, OsString>::new();
+        // Of two variables with one name, the first counts; see getenv(3).
+        for (name, value) in std::env::vars_os() {
+            variables.entry(name).or_insert(value);
+        }
         variables.extend(program.environment.iter().map(|(name, value)| (name.into(), value.into())));
         let name = program.argv.first().ok_or(io::ErrorKind::NotFound)?;
         let files = places(name, variables.get(OsStr::new("PATH")).map(OsString::as_os_str));
@@ -77,7 +88,7 @@ pub(super) fn start_in(
 ) -> io::Result<Option<Pid>> {
     let image = Image::of(program)?;
     // It closes with a successful start.
-    let (mut told, tells) = io::pipe()?;
+    let Ok((mut told, tells)) = io::pipe() else { return Ok(None) };
     let Some(child) = clone_into(group, &image, streams, tells.as_fd()) else { return Ok(None) };
     drop(tells);
     let mut error = [0; size_of::<i32>()];
