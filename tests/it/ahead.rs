@@ -1,6 +1,6 @@
 //! While a watch commits the steps of a part of the tasks, it looks at the next part.
 
-use crate::harness::World;
+use crate::harness::{World, copy};
 use crate::looks::{caller, open, settle};
 use crate::watch::many;
 use orch::base::TaskId;
@@ -42,10 +42,26 @@ fn moved(watching: &mut Watching) -> Vec<TaskId> {
     moved.collect()
 }
 
+/// Each in a copy of one repository, because making it takes longer than they do.
 #[test]
-fn each_task_is_looked_at_once() {
-    let world = planned();
-    let mut watching = begun(&world);
+fn the_next_part_is_looked_at_while_steps_are_committed() {
+    let template = planned();
+    for case in [
+        each_task_is_looked_at_once,
+        what_changes_meanwhile_is_looked_at_again,
+        looks_from_before_a_commit_of_others_do_not_count,
+        looks_from_before_a_step_of_others_do_not_count,
+        a_watch_that_is_stopped_keeps_no_look_that_it_has_not_told,
+        an_event_between_two_parts_drops_what_was_looked_at,
+    ] {
+        let world = copy(&template);
+        settle();
+        case(&world);
+    }
+}
+
+fn each_task_is_looked_at_once(world: &World) {
+    let mut watching = begun(world);
     let looks = |watching: &Watching| usize::try_from(watching.workspace().counted().looks).expect("few");
     assert_eq!(looks(&watching), TASKS + 1, "the next part, too");
     assert_eq!(moved(&mut watching).len(), 55);
@@ -55,10 +71,8 @@ fn each_task_is_looked_at_once() {
     world.orch(&["audit", "--strict"]).succeeds();
 }
 
-#[test]
-fn what_changes_meanwhile_is_looked_at_again() {
-    let world = planned();
-    let mut watching = begun(&world);
+fn what_changes_meanwhile_is_looked_at_again(world: &World) {
+    let mut watching = begun(world);
     // Nobody has told the watch so.
     world.write("tasks/n150/planning/plan.json", "{}\n");
     world.write("tasks/n151/transcript.jsonl", "no event\n");
@@ -72,32 +86,31 @@ fn what_changes_meanwhile_is_looked_at_again() {
     world.orch(&["audit", "--strict"]).succeeds();
 }
 
-#[test]
-fn looks_from_before_a_commit_of_others_do_not_count() {
-    for others in ["n150", "elsewhere"] {
-        let world = planned();
-        let mut watching = begun(&world);
-        let before = watching.workspace().counted().looks;
-        if others == "elsewhere" {
-            world.write("README.md", "changed\n");
-            world.commit("by hand");
-        } else {
-            // Its record goes another way.
-            world.orch(&["next", others]).succeeds();
-        }
-        let also = moved(&mut watching);
-        let is_there = also.iter().any(|task| task.as_str() == "n150");
-        assert_eq!(is_there, others == "elsewhere", "{others}");
-        assert_eq!(watching.workspace().counted().looks - before, 56, "each again: {others}");
-        assert!((100..TASKS).all(|number| world.phase(&name(number)) == "plan_review"));
-        world.orch(&["audit", "--strict"]).succeeds();
-    }
+fn looks_from_before_a_commit_of_others_do_not_count(world: &World) {
+    let mut watching = begun(world);
+    world.write("README.md", "changed\n");
+    world.commit("by hand");
+    looks_again(world, &mut watching, true);
+}
+
+fn looks_from_before_a_step_of_others_do_not_count(world: &World) {
+    let mut watching = begun(world);
+    world.orch(&["next", "n150"]).succeeds();
+    looks_again(world, &mut watching, false);
+}
+
+/// The second part is looked at again, and moves, `n150` perhaps.
+fn looks_again(world: &World, watching: &mut Watching, moves_it: bool) {
+    let before = watching.workspace().counted().looks;
+    let also = moved(watching);
+    assert_eq!(also.iter().any(|task| task.as_str() == "n150"), moves_it);
+    assert_eq!(watching.workspace().counted().looks - before, 56, "each once");
+    assert!((100..TASKS).all(|number| world.phase(&name(number)) == "plan_review"));
+    world.orch(&["audit", "--strict"]).succeeds();
 }
 
 /// Nobody may rely on a look whose suggestion was never written.
-#[test]
-fn a_watch_that_is_stopped_keeps_no_look_that_it_has_not_told() {
-    let world = planned();
+fn a_watch_that_is_stopped_keeps_no_look_that_it_has_not_told(world: &World) {
     let suggestion = "tasks/n150/suggestion.json";
     world.remove("tasks/n150/planning/plan.json");
     world.write(suggestion, "{}\n");
@@ -105,20 +118,18 @@ fn a_watch_that_is_stopped_keeps_no_look_that_it_has_not_told() {
     let stopped = Arc::new(AtomicBool::new(false));
     let asked = Arc::clone(&stopped);
     let mut watching =
-        Watching::new(open(&world), caller(), WatchMode::Apply).until(move || asked.load(Ordering::SeqCst));
+        Watching::new(open(world), caller(), WatchMode::Apply).until(move || asked.load(Ordering::SeqCst));
     watching.begin(vec![WatchEvent::Start]);
     assert_eq!(moved(&mut watching).len(), 100);
     stopped.store(true, Ordering::SeqCst);
     assert!(watching.go_on().is_none(), "it has ended");
     drop(watching);
-    Watching::new(open(&world), caller(), WatchMode::Apply).take(vec![WatchEvent::Start]);
+    Watching::new(open(world), caller(), WatchMode::Apply).take(vec![WatchEvent::Start]);
     assert!(world.read(suggestion).contains("n150"), "{}", world.read(suggestion));
 }
 
-#[test]
-fn an_event_between_two_parts_drops_what_was_looked_at() {
-    let world = planned();
-    let mut watching = begun(&world);
+fn an_event_between_two_parts_drops_what_was_looked_at(world: &World) {
+    let mut watching = begun(world);
     world.write("orch.toml", world.read("orch.toml").replace("adopt = true", "apply = []"));
     let settings = orch::base::RepoPath::new("orch.toml").expect("a path");
     watching.begin(vec![WatchEvent::Changed(vec![settings])]);
