@@ -496,8 +496,7 @@ mod tests {
         let lines = examples.chain(below).map(|(typed, _)| *typed).chain(odd);
         let mut valid = 0;
         for typed in lines {
-            let line = typed.split(" | ").next().expect("a command").replace('\'', "\"");
-            let words: Vec<OsString> = words(&line).into_iter().map(OsString::from).collect();
+            let words: Vec<OsString> = words(typed).into_iter().map(OsString::from).collect();
             // An error is left to all of them; it may come from a value that is named like a command.
             let Ok(alone) = Cli::of(&words) else { continue };
             valid += 1;
@@ -512,13 +511,13 @@ mod tests {
 
     /// What a line means to the command line.
     fn parsed(typed: &str) -> clap::ArgMatches {
-        let line = typed.split(" | ").next().expect("a command").replace("'", "\"");
-        let parsed = command_line().try_get_matches_from(words(&line));
+        let parsed = command_line().try_get_matches_from(words(typed));
         parsed.unwrap_or_else(|error| panic!("{typed}: {error}"))
     }
 
-    /// The words of a line, in which double quotes hold words together.
-    fn words(line: &str) -> Vec<String> {
+    /// The words of a line up to a pipe, in which quotes hold words together.
+    fn words(typed: &str) -> Vec<String> {
+        let line = typed.split(" | ").next().expect("a command").replace('\'', "\"");
         let parts = line.split('"').enumerate();
         parts
             .flat_map(|(number, part)| match number % 2 {

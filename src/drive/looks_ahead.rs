@@ -97,8 +97,8 @@ impl LooksAhead {
         tasks: &[TaskRef],
         again: impl FnOnce(&[TaskRef]) -> Vec<Looked>,
     ) -> Option<Vec<Looked>> {
-        let branch = |head: &Option<Head>| head.as_ref().and_then(|head| head.branch.clone());
-        if self.tasks != tasks || branch(&self.head) != branch(head) {
+        let [then, now] = [&self.head, head].map(|head| head.as_ref().and_then(Head::branch_name));
+        if self.tasks != tasks || then != now {
             return None;
         }
         let stands = |looked: Looked| looked?.ok()?.under(&self.head, head);

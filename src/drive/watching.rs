@@ -106,10 +106,6 @@ impl Watching {
         &self.workspace
     }
 
-    fn writer(&self) -> Writer<'_> {
-        self.mandate.writer(&self.workspace)
-    }
-
     /// Handles one event and returns its effects. A problem is an effect; the watch continues.
     pub fn step(&mut self, event: WatchEvent) -> Vec<WatchEffect> {
         self.take(vec![event])
@@ -376,11 +372,11 @@ impl Watching {
         if self.begun && self.workspace.quiet_seconds() > 0 {
             return self.wait(due, effects);
         }
-        let next: Vec<TaskRef> = self.left.iter().take(PART).cloned().collect();
-        let is_little = next.is_empty() || due.len() < PART / 2 || self.workspace.batches();
+        let is_little = self.left.is_empty() || due.len() < PART / 2 || self.workspace.batches();
         if is_little || !self.has_followed(head) {
             return self.settle(due, effects);
         }
+        let next: Vec<TaskRef> = self.left.iter().take(PART).cloned().collect();
         let with = (self.workspace.opener(), self.mandate.clone());
         let (_, ahead) = LooksAhead::during(with, (next, head.clone()), || self.settle(due, effects));
         self.ahead = ahead;
@@ -582,7 +578,7 @@ impl Watching {
         if is_new
             && !self.mandate.only_reads()
             && !judged.untracked
-            && let Err(error) = self.writer().write_suggestion(judged)
+            && let Err(error) = self.mandate.writer(&self.workspace).write_suggestion(judged)
         {
             // The next watch tries again.
             self.workspace.drop_known();

@@ -51,8 +51,6 @@ struct Image {
 
 impl Image {
     fn of(program: &LimitedProgram) -> io::Result<Self> {
-        let text =
-            |bytes: Vec<u8>| CString::new(bytes).map_err(|_| io::Error::from(io::ErrorKind::InvalidInput));
         let mut variables = BTreeMap::<OsString, OsString>::new();
         // Of two variables with one name, the first counts; see getenv(3).
         for (name, value) in std::env::vars_os() {
@@ -62,18 +60,13 @@ impl Image {
         let name = program.argv.first().ok_or(io::ErrorKind::NotFound)?;
         let files = places(name, variables.get(OsStr::new("PATH")).map(OsString::as_os_str));
         let entries = variables.into_iter().map(|(name, value)| [name, value].join(OsStr::new("=")));
+        let files = files.into_iter().map(|file| CString::new(file.into_os_string().into_vec()));
+        let arguments = program.argv.iter().map(|argument| CString::new(argument.as_str()));
         Ok(Self {
-            files: files
-                .into_iter()
-                .map(|file| text(file.into_os_string().into_vec()))
-                .collect::<Result<_, _>>()?,
-            arguments: program
-                .argv
-                .iter()
-                .map(|one| text(one.clone().into_bytes()))
-                .collect::<Result<_, _>>()?,
-            environment: entries.map(|entry| text(entry.into_vec())).collect::<Result<_, _>>()?,
-            directory: text(program.directory.as_os_str().as_bytes().to_vec())?,
+            files: files.collect::<Result<_, _>>()?,
+            arguments: arguments.collect::<Result<_, _>>()?,
+            environment: entries.map(|entry| CString::new(entry.into_vec())).collect::<Result<_, _>>()?,
+            directory: CString::new(program.directory.as_os_str().as_bytes())?,
         })
     }
 }
