@@ -43,8 +43,8 @@ pub struct Watching {
     troubles: BTreeSet<String>,
     /// The tasks that are still to be looked at.
     left: VecDeque<TaskRef>,
-    /// The tasks whose commits are looked up in one walk, once the first is needed.
-    unfound: Vec<TaskRef>,
+    /// The logs whose last commits are looked up in one walk, once the first is needed.
+    unfound: Vec<RepoPath>,
     /// During a look at everything, the problems that it has met so far.
     met: Option<BTreeSet<String>>,
     /// The looks at the next of the tasks that are left, if nothing has happened since but steps of others.
@@ -311,7 +311,7 @@ impl Watching {
     /// Leaves tasks to [`Self::go_on`].
     fn leave(&mut self, tasks: Vec<TaskRef>) {
         // One walk over the history for all of them, and not one for each part.
-        self.unfound.clone_from(&tasks);
+        self.unfound = tasks.iter().map(TaskRef::transcript_path).collect();
         self.left.extend(tasks);
     }
 
@@ -427,7 +427,7 @@ impl Watching {
     ) -> Vec<Wanted> {
         tasks.retain(|task| !task.id.is_archived());
         if self.unfound.is_empty() || self.left.is_empty() {
-            self.unfound.clone_from(&tasks);
+            self.unfound = tasks.iter().map(TaskRef::transcript_path).collect();
         }
         let looked = match self.looked_ahead(&tasks, head) {
             Some(looked) => looked,

@@ -9,15 +9,24 @@ use std::hash::Hash;
 pub(super) struct Recent<K, V> {
     young: HashMap<K, (V, usize)>,
     old: HashMap<K, (V, usize)>,
-    /// The size of the young generation, and the maximum size of a generation, in bytes.
+    /// The size of the young generation, that at which it becomes the old one, and the maximum of the latter, in bytes.
     size: usize,
+    full: usize,
     most: usize,
 }
+
+/// How many of the largest object a generation has room for.
+const LARGEST: usize = 4;
 
 impl<K: Eq + Hash, V: Clone> Recent<K, V> {
     /// An empty cache with generations of at most this size.
     pub(super) fn at_most(most: usize) -> Self {
-        Self { young: HashMap::new(), old: HashMap::new(), size: 0, most }
+        Self::between(most, most)
+    }
+
+    /// An empty cache with generations of this size, and of more, but at most of the other size, if objects are large.
+    pub(super) fn between(least: usize, most: usize) -> Self {
+        Self { young: HashMap::new(), old: HashMap::new(), size: 0, full: least, most }
     }
 
     pub(super) fn get(&mut self, id: &K) -> Option<V> {
@@ -42,7 +51,8 @@ impl<K: Eq + Hash, V: Clone> Recent<K, V> {
         if size > self.most {
             return;
         }
-        if self.size + size > self.most {
+        self.full = self.full.max(size.saturating_mul(LARGEST).min(self.most));
+        if self.size + size > self.full {
             self.old = std::mem::take(&mut self.young);
             self.size = 0;
         }
@@ -72,5 +82,17 @@ mod tests {
         assert_eq!(recent.get(&1), None, "it was removed");
         recent.put(99, 99, 9);
         assert_eq!(recent.get(&99), None, "a large object would evict all others");
+    }
+
+    #[test]
+    fn there_is_room_for_some_large_objects() {
+        let mut recent = Recent::between(4, 64);
+        (0..9).for_each(|number| recent.put(number, number, 1));
+        assert_eq!(recent.get(&0), None, "small objects do not fill the larger size");
+        (10..14).for_each(|number| recent.put(number, number, 10));
+        let kept = (10..14).filter(|number| recent.get(number).is_some());
+        assert_eq!(kept.count(), 4, "as many of the largest have room");
+        recent.put(99, 99, 65);
+        assert_eq!(recent.get(&99), None, "but none that is larger than a generation may be");
     }
 }

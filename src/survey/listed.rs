@@ -22,11 +22,15 @@ pub(super) struct ListedTask {
 /// cache presumes as well.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Stamped {
-    /// The names below the directory of the task; its own is empty.
-    names: Vec<String>,
+    /// The names below the directory of the task, separated by what none of them contains; its own is empty. One text,
+    /// because a search reads those of all tasks first.
+    names: String,
     /// The digest of their stamps.
     stamps: Digest,
 }
+
+/// What separates names of [`Stamped`].
+const SEPARATOR: &str = "//";
 
 /// The entries that matter: not `suggestion.json`, which is derived, and no temporary files.
 pub(super) fn those_that_matter(entries: &[Entry]) -> impl Iterator<Item = &Entry> {
@@ -44,11 +48,11 @@ impl Stamped {
             return None;
         }
         let directory = task.directory();
-        let mut names = vec![String::new(), RunFiles::RECORD_PATH.to_owned()];
+        let mut names = [SEPARATOR, RunFiles::RECORD_PATH].concat();
         for entry in those_that_matter(&listed.entries) {
             let is_usual = !matches!(entry.kind, EntryKind::Repository | EntryKind::NotUtf8);
             let path = RepoPath::new(&entry.path).ok().filter(|_| is_usual)?;
-            names.push(path.below(directory)?.to_owned());
+            names.extend([SEPARATOR, path.below(directory)?]);
         }
         let top = directory.under(root);
         let is_directory = |entry: &&Entry| entry.kind == EntryKind::Directory;
@@ -70,11 +74,11 @@ impl Stamped {
 }
 
 /// The digest of the stamps of these files, each of which is told; `None` if their directory cannot be opened.
-fn digest(top: &Path, names: &[String], mut told: impl FnMut(&FileStamp)) -> Option<Digest> {
+fn digest(top: &Path, names: &str, mut told: impl FnMut(&FileStamp)) -> Option<Digest> {
     // The paths below an open directory are short, which saves a good part of the time that asking takes.
     let top = Directory::open_itself(top).ok()?;
-    let mut bytes = Vec::with_capacity(64 * names.len());
-    for name in names {
+    let mut bytes = Vec::new();
+    for name in names.split(SEPARATOR) {
         let name = if name.is_empty() { "." } else { name };
         let stamp = top.stamp(name);
         stamp.iter().for_each(&mut told);

@@ -1,7 +1,7 @@
 //! The input of the views, made of an evaluated task.
 
 use super::setting::Setting;
-use super::{At, Error, Sight, TaskRef, Workspace};
+use super::{At, Error, Sight, Workspace};
 use crate::base::{Digest, Place, RepoPath};
 use crate::decide::QuotedIssue;
 use crate::scan::locate;
@@ -74,10 +74,9 @@ impl Workspace {
 
     /// Looks up in one walk which commits last changed the logs of many tasks, and caches the result. A
     /// failure is ignored: each is then looked up when it is needed.
-    pub(crate) fn find_commits(&self, tasks: &[TaskRef]) {
-        let paths: Vec<_> = tasks.iter().map(TaskRef::transcript_path).collect();
-        if let Some(store) = self.store.as_ref().filter(|_| self.commits() && paths.len() > 1) {
-            let _ = store.last_changes(&paths);
+    pub(crate) fn find_commits(&self, logs: &[RepoPath]) {
+        if let Some(store) = self.store.as_ref().filter(|_| self.commits() && logs.len() > 1) {
+            let _ = store.last_changes(logs);
         }
     }
 }
