@@ -161,7 +161,7 @@ impl Store {
         }
         let mut found = Vec::new();
         let trees = (before.directory_at(directory)?, after.directory_at(directory)?);
-        differ((before, trees.0), (after, trees.1), directory, &mut |path, _| found.push(path))?;
+        differ((before, trees.0), (after, trees.1), directory, every, &mut |path, _| found.push(path))?;
         Ok(found)
     }
 
@@ -230,12 +230,21 @@ impl Store {
 /// The file mode of a submodule.
 const SUBMODULE: i32 = 0o160_000;
 
+/// Which entries that differ are read and passed on, given what the first of two directories has.
+pub(super) type Meant = fn(Option<TreeObject>) -> bool;
+
+/// All entries that differ.
+pub(super) fn every(_: Option<TreeObject>) -> bool {
+    true
+}
+
 /// Passes to `found` each file that differs between two directories, given as tree ids in two commits, with what each
 /// has at that path.
 pub(super) fn differ(
     (one, before): (&TreeSource<'_>, Option<Oid>),
     (other, after): (&TreeSource<'_>, Option<Oid>),
     directory: &RepoPath,
+    is_meant: Meant,
     found: &mut dyn FnMut(RepoPath, [Option<TreeObject>; 2]),
 ) -> Result<(), Error> {
     if before == after {
@@ -243,10 +252,10 @@ pub(super) fn differ(
     }
     for (name, [old, new]) in unlike_names((one, before), (other, after))? {
         let Ok(path) = directory.join(&name) else { continue };
-        if old == new {
+        if old == new || !is_meant(old) {
             continue;
         }
-        differ((one, subtree(old)), (other, subtree(new)), &path, found)?;
+        differ((one, subtree(old)), (other, subtree(new)), &path, is_meant, found)?;
         if is_file(old) || is_file(new) {
             found(path, [old, new]);
         }

@@ -3,7 +3,7 @@
 //! A process that follows a branch, such as the watch, asks the same commits again and again about different paths.
 //! Comparing two large directories is expensive, so the store keeps what it has found recently.
 
-use super::changes::{differ, is_file};
+use super::changes::{Meant, differ, every, is_file};
 use super::{Error, Store, TreeSource, digest};
 use crate::base::{Digest, RepoPath};
 use git2::{Commit as GitCommit, Oid};
@@ -80,12 +80,34 @@ impl Store {
         if let Some(known) = self.differences.borrow_mut().get(&key) {
             return Ok(known);
         }
+        let found = Arc::new(self.compared(commit, directory, every)?);
+        self.differences.borrow_mut().put(key, Arc::clone(&found), found.size());
+        Ok(found)
+    }
+
+    /// What a commit changes or removes of what its parents have below a directory. What it adds is not read, unless the
+    /// difference is cached: it may be all of a large directory. Returns an error as [`Store::difference`] does.
+    pub(super) fn losses(
+        &self,
+        commit: &GitCommit<'_>,
+        directory: &RepoPath,
+    ) -> Result<Arc<CommitDifference>, Error> {
+        let known = self.differences.borrow_mut().get(&(commit.id(), directory.clone()));
+        known.map_or_else(|| self.compared(commit, directory, |old| old.is_some()).map(Arc::new), Ok)
+    }
+
+    fn compared(
+        &self,
+        commit: &GitCommit<'_>,
+        directory: &RepoPath,
+        is_meant: Meant,
+    ) -> Result<CommitDifference, Error> {
         let begin = self.listed.get();
         let after = self.tree_source(digest(commit.id()));
         let mut files = Vec::new();
         let mut compare = |parent: Option<Digest>, before: &TreeSource<'_>| {
             let trees = (before.directory_at(directory)?, after.directory_at(directory)?);
-            differ((before, trees.0), (&after, trees.1), directory, &mut |path, [old, new]| {
+            differ((before, trees.0), (&after, trees.1), directory, is_meant, &mut |path, [old, new]| {
                 let blob = |held: Option<_>| held.filter(|_| is_file(held)).map(|(id, ..)| digest(id));
                 files.push(FileDifference { path, parent, before: blob(old), after: blob(new) });
             })
@@ -102,8 +124,6 @@ impl Store {
         }
         compared.iter().try_for_each(|parent| compare(*parent, &self.source_at(*parent)))?;
         files.sort_by(|one: &FileDifference, other| one.path.cmp(&other.path));
-        let found = Arc::new(CommitDifference { files, compared, entries: self.listed.get() - begin });
-        self.differences.borrow_mut().put(key, Arc::clone(&found), found.size());
-        Ok(found)
+        Ok(CommitDifference { files, compared, entries: self.listed.get() - begin })
     }
 }

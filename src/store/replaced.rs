@@ -97,7 +97,7 @@ impl Store {
         for id in walk.take(MAX_WALK) {
             // A shallow clone ends here.
             let Some(commit) = self.commit_if_held(id?)? else { break };
-            let difference = self.difference(&commit, top)?;
+            let difference = self.losses(&commit, top)?;
             left = left.saturating_sub(difference.entries);
             newer.push(difference);
             if left == 0 {
