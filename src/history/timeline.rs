@@ -21,6 +21,15 @@ pub struct Story {
     pub is_damaged: bool,
 }
 
+/// The log of a task as it is now.
+struct TaskLog {
+    log: EventLog,
+    /// Whether a line of it is not an event.
+    is_damaged: bool,
+    /// Its paths, now and under former ids of the task.
+    paths: Vec<RepoPath>,
+}
+
 /// The timeline of each task, in the given order. Walks the history once for all tasks.
 ///
 /// A commit records the event in the last line of its log. An event that is the last line in no commit was
@@ -33,39 +42,37 @@ pub fn stories(workspace: &Workspace, tasks: &[TaskRef]) -> Result<Vec<Story>, E
     if tasks.is_empty() {
         return Ok(Vec::new());
     }
-    let logs: Vec<(EventLog, bool)> =
-        tasks.iter().map(|task| log_of(workspace, task)).collect::<Result<_, Error>>()?;
-    let paths: Vec<Vec<RepoPath>> =
-        tasks.iter().zip(&logs).map(|(task, (log, _))| places_of(workspace, task, log)).collect();
+    let logs = workspace
+        .in_parts(tasks, |workspace, part| part.iter().map(|task| TaskLog::of(workspace, task)).collect());
+    let logs: Vec<TaskLog> = logs.into_iter().collect::<Result<_, Error>>()?;
+    let paths: Vec<RepoPath> = logs.iter().flat_map(|log| &log.paths).cloned().collect();
     let history = match &workspace.store {
-        Some(store) => store.history(&paths.concat())?,
+        Some(store) => store.history(&paths)?,
         None => BTreeMap::new(),
     };
-    let story = |((log, is_damaged), paths): (&(EventLog, bool), &Vec<RepoPath>)| {
-        Ok(Story { steps: steps(workspace, log, paths, &history)?, is_damaged: *is_damaged })
+    let story = |workspace: &Workspace, log: &TaskLog| {
+        Ok(Story { steps: steps(workspace, log, &history)?, is_damaged: log.is_damaged })
     };
-    logs.iter().zip(&paths).map(story).collect()
+    let stories =
+        workspace.in_parts(&logs, |workspace, part| part.iter().map(|log| story(workspace, log)).collect());
+    stories.into_iter().collect()
 }
 
-/// The log of a task, and whether a line of it is not an event.
-fn log_of(workspace: &Workspace, task: &TaskRef) -> Result<(EventLog, bool), Error> {
-    let path = task.transcript_path().under(&workspace.root);
-    let bytes = durable::read_if_there(&path).map_err(|source| io_error(&path, source))?;
-    let (log, faults) = EventLog::parse(&bytes.unwrap_or_default());
-    Ok((log, !faults.is_empty()))
-}
-
-/// The paths of the log, now and under former ids of the task.
-fn places_of(workspace: &Workspace, task: &TaskRef, log: &EventLog) -> Vec<RepoPath> {
-    let steps = log.events().map(|event| event.entry.as_ref());
-    let places = workspace.snapshot(|snapshot| snapshot.places_of(task, steps));
-    places.iter().map(TaskRef::transcript_path).collect()
+impl TaskLog {
+    fn of(workspace: &Workspace, task: &TaskRef) -> Result<Self, Error> {
+        let path = task.transcript_path().under(&workspace.root);
+        let bytes = durable::read_if_there(&path).map_err(|source| io_error(&path, source))?;
+        let (log, faults) = EventLog::parse(&bytes.unwrap_or_default());
+        let events = log.events().map(|event| event.entry.as_ref());
+        let places = workspace.snapshot(|snapshot| snapshot.places_of(task, events));
+        let paths = places.iter().map(TaskRef::transcript_path).collect();
+        Ok(Self { log, is_damaged: !faults.is_empty(), paths })
+    }
 }
 
 fn steps(
     workspace: &Workspace,
-    log: &EventLog,
-    paths: &[RepoPath],
+    TaskLog { log, paths, .. }: &TaskLog,
     history: &BTreeMap<RepoPath, Vec<PathChange>>,
 ) -> Result<Vec<TimedStep>, Error> {
     let mut recorded: HashMap<Digest, Digest> = HashMap::new();

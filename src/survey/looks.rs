@@ -170,9 +170,9 @@ impl Workspace {
         in_places(made, order)
     }
 
-    /// Passes tasks or directories in parts to `work_on`, in as many threads as there are cores. Returns what it makes
+    /// Passes tasks, or what belongs to them, in parts to `work_on`, in as many threads as there are cores. Returns what it makes
     /// of them, in the same order.
-    pub(super) fn in_parts<T: Sync, R: Send>(
+    pub(crate) fn in_parts<T: Sync, R: Send>(
         &self,
         of: &[T],
         work_on: impl Fn(&Self, &[T]) -> Vec<R> + Sync,

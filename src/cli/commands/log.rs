@@ -2,8 +2,9 @@
 
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use super::report;
-use crate::base::{Code, Diagnostic, Error};
-use crate::survey::TaskRef;
+use crate::base::{Code, Error};
+use crate::history::Story;
+use crate::survey::{LookDepth, Sight, TaskRef};
 use crate::view::{Log, StepView};
 
 /// Show the timeline of tasks: every recorded step with its reason, evidence and commit.
@@ -32,15 +33,25 @@ pub fn run(args: &LogArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failu
         None if args.tasks.is_empty() => workspace.tasks()?,
         None => report::named(&workspace, &args.tasks)?,
     };
-    let (mut entries, mut lost, mut exit) = (Vec::new(), Vec::new(), ExitCode::Fine);
-    for (task, timeline) in tasks.iter().zip(crate::history::stories(&workspace, &tasks)?) {
-        if timeline.is_damaged {
-            lost.extend(workspace.look(task)?.require_whole_record().err());
-            exit = ExitCode::No;
-        } else if timeline.steps.is_empty() {
-            let found = workspace.look(task)?.decision.diagnostics.into_iter().filter(is_lost);
-            lost.extend(found.map(Error::from));
-        }
+    let stories = crate::history::stories(&workspace, &tasks)?;
+    let exit = match stories.iter().any(|story| story.is_damaged) {
+        true => ExitCode::No,
+        false => ExitCode::Fine,
+    };
+    let mut lost = Vec::new();
+    let is_short = |story: &Story| story.is_damaged || story.steps.is_empty();
+    let (short, are_damaged): (Vec<TaskRef>, Vec<bool>) = (tasks.iter().zip(&stories))
+        .filter(|(_, story)| is_short(story))
+        .map(|(task, story)| (task.clone(), story.is_damaged))
+        .unzip();
+    let reasons =
+        workspace.look_at_each(&short, LookDepth::End, |_, _, sight| sight.map(|sight| why(&sight)));
+    for (reasons, is_damaged) in reasons.into_iter().zip(are_damaged) {
+        let [damaged, gone] = reasons?;
+        lost.extend(if is_damaged { damaged } else { gone });
+    }
+    let mut entries = Vec::new();
+    for (task, timeline) in tasks.iter().zip(stories) {
         // A clock may have been set back between two steps; what follows a step stands after it.
         let mut latest = None;
         for (entry, commit) in timeline.steps {
@@ -65,7 +76,9 @@ pub fn run(args: &LogArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failu
     Ok(exit)
 }
 
-/// Whether a finding says that the record of the task is gone.
-fn is_lost(finding: &Diagnostic) -> bool {
-    finding.code == Code::RecordLost
+/// What is wrong with the record of a task: if a line of its log is damaged, and if the log has no step.
+fn why(sight: &Sight) -> [Vec<Error>; 2] {
+    let damaged = sight.require_whole_record().err();
+    let gone = sight.decision.diagnostics.iter().filter(|finding| finding.code == Code::RecordLost);
+    [damaged.into_iter().collect(), gone.cloned().map(Error::from).collect()]
 }
