@@ -3,6 +3,7 @@
 
 use super::Writer;
 use super::attempts::CommitAttempts;
+use super::record_files::RecordFiles;
 use crate::base::{Code, Diagnostic, Digest, TaskId};
 use crate::decide::{HistoryEntry, Recorded, Settled, Step, Transition, Verdict, settle, settle_from};
 use crate::scan::io_error;
@@ -87,10 +88,29 @@ impl Applied {
 /// The steps that an evaluated task takes.
 pub(crate) type Steps<'a> = dyn Fn(&Sight) -> Result<Settled, Error> + 'a;
 
-/// A task to apply steps to, with the result of a look at it and the steps that follow, if there was one.
+/// A task to apply steps to, with the result of a look at it, if there was one.
 pub(crate) struct Wanted {
     pub task: TaskRef,
-    pub seen: Option<(Sight, Settled)>,
+    pub seen: Option<Seen>,
+}
+
+/// The result of a look at a task, and what follows from nothing else.
+pub(crate) struct Seen {
+    pub judged: Sight,
+    pub settled: Settled,
+    /// The record after each of the steps, if it was made at once.
+    pub(super) records: Option<Vec<RecordFiles>>,
+}
+
+impl Seen {
+    fn of(judged: Sight, settled: Settled) -> Self {
+        Self { judged, settled, records: None }
+    }
+
+    /// The task that was looked at.
+    fn wanted(self) -> Wanted {
+        Wanted { task: self.judged.task.clone(), seen: Some(self) }
+    }
 }
 
 impl Wanted {
@@ -101,19 +121,19 @@ impl Wanted {
 
     /// Whether a step is due, according to the look.
     pub(crate) fn is_due(&self) -> bool {
-        self.seen.as_ref().is_some_and(|(_, settled)| !settled.steps.is_empty())
+        self.seen.as_ref().is_some_and(|seen| !seen.settled.steps.is_empty())
     }
 
     /// The same under a HEAD that has moved by steps of other tasks; `None` if the look has to be made again, or there was
     /// none.
     pub(crate) fn under(self, before: &Option<Head>, now: &Option<Head>) -> Option<Self> {
-        let (sight, settled) = self.seen?;
-        Some(Self::seen(sight.under(before, now)?, settled))
+        let seen = self.seen?;
+        Some(Seen { judged: seen.judged.under(before, now)?, ..seen }.wanted())
     }
 
     /// A task with the result of a look.
-    pub(crate) fn seen(sight: Sight, settled: Settled) -> Self {
-        Self { task: sight.task.clone(), seen: Some((sight, settled)) }
+    pub(crate) fn seen(judged: Sight, settled: Settled) -> Self {
+        Seen::of(judged, settled).wanted()
     }
 }
 
@@ -124,11 +144,14 @@ impl Writer<'_> {
         self.apply(tasks, plan.dry_run, &|judged| self.due(judged, plan))
     }
 
-    /// What [`Writer::advance`] would do with a task that was looked at; writes nothing. Returns an error if a new record of
-    /// it cannot be made.
+    /// What [`Writer::advance`] would do with a task that was looked at, and what it would write; writes nothing. Returns an
+    /// error if a new record of it cannot be made.
     pub(crate) fn foresee(&self, judged: Sight, plan: &AdvancePlan<'_>) -> Result<Wanted, Error> {
         let settled = self.due(&judged, plan)?;
-        Ok(Wanted::seen(judged, settled))
+        let is_due = !settled.steps.is_empty() && !plan.dry_run && is_enough(&judged, &settled);
+        // What fails now fails again under the lock, and is reported there.
+        let records = is_due.then(|| self.record_files(&judged, &settled.steps).ok()).flatten();
+        Ok(Seen { judged, settled, records }.wanted())
     }
 
     /// The steps that the rules yield for an evaluated task, as far as the plan permits.
@@ -217,16 +240,13 @@ impl Writer<'_> {
         head: Option<&Head>,
         steps_of: &Steps<'_>,
     ) -> Result<(), Error> {
-        // A step follows from all of a log, and a look may have read no more than its end.
-        let is_enough =
-            |judged: &Sight, to: &Settled| to.steps.is_empty() || judged.observed.log.end().is_none();
-        let stands = |(judged, to): &(Sight, Settled)| {
-            is_enough(judged, to) && self.workspace.still_stands(judged, head)
+        let stands = |Seen { judged, settled, .. }: &Seen| {
+            is_enough(judged, settled) && self.workspace.still_stands(judged, head)
         };
         if !wanted.seen.as_ref().is_some_and(stands) {
             let judged = self.workspace.look_whole(&wanted.task, head.cloned())?;
             let settled = steps_of(&judged)?;
-            wanted.seen = Some((judged, settled));
+            wanted.seen = Some(Seen::of(judged, settled));
         }
         Ok(())
     }
@@ -241,7 +261,7 @@ impl Writer<'_> {
         let mut outcomes = Vec::new();
         for one in wanted {
             self.renew(one, head.as_ref(), steps_of)?;
-            let Some((judged, settled)) = one.seen.take() else { continue };
+            let Some(Seen { judged, settled, .. }) = one.seen.take() else { continue };
             let Settled { steps, decision } = settled;
             let Some(last) = self.record_files(&judged, &steps)?.pop() else {
                 outcomes.push(TaskOutcome::Nothing(Box::new(judged)));
@@ -281,11 +301,16 @@ impl Writer<'_> {
 impl Wanted {
     /// The outcome without applying anything; `None` for a task without a look.
     pub(crate) fn uncommitted(self) -> Option<TaskOutcome> {
-        let (judged, Settled { steps, .. }) = self.seen?;
+        let Seen { judged, settled: Settled { steps, .. }, .. } = self.seen?;
         if steps.is_empty() {
             return Some(TaskOutcome::Nothing(Box::new(judged)));
         }
         let steps = steps.into_iter().map(|step| AppliedStep::new(step, None)).collect();
         Some(TaskOutcome::Applied(Box::new(Applied { judged, steps, notes: Vec::new() })))
     }
+}
+
+/// Whether a look has read what its steps follow from: all of a log, of which it may have read no more than the end.
+fn is_enough(judged: &Sight, settled: &Settled) -> bool {
+    settled.steps.is_empty() || judged.observed.log.end().is_none()
 }

@@ -2,7 +2,7 @@
 //! index.
 
 use super::Writer;
-use super::advance::{Applied, AppliedStep, Steps, TaskOutcome, Wanted};
+use super::advance::{Applied, AppliedStep, Seen, Steps, TaskOutcome, Wanted};
 use super::attempts::CommitAttempts;
 use super::group::Landed;
 use super::record_files::RecordFiles;
@@ -72,9 +72,11 @@ impl Writer<'_> {
             self.renew(one, Some(head), steps_of)?;
             looked += 1;
         }
-        let seen = wanted.iter().take(looked).filter_map(|one| one.seen.as_ref());
-        let due = seen.filter(|(_, to)| !to.steps.is_empty());
-        let tasks = due.map(|(judged, to)| self.task_commit(store, judged, &to.steps));
+        let seen = wanted.iter_mut().take(looked).filter_map(|one| one.seen.as_mut());
+        let due = seen.filter(|seen| !seen.settled.steps.is_empty());
+        let tasks = due.map(|Seen { judged, settled, records }| {
+            self.task_commit(store, judged, &settled.steps, records.take())
+        });
         let mut tasks = tasks.collect::<Result<Vec<_>, _>>()?;
         let is_one = self.workspace.batches();
         let (commits, has_kept) = self.planned(store, &mut tasks, is_one)?;
@@ -98,10 +100,11 @@ impl Writer<'_> {
         let mut next = || if is_one { ids.clone().next() } else { ids.next() };
         let mut outcomes = Vec::new();
         for one in wanted {
-            let due = one.seen.as_ref().map_or(0, |(_, to)| to.steps.len());
+            let due = one.seen.as_ref().map_or(0, |seen| seen.settled.steps.len());
             let Some(others) = left.checked_sub(due) else { break };
             left = others;
-            let Some((judged, Settled { steps, decision })) = one.seen.take() else { continue };
+            let Some(Seen { judged, settled, .. }) = one.seen.take() else { continue };
+            let Settled { steps, decision } = settled;
             let Some(record) = (if steps.is_empty() { None } else { records.pop_front() }) else {
                 outcomes.push(TaskOutcome::Nothing(Box::new(judged)));
                 continue;

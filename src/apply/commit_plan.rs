@@ -26,13 +26,14 @@ pub(super) struct TaskCommit<'s> {
 }
 
 impl Writer<'_> {
-    /// What records the steps of a task; there must be a step. Returns an error if the task does not permit a
-    /// commit now.
+    /// What records the steps of a task; there must be a step. `records` are those after each step, if they were made
+    /// before. Returns an error if the task does not permit a commit now.
     pub(super) fn task_commit<'s>(
         &self,
         store: &Store,
         judged: &'s Sight,
         steps: &'s [Step],
+        records: Option<Vec<RecordFiles>>,
     ) -> Result<TaskCommit<'s>, Error> {
         self.refuse_link(judged)?;
         self.make_directory(&judged.task)?;
@@ -40,7 +41,7 @@ impl Writer<'_> {
         self.refuse_data(judged.workflow(), steps)?;
         refuse_sparse(store, judged)?;
         refuse_ignored(store, judged, &judged.task.transcript_path())?;
-        let mut earlier = self.record_files(judged, steps)?;
+        let mut earlier = records.map_or_else(|| self.record_files(judged, steps), Ok)?;
         let Some(record) = earlier.pop() else {
             return Err(Error::new(Code::StateInvalid, "there is no step to record"));
         };

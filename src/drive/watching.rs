@@ -407,7 +407,7 @@ impl Watching {
     /// Keeps tasks for the next batch, and reports their current state.
     fn wait(&mut self, due: Vec<Wanted>, effects: &mut Vec<WatchEffect>) {
         for Wanted { task, seen } in due {
-            let Some((judged, _)) = seen else { continue };
+            let Some(judged) = seen.map(|seen| seen.judged) else { continue };
             let known = self.known.get(task.directory());
             let is_same = known.is_some_and(|known| known.print == fingerprint(&judged));
             if !is_same || !self.waiting.contains_key(task.directory()) {
@@ -519,7 +519,7 @@ impl Watching {
             effects.push(WatchEffect::Held { tasks, message: message.clone(), hint: error.hint() });
         }
         for Wanted { task, seen } in due {
-            if let Some((judged, _)) = seen {
+            if let Some(judged) = seen.map(|seen| seen.judged) {
                 self.tell(TaskOutcome::Nothing(Box::new(judged)), effects);
             }
             self.held.insert(task.directory().clone(), task);
