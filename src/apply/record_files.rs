@@ -4,7 +4,7 @@ use super::Writer;
 use crate::base::{Code, Diagnostic, Digest, RepoPath};
 use crate::decide::{Decision, State, Step};
 use crate::record::{
-    EventLog, FoldCache, LogExtent, RecordedStep, record_steps, sides, united_lines, write_state,
+    EventLog, FoldCache, KnownLog, LogExtent, RecordedStep, record_steps, sides, united_lines, write_state,
 };
 use crate::scan::{Directory, FileStamp, io_error};
 use crate::store::{Head, durable};
@@ -43,7 +43,7 @@ impl Writer<'_> {
         let workflow = judged.workflow();
         let log = log_before(judged.observed.log.whole().unwrap_or_default());
         if let (false, Some(known)) = (steps.is_empty(), judged.state()) {
-            refuse_other_state(&judged.task, known, &log)?;
+            self.refuse_other_state(&judged.task, known, &log)?;
         }
         self.record_after(workflow, judged.state(), log, steps)
     }
@@ -126,19 +126,19 @@ impl Writer<'_> {
         let root = &self.workspace.root;
         durable::write_atomic(root, &judged.task.state_path().under(root), &text).map(drop)
     }
-}
 
-/// Returns an error if the log does not fold to this state. A look trusts a state with the right seal and
-/// heads, and a step after an edited one would be recorded and look forged ever after.
-fn refuse_other_state(task: &TaskRef, known: &State, log: &[u8]) -> Result<(), Error> {
-    let [head] = known.heads.as_slice() else { return Ok(()) };
-    if state_after(log, head)? == *known {
-        return Ok(());
+    /// Returns an error if the log does not fold to this state. A look trusts a state with the right seal and
+    /// heads, and a step after an edited one would be recorded and look forged ever after.
+    fn refuse_other_state(&self, task: &TaskRef, known: &State, log: &[u8]) -> Result<(), Error> {
+        let [head] = known.heads.as_slice() else { return Ok(()) };
+        if *state_after(log, head, &mut self.workspace.known_log.borrow_mut())? == *known {
+            return Ok(());
+        }
+        let path = task.state_path();
+        let message = format!("{path} was edited: it is not the fold of {}", task.transcript_path());
+        let hint = format!("remove {path}; orch folds it from the log again");
+        Err(Error::new(Code::StateUnusable, message).with_hint(Some(hint)))
     }
-    let path = task.state_path();
-    let message = format!("{path} was edited: it is not the fold of {}", task.transcript_path());
-    let hint = format!("remove {path}; orch folds it from the log again");
-    Err(Error::new(Code::StateUnusable, message).with_hint(Some(hint)))
 }
 
 /// The log to append to: the current one without conflict markers, ending with a newline.
@@ -159,14 +159,15 @@ fn base_of(known: Option<&State>, next: &State, log: &[u8]) -> Result<State, Err
     match (next.heads.as_slice(), known) {
         ([], _) => Ok(State::default()),
         ([_], Some(known)) if known.heads == next.heads => Ok(known.clone()),
-        ([first, ..], _) => state_after(log, first),
+        ([first, ..], _) => state_after(log, first, &mut KnownLog::default()).map(Arc::unwrap_or_clone),
     }
 }
 
-fn state_after(log: &[u8], id: &Digest) -> Result<State, Error> {
-    EventLog::parse(log)
-        .0
-        .state_at(id, &mut FoldCache::default())
-        .map(Arc::unwrap_or_clone)
-        .map_err(|fault| Diagnostic::error(fault.kind.code(), fault.to_string()).into())
+/// The state after an event of a log. A line at fault does not matter if the event does not follow it.
+fn state_after(log: &[u8], id: &Digest, known: &mut KnownLog) -> Result<Arc<State>, Error> {
+    let state = match known.read(log) {
+        Ok((log, folds)) => log.state_at(id, folds),
+        Err(_) => EventLog::parse(log).0.state_at(id, &mut FoldCache::default()),
+    };
+    state.map_err(|fault| Diagnostic::error(fault.kind.code(), fault.to_string()).into())
 }

@@ -191,7 +191,8 @@ impl<'s> Archive<'s> {
     fn shows(&self, task: &TaskRef, source: &TreeSource<'_>) -> Result<bool, Error> {
         let (setting, validations) = (self.setting(source)?, ValidationCache::default());
         let code = CodeAt::Nowhere;
-        Snapshot { setting: &setting, source, validations: &validations, code, costs: None }.shows(task)
+        Snapshot { setting: &setting, source, validations: &validations, code, costs: None, known_log: None }
+            .shows(task)
     }
 
     /// Notes the record of a task in a commit. Returns an error if git cannot read it.

@@ -132,6 +132,7 @@ impl<'w> Checker<'w> {
             validations: &self.workspace.validations,
             code,
             costs: None,
+            known_log: None,
         };
         for merged in store.merge_heads()? {
             befores.push(Rc::new(Side::new(&archive, store.tree_source(merged))?));

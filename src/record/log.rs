@@ -17,6 +17,8 @@ pub struct EventLog {
     /// The line number of each event, from 1.
     lines: Vec<usize>,
     places: HashMap<Digest, usize>,
+    /// How many lines were parsed to their ends.
+    parsed: usize,
 }
 
 /// A fault of a log, with its line.
@@ -124,18 +126,27 @@ impl EventLog {
     /// Parses a log. Lines that are not events are left out of the log and returned as faults.
     #[must_use]
     pub fn parse(bytes: &[u8]) -> (Self, Vec<LogFault>) {
-        let (mut log, mut faults) = (Self::default(), Vec::new());
-        for (index, line) in bytes.split(|byte| *byte == b'\n').enumerate() {
-            let line_number = index + 1;
-            match read_line(line, line_number) {
+        let mut log = Self::default();
+        let faults = log.parse_on(bytes);
+        (log, faults)
+    }
+
+    /// Parses lines that follow those of this log, which must be without faults and have ended, and adds their events.
+    pub(super) fn parse_on(&mut self, bytes: &[u8]) -> Vec<LogFault> {
+        let (mut faults, known) = (Vec::new(), self.events.len());
+        for line in bytes.split(|byte| *byte == b'\n') {
+            self.parsed += 1;
+            match read_line(line, self.parsed) {
                 Ok(None) => {}
-                Ok(Some(event)) => log.push(event, line_number),
-                Err(kind) => faults.push(LogFault { line: line_number, kind }),
+                Ok(Some(event)) => self.push(event, self.parsed),
+                Err(kind) => faults.push(LogFault { line: self.parsed, kind }),
             }
         }
-        faults.extend((0..log.events.len()).filter_map(|at| log.misplaced(at)));
+        // What follows the last end of a line is no line yet.
+        self.parsed -= 1;
+        faults.extend((known..self.events.len()).filter_map(|at| self.misplaced(at)));
         faults.sort_by_key(|fault| fault.line);
-        (log, faults)
+        faults
     }
 
     /// Appends an event that is being recorded.

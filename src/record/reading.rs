@@ -1,9 +1,10 @@
 //! Reads the record of a task from `state.json` and `transcript.jsonl`; the log decides.
 
 use super::extent::LogExtent;
-use super::fold::{FoldCache, FoldError};
+use super::fold::FoldError;
 use super::foreign::left_out;
-use super::log::{EventLog, LogFault, LogPeek};
+use super::known_log::KnownLog;
+use super::log::{LogFault, LogPeek};
 use super::state::{StateFault, log_extent_in, read_state};
 use crate::base::{Code, Digest};
 use crate::decide::{Conflict, ImportFault, Original, State, difference, document, import, import_of};
@@ -85,13 +86,13 @@ impl StateDefect {
 /// Reads the record of a task from the bytes of both files.
 ///
 /// A state with an intact seal that was written with exactly this log is used without parsing the log. In
-/// every other case the log decides.
+/// every other case the log decides. `known` is the log that was read last.
 #[must_use]
 pub fn read_record(
     workflow: &Workflow,
     state: Option<StateText<'_>>,
     log: Option<&[u8]>,
-    cache: &mut FoldCache,
+    known: &mut KnownLog,
 ) -> RecordReading {
     let Some(bytes) = log.filter(|log| !log.trim_ascii().is_empty()) else {
         return without_log(workflow, state);
@@ -105,10 +106,10 @@ pub fn read_record(
     {
         return RecordReading::Current(Box::new(state));
     }
-    let (log, faults) = EventLog::parse(bytes);
-    if !faults.is_empty() {
-        return RecordReading::LogFaults(faults);
-    }
+    let (log, cache) = match known.read(bytes) {
+        Ok(read) => read,
+        Err(faults) => return RecordReading::LogFaults(faults),
+    };
     let heads = log.heads();
     if let Some(state) = own.whole().filter(|state| state.heads == heads) {
         return RecordReading::Current(Box::new(state));

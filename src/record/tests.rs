@@ -51,7 +51,7 @@ fn step(before: &State, at: i64) -> State {
 }
 
 /// `many` steps after a state: their lines, and the state after them.
-fn steps(before: &State, many: i64, at: i64) -> (String, State) {
+pub(super) fn steps(before: &State, many: i64, at: i64) -> (String, State) {
     let mut row = Vec::new();
     for index in 0..many {
         row.push(step(row.last().unwrap_or(before), at + index));

@@ -5,6 +5,7 @@ use super::sight::LookDepth;
 use super::{At, Costs, Error, Setting, Sight, TaskRef, Workspace};
 use crate::scan::{FileStamp, ValidationCache};
 use crate::store::{Environment, Head, Location, Store};
+use std::cell::RefCell;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -49,6 +50,7 @@ impl Opener {
             // A helper gets tasks, never names.
             whole_ids: false,
             known: self.known.clone(),
+            known_log: RefCell::default(),
             at: self.at,
         })
     }

@@ -48,6 +48,7 @@ pub(crate) use sight::{Placed, has_own_remedy};
 
 use crate::base::{Code, Diagnostic, Digest, Period, WorkflowName};
 use crate::config::{Commit as CommitMode, Config};
+use crate::record::KnownLog;
 use crate::scan::{Raw, Source, ValidationCache, WorkDir};
 use crate::store::{Environment, Store};
 use crate::workflow::System;
@@ -55,6 +56,7 @@ use costs::Costs;
 use known::KnownLooks;
 use setting::{InSource, Setting};
 use snapshot::Snapshot;
+use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -76,6 +78,8 @@ pub struct Workspace {
     whole_ids: bool,
     /// What is known of earlier looks.
     known: Option<Arc<KnownLooks>>,
+    /// The log that was read last, by a look or to record a step.
+    pub(crate) known_log: RefCell<KnownLog>,
     at: At,
 }
 
@@ -130,7 +134,8 @@ impl Workspace {
             (_, None) => CodeAt::Nowhere,
         };
         let costs = Some(&*self.costs);
-        look(&Snapshot { setting: &self.setting, source, validations: &self.validations, code, costs })
+        let (setting, validations, known_log) = (&self.setting, &self.validations, Some(&self.known_log));
+        look(&Snapshot { setting, source, validations, code, costs, known_log })
     }
 
     /// The same workspace at a commit, including its settings; read-only. Returns an error if there is no

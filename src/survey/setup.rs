@@ -6,6 +6,7 @@ use crate::base::{Code, Diagnostic, RepoPath};
 use crate::config;
 use crate::scan::ValidationCache;
 use crate::store::{self, Environment, Store, caches};
+use std::cell::RefCell;
 use std::io;
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
@@ -96,6 +97,7 @@ impl Workspace {
             wait: None,
             whole_ids: false,
             known: None,
+            known_log: RefCell::default(),
             threads: MOST_THREADS,
             at: At::WorkDir,
         })

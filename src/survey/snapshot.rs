@@ -9,7 +9,7 @@ use super::{CodeAt, Error, Loaded, TaskRef, UsableWorkflow};
 use crate::base::{Code, Diagnostic, Digest, Place, RepoPath, command, shell_word};
 use crate::decide::{ImportFault, Original, Recorded, State, import_of, refused_import};
 use crate::record::{
-    EventLog, FoldCache, LogFault, LogPeek, RecordReading, StateDefect, StateFault, StateText,
+    EventLog, KnownLog, LogFault, LogPeek, RecordReading, StateDefect, StateFault, StateText,
     TRANSCRIPT_FILE, believed_state, read_record, sides,
 };
 use crate::scan::{
@@ -17,6 +17,7 @@ use crate::scan::{
 };
 use crate::store::Store;
 use crate::workflow::Workflow;
+use std::cell::RefCell;
 use std::sync::Arc;
 
 /// One source, and the settings in it.
@@ -29,6 +30,8 @@ pub(crate) struct Snapshot<'a> {
     pub code: CodeAt<'a>,
     /// The counters, if reads are counted.
     pub costs: Option<&'a Costs>,
+    /// The log that was read last, where logs are read again when they have grown.
+    pub known_log: Option<&'a RefCell<KnownLog>>,
 }
 
 /// What was read of one task.
@@ -128,7 +131,9 @@ impl Snapshot<'_> {
         workflow: &Workflow,
         observed: &Observed,
     ) -> (Recorded, Vec<Diagnostic>) {
-        let (recorded, mut notes) = recorded(task, workflow, observed);
+        let (mut last, mut none) = (self.known_log.map(RefCell::borrow_mut), KnownLog::default());
+        let known_log = last.as_deref_mut().unwrap_or(&mut none);
+        let (recorded, mut notes) = recorded(task, workflow, observed, known_log);
         let Recorded::Known(state) = &recorded else { return (recorded, notes) };
         let (Some(original), Some(file)) = (&state.original, &observed.state) else {
             return (recorded, notes);
@@ -253,7 +258,12 @@ fn believed_by_end(task: &TaskRef, workflow: &Workflow, observed: &Observed, end
 }
 
 /// The recorded state of a task according to its own files, and findings about them.
-fn recorded(task: &TaskRef, workflow: &Workflow, observed: &Observed) -> (Recorded, Vec<Diagnostic>) {
+fn recorded(
+    task: &TaskRef,
+    workflow: &Workflow,
+    observed: &Observed,
+    known: &mut KnownLog,
+) -> (Recorded, Vec<Diagnostic>) {
     if observed.log == ObservedLog::Unreadable {
         let place = Place::file(&task.transcript_path());
         let unreadable =
@@ -267,7 +277,7 @@ fn recorded(task: &TaskRef, workflow: &Workflow, observed: &Observed) -> (Record
     let file = text.as_ref().map(|text| StateText { text, value: value.as_ref() });
     let log = observed.log.whole();
     let broken = |problems| (Recorded::Broken(with_ways_out(task, problems)), Vec::new());
-    match read_record(workflow, file, log, &mut FoldCache::default()) {
+    match read_record(workflow, file, log, known) {
         RecordReading::New => (Recorded::New, Vec::new()),
         RecordReading::Current(state) | RecordReading::Foreign(state) => (Recorded::Known(state), Vec::new()),
         RecordReading::Folded { state, because } => {
@@ -323,7 +333,7 @@ pub(crate) fn state_in(
     let text = store.read_at(commit, &task.state_path())?.and_then(|bytes| String::from_utf8(bytes).ok());
     let value: Option<serde_json::Value> = text.as_ref().and_then(|text| serde_json::from_str(text).ok());
     let file = text.as_ref().map(|text| StateText { text, value: value.as_ref() });
-    Ok(match read_record(workflow, file, log.as_deref(), &mut FoldCache::default()) {
+    Ok(match read_record(workflow, file, log.as_deref(), &mut KnownLog::default()) {
         RecordReading::Current(state)
         | RecordReading::Foreign(state)
         | RecordReading::Folded { state, .. } => Some(*state),

@@ -7,7 +7,7 @@ use crate::core::world::LIFECYCLE;
 use crate::model::Chance;
 use orch::base::{Digest, ObjectFormat, RepoPath, TaskId, TaskPlace, Timestamp};
 use orch::decide::{ActorKind, By, Facts, Recorded, Stamp, State};
-use orch::record::{EventLog, FoldCache, LogExtent, RecordReading, StateText, read_record, write_state};
+use orch::record::{EventLog, KnownLog, LogExtent, RecordReading, StateText, read_record, write_state};
 use orch::scan::{FileSet, Matcher, ReadLimits, Schemas, ValidationCache, observe};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
@@ -304,7 +304,7 @@ fn reading(tree: &Tree, task: &str) -> RecordReading {
     // Whoever records a step folds the log: a copy that somebody edited and sealed is not gone on from.
     let is_told = log.as_deref().is_some_and(|log| !log.trim().is_empty());
     let file = state.as_deref().filter(|_| !is_told).map(|text| StateText { text, value: value.as_ref() });
-    read_record(&LIFECYCLE, file, log.as_deref().map(str::as_bytes), &mut FoldCache::default())
+    read_record(&LIFECYCLE, file, log.as_deref().map(str::as_bytes), &mut KnownLog::default())
 }
 
 /// The state of a task that is under `orch`'s care and whole.
