@@ -57,6 +57,53 @@ fn what_a_merge_did_not_take_is_found_on_its_side() {
     assert_eq!(found, Some(side));
 }
 
+#[test]
+fn a_file_that_became_a_directory_is_found_and_the_reverse() {
+    let repo = Repo::new();
+    repo.write("tasks/t/plan", "a file\n");
+    repo.write("tasks/t/notes/deep/day.md", "in a directory\n");
+    let begin = commit(&repo, "begin");
+    fs::remove_file(repo.path("tasks/t/plan")).expect("removed");
+    repo.write("tasks/t/plan/part.md", "part\n");
+    fs::remove_dir_all(repo.path("tasks/t/notes")).expect("removed");
+    repo.write("tasks/t/notes", "a file\n");
+    let turned = commit(&repo, "turned");
+    fs::remove_dir_all(repo.path("tasks")).expect("removed");
+    commit(&repo, "removed");
+    let store = repo.store();
+    for (place, text, commit) in [
+        ("tasks/t/plan", "a file\n", begin),
+        ("tasks/t/notes/deep/day.md", "in a directory\n", begin),
+        ("tasks/t/plan/part.md", "part\n", turned),
+        ("tasks/t/notes", "a file\n", turned),
+    ] {
+        assert_eq!(
+            store.commit_holding(&path(place), repo.blob(text)).expect("read"),
+            Some(commit),
+            "{place}"
+        );
+    }
+}
+
+/// A commit may add all of a large directory, of which it takes nothing away.
+#[test]
+fn what_a_commit_adds_is_not_read() {
+    let repo = Repo::new();
+    repo.write("tasks/t/plan.md", "one\n");
+    let begin = commit(&repo, "begin");
+    repo.write("tasks/t/plan.md", "two\n");
+    for number in 0..50 {
+        repo.write(&format!("tasks/u-{number}/notes/day.md"), "new\n");
+    }
+    commit(&repo, "added");
+    let store = repo.store();
+    let found = store.commit_holding(&path("tasks/t/plan.md"), repo.blob("one\n")).expect("read");
+    assert_eq!(found, Some(begin));
+    // HEAD and the walk list `tasks` and `tasks/t`; the new directories have two entries each.
+    let listed = store.listed.get();
+    assert!(listed <= 2 * (51 + 4) + 8, "{listed}");
+}
+
 /// However many files are missing, and in however many threads they are looked for.
 #[test]
 fn all_that_is_missing_costs_one_walk() {
