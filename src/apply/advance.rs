@@ -91,25 +91,26 @@ pub(crate) type Steps<'a> = dyn Fn(&Sight) -> Result<Settled, Error> + 'a;
 /// A task to apply steps to, with the result of a look at it, if there was one.
 pub(crate) struct Wanted {
     pub task: TaskRef,
-    pub seen: Option<Seen>,
+    pub seen: Option<Foreseen>,
 }
 
-/// The result of a look at a task, and what follows from nothing else.
-pub(crate) struct Seen {
+/// A look at a task, and the steps and records that follow from it.
+pub(crate) struct Foreseen {
     pub judged: Sight,
     pub settled: Settled,
-    /// The record after each of the steps, if it was made at once.
+    /// The record after each of the steps, if it was already made.
     pub(super) records: Option<Vec<RecordFiles>>,
 }
 
-impl Seen {
+impl Foreseen {
     fn of(judged: Sight, settled: Settled) -> Self {
         Self { judged, settled, records: None }
     }
+}
 
-    /// The task that was looked at.
-    fn wanted(self) -> Wanted {
-        Wanted { task: self.judged.task.clone(), seen: Some(self) }
+impl From<Foreseen> for Wanted {
+    fn from(foreseen: Foreseen) -> Self {
+        Self { task: foreseen.judged.task.clone(), seen: Some(foreseen) }
     }
 }
 
@@ -128,12 +129,23 @@ impl Wanted {
     /// none.
     pub(crate) fn under(self, before: &Option<Head>, now: &Option<Head>) -> Option<Self> {
         let seen = self.seen?;
-        Some(Seen { judged: seen.judged.under(before, now)?, ..seen }.wanted())
+        Some(Foreseen { judged: seen.judged.under(before, now)?, ..seen }.into())
     }
 
     /// A task with the result of a look.
     pub(crate) fn seen(judged: Sight, settled: Settled) -> Self {
-        Seen::of(judged, settled).wanted()
+        Foreseen::of(judged, settled).into()
+    }
+
+    /// The same, with the records of its steps, if they can be made. If not, the error is reported when they are applied.
+    pub(crate) fn with_records(mut self, writer: &Writer<'_>) -> Self {
+        let has_all = |seen: &Foreseen| is_enough(&seen.judged, &seen.settled);
+        if self.is_due()
+            && let Some(seen) = self.seen.as_mut().filter(|seen| has_all(seen))
+        {
+            seen.records = writer.record_files(&seen.judged, &seen.settled.steps).ok();
+        }
+        self
     }
 }
 
@@ -144,14 +156,11 @@ impl Writer<'_> {
         self.apply(tasks, plan.dry_run, &|judged| self.due(judged, plan))
     }
 
-    /// What [`Writer::advance`] would do with a task that was looked at, and what it would write; writes nothing. Returns an
-    /// error if a new record of it cannot be made.
+    /// What [`Writer::advance`] would do with a task that was looked at; writes nothing. Returns an error if a new record of
+    /// it cannot be made.
     pub(crate) fn foresee(&self, judged: Sight, plan: &AdvancePlan<'_>) -> Result<Wanted, Error> {
         let settled = self.due(&judged, plan)?;
-        let is_due = !settled.steps.is_empty() && !plan.dry_run && is_enough(&judged, &settled);
-        // What fails now fails again under the lock, and is reported there.
-        let records = is_due.then(|| self.record_files(&judged, &settled.steps).ok()).flatten();
-        Ok(Seen { judged, settled, records }.wanted())
+        Ok(Wanted::seen(judged, settled))
     }
 
     /// The steps that the rules yield for an evaluated task, as far as the plan permits.
@@ -240,13 +249,13 @@ impl Writer<'_> {
         head: Option<&Head>,
         steps_of: &Steps<'_>,
     ) -> Result<(), Error> {
-        let stands = |Seen { judged, settled, .. }: &Seen| {
+        let stands = |Foreseen { judged, settled, .. }: &Foreseen| {
             is_enough(judged, settled) && self.workspace.still_stands(judged, head)
         };
         if !wanted.seen.as_ref().is_some_and(stands) {
             let judged = self.workspace.look_whole(&wanted.task, head.cloned())?;
             let settled = steps_of(&judged)?;
-            wanted.seen = Some(Seen::of(judged, settled));
+            wanted.seen = Some(Foreseen::of(judged, settled));
         }
         Ok(())
     }
@@ -261,9 +270,10 @@ impl Writer<'_> {
         let mut outcomes = Vec::new();
         for one in wanted {
             self.renew(one, head.as_ref(), steps_of)?;
-            let Some(Seen { judged, settled, .. }) = one.seen.take() else { continue };
+            let Some(Foreseen { judged, settled, records }) = one.seen.take() else { continue };
             let Settled { steps, decision } = settled;
-            let Some(last) = self.record_files(&judged, &steps)?.pop() else {
+            let records = records.map_or_else(|| self.record_files(&judged, &steps), Ok);
+            let Some(last) = records?.pop() else {
                 outcomes.push(TaskOutcome::Nothing(Box::new(judged)));
                 continue;
             };
@@ -301,7 +311,7 @@ impl Writer<'_> {
 impl Wanted {
     /// The outcome without applying anything; `None` for a task without a look.
     pub(crate) fn uncommitted(self) -> Option<TaskOutcome> {
-        let Seen { judged, settled: Settled { steps, .. }, .. } = self.seen?;
+        let Foreseen { judged, settled: Settled { steps, .. }, .. } = self.seen?;
         if steps.is_empty() {
             return Some(TaskOutcome::Nothing(Box::new(judged)));
         }

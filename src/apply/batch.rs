@@ -2,7 +2,7 @@
 //! index.
 
 use super::Writer;
-use super::advance::{Applied, AppliedStep, Seen, Steps, TaskOutcome, Wanted};
+use super::advance::{Applied, AppliedStep, Foreseen, Steps, TaskOutcome, Wanted};
 use super::attempts::CommitAttempts;
 use super::group::Landed;
 use super::record_files::RecordFiles;
@@ -74,7 +74,7 @@ impl Writer<'_> {
         }
         let seen = wanted.iter_mut().take(looked).filter_map(|one| one.seen.as_mut());
         let due = seen.filter(|seen| !seen.settled.steps.is_empty());
-        let tasks = due.map(|Seen { judged, settled, records }| {
+        let tasks = due.map(|Foreseen { judged, settled, records }| {
             self.task_commit(store, judged, &settled.steps, records.take())
         });
         let mut tasks = tasks.collect::<Result<Vec<_>, _>>()?;
@@ -103,7 +103,7 @@ impl Writer<'_> {
             let due = one.seen.as_ref().map_or(0, |seen| seen.settled.steps.len());
             let Some(others) = left.checked_sub(due) else { break };
             left = others;
-            let Some(Seen { judged, settled, .. }) = one.seen.take() else { continue };
+            let Some(Foreseen { judged, settled, .. }) = one.seen.take() else { continue };
             let Settled { steps, decision } = settled;
             let Some(record) = (if steps.is_empty() { None } else { records.pop_front() }) else {
                 outcomes.push(TaskOutcome::Nothing(Box::new(judged)));

@@ -4,7 +4,7 @@ use super::Writer;
 use crate::base::{Code, Diagnostic, Digest, RepoPath};
 use crate::decide::{Decision, State, Step};
 use crate::record::{
-    EventLog, FoldCache, KnownLog, LogExtent, RecordedStep, record_steps, sides, united_lines, write_state,
+    EventLog, FoldCache, LogExtent, RecordedStep, record_steps, sides, united_lines, write_state,
 };
 use crate::scan::{Directory, FileStamp, io_error};
 use crate::store::{Head, durable};
@@ -58,7 +58,7 @@ impl Writer<'_> {
         steps: &[Step],
     ) -> Result<Vec<RecordFiles>, Error> {
         let Some(first) = steps.first() else { return Ok(Vec::new()) };
-        let base = base_of(known, &first.state, &log)?;
+        let base = self.base_of(known, &first.state, &log)?;
         let recorded = record_steps(&first.state, &base, steps.iter().map(|step| &step.state));
         if recorded.len() < steps.len() {
             let message = "cannot record a step without a history entry or a workflow";
@@ -131,13 +131,31 @@ impl Writer<'_> {
     /// heads, and a step after an edited one would be recorded and look forged ever after.
     fn refuse_other_state(&self, task: &TaskRef, known: &State, log: &[u8]) -> Result<(), Error> {
         let [head] = known.heads.as_slice() else { return Ok(()) };
-        if *state_after(log, head, &mut self.workspace.known_log.borrow_mut())? == *known {
+        if *self.state_after(log, head)? == *known {
             return Ok(());
         }
         let path = task.state_path();
         let message = format!("{path} was edited: it is not the fold of {}", task.transcript_path());
         let hint = format!("remove {path}; orch folds it from the log again");
         Err(Error::new(Code::StateUnusable, message).with_hint(Some(hint)))
+    }
+
+    /// The state that the next event's changes are relative to: that after the first of its heads.
+    fn base_of(&self, known: Option<&State>, next: &State, log: &[u8]) -> Result<State, Error> {
+        match (next.heads.as_slice(), known) {
+            ([], _) => Ok(State::default()),
+            ([_], Some(known)) if known.heads == next.heads => Ok(known.clone()),
+            ([first, ..], _) => self.state_after(log, first).map(Arc::unwrap_or_clone),
+        }
+    }
+
+    /// The state after an event of a log. A line at fault does not matter if the event does not follow it.
+    fn state_after(&self, log: &[u8], id: &Digest) -> Result<Arc<State>, Error> {
+        let state = match self.workspace.known_log.borrow_mut().read(log) {
+            Ok((log, folds)) => log.state_at(id, folds),
+            Err(_) => EventLog::parse(log).0.state_at(id, &mut FoldCache::default()),
+        };
+        state.map_err(|fault| Diagnostic::error(fault.kind.code(), fault.to_string()).into())
     }
 }
 
@@ -152,22 +170,4 @@ pub(super) fn log_before(bytes: &[u8]) -> Vec<u8> {
         log.push(b'\n');
     }
     log
-}
-
-/// The state that the next event's changes are relative to: that after the first of its heads.
-fn base_of(known: Option<&State>, next: &State, log: &[u8]) -> Result<State, Error> {
-    match (next.heads.as_slice(), known) {
-        ([], _) => Ok(State::default()),
-        ([_], Some(known)) if known.heads == next.heads => Ok(known.clone()),
-        ([first, ..], _) => state_after(log, first, &mut KnownLog::default()).map(Arc::unwrap_or_clone),
-    }
-}
-
-/// The state after an event of a log. A line at fault does not matter if the event does not follow it.
-fn state_after(log: &[u8], id: &Digest, known: &mut KnownLog) -> Result<Arc<State>, Error> {
-    let state = match known.read(log) {
-        Ok((log, folds)) => log.state_at(id, folds),
-        Err(_) => EventLog::parse(log).0.state_at(id, &mut FoldCache::default()),
-    };
-    state.map_err(|fault| Diagnostic::error(fault.kind.code(), fault.to_string()).into())
 }

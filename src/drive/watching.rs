@@ -125,8 +125,6 @@ impl Watching {
     pub fn begin(&mut self, events: Vec<WatchEvent>) -> Vec<WatchEffect> {
         let looks = |event: &WatchEvent| !matches!(event, WatchEvent::Trouble(_));
         let is_needed = events.iter().any(looks);
-        // What happened may be that a task, HEAD or the settings have changed.
-        self.ahead = None;
         let head = if is_needed { self.workspace.present_head() } else { Ok(None) };
         let (head, unread) = head.map_or_else(|error| (None, Some(trouble(&error))), |head| (head, None));
         let taken = events.into_iter().flat_map(|event| self.take_one(event, &head));
@@ -161,6 +159,8 @@ impl Watching {
 
     fn take_one(&mut self, event: WatchEvent, head: &Option<Head>) -> Vec<WatchEffect> {
         let _span = event.span().entered();
+        // What happened may be that a task, HEAD or the settings have changed.
+        self.ahead = None;
         let is_whole = matches!(event, WatchEvent::Start | WatchEvent::Rescan(_));
         let mut effects = Vec::new();
         if is_whole {

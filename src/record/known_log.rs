@@ -10,36 +10,47 @@ pub struct KnownLog {
     text: Vec<u8>,
     log: EventLog,
     folds: FoldCache,
+    /// How many lines were read, of this log and of others before it.
+    lines: u64,
 }
 
 impl KnownLog {
+    /// How many lines were read so far.
+    #[must_use]
+    pub fn lines_read(&self) -> u64 {
+        self.lines
+    }
+
     /// The events of a log, and the states that were folded from them before.
     ///
     /// # Errors
     ///
     /// The faults of its lines, as [`EventLog::parse`] returns them.
     pub fn read(&mut self, text: &[u8]) -> Result<(&EventLog, &mut FoldCache), Vec<LogFault>> {
-        if !self.goes_on(text) {
+        if !self.extend(text) {
             let (log, faults) = EventLog::parse(text);
+            self.lines += log.ended_lines();
             if !faults.is_empty() {
                 return Err(faults);
             }
-            *self = Self { text: text.to_vec(), log, folds: FoldCache::default() };
+            *self = Self { text: text.to_vec(), log, folds: FoldCache::default(), lines: self.lines };
         }
         Ok((&self.log, &mut self.folds))
     }
 
     /// Reads what a log adds to the known one. Returns false if it does not begin with that, or if a new line is at fault.
-    fn goes_on(&mut self, text: &[u8]) -> bool {
+    fn extend(&mut self, text: &[u8]) -> bool {
         // The last line must have ended, or more of it may have come.
         let new = text.strip_prefix(self.text.as_slice()).filter(|_| self.text.ends_with(b"\n"));
         let Some(new) = new else { return false };
+        let before = self.log.ended_lines();
         let is_whole = self.log.parse_on(new).is_empty();
+        self.lines += self.log.ended_lines() - before;
         if is_whole {
             self.text.extend_from_slice(new);
         } else {
-            // The events of the lines at fault are among the others.
-            *self = Self::default();
+            // The log contains events of a faulty text now.
+            *self = Self { lines: self.lines, ..Self::default() };
         }
         is_whole
     }
@@ -112,9 +123,10 @@ mod tests {
         let lines = lines(2);
         let (log, _) = EventLog::parse(lines[0].as_bytes());
         // Nobody would take this text for that log.
-        let mut known = KnownLog { text: b"no event\n".to_vec(), log, folds: FoldCache::default() };
+        let mut known = KnownLog { text: b"no event\n".to_vec(), log, ..KnownLog::default() };
         let (read, _) = known.read(format!("no event\n{}", lines[1]).as_bytes()).expect("no faults");
         assert_eq!(read.len(), 2);
+        assert_eq!(known.lines_read(), 1);
     }
 
     #[test]

@@ -18,7 +18,7 @@ pub struct EventLog {
     lines: Vec<usize>,
     places: HashMap<Digest, usize>,
     /// How many lines were parsed to their ends.
-    parsed: usize,
+    ended_lines: usize,
 }
 
 /// A fault of a log, with its line.
@@ -131,19 +131,24 @@ impl EventLog {
         (log, faults)
     }
 
+    /// How many lines were parsed to their ends.
+    pub(super) fn ended_lines(&self) -> u64 {
+        u64::try_from(self.ended_lines).unwrap_or(u64::MAX)
+    }
+
     /// Parses lines that follow those of this log, which must be without faults and have ended, and adds their events.
     pub(super) fn parse_on(&mut self, bytes: &[u8]) -> Vec<LogFault> {
         let (mut faults, known) = (Vec::new(), self.events.len());
         for line in bytes.split(|byte| *byte == b'\n') {
-            self.parsed += 1;
-            match read_line(line, self.parsed) {
+            self.ended_lines += 1;
+            match read_line(line, self.ended_lines) {
                 Ok(None) => {}
-                Ok(Some(event)) => self.push(event, self.parsed),
-                Err(kind) => faults.push(LogFault { line: self.parsed, kind }),
+                Ok(Some(event)) => self.push(event, self.ended_lines),
+                Err(kind) => faults.push(LogFault { line: self.ended_lines, kind }),
             }
         }
-        // What follows the last end of a line is no line yet.
-        self.parsed -= 1;
+        // The text after the last newline is not counted; more of it may come.
+        self.ended_lines -= 1;
         faults.extend((known..self.events.len()).filter_map(|at| self.misplaced(at)));
         faults.sort_by_key(|fault| fault.line);
         faults

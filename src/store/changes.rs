@@ -161,7 +161,9 @@ impl Store {
         }
         let mut found = Vec::new();
         let trees = (before.directory_at(directory)?, after.directory_at(directory)?);
-        differ((before, trees.0), (after, trees.1), directory, every, &mut |path, _| found.push(path))?;
+        differ((before, trees.0), (after, trees.1), directory, Differences::All, &mut |path, _| {
+            found.push(path)
+        })?;
         Ok(found)
     }
 
@@ -230,12 +232,12 @@ impl Store {
 /// The file mode of a submodule.
 const SUBMODULE: i32 = 0o160_000;
 
-/// Which entries that differ are read and passed on, given what the first of two directories has.
-pub(super) type Meant = fn(Option<TreeObject>) -> bool;
-
-/// All entries that differ.
-pub(super) fn every(_: Option<TreeObject>) -> bool {
-    true
+/// Which differences between two directories are read.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Differences {
+    All,
+    /// Those of what the first one has. What only the other one has may be all of a large directory.
+    Losses,
 }
 
 /// Passes to `found` each file that differs between two directories, given as tree ids in two commits, with what each
@@ -244,19 +246,20 @@ pub(super) fn differ(
     (one, before): (&TreeSource<'_>, Option<Oid>),
     (other, after): (&TreeSource<'_>, Option<Oid>),
     directory: &RepoPath,
-    is_meant: Meant,
+    wanted: Differences,
     found: &mut dyn FnMut(RepoPath, [Option<TreeObject>; 2]),
 ) -> Result<(), Error> {
-    if before == after {
+    let is_lost = |held: bool| held || wanted == Differences::All;
+    if before == after || !is_lost(before.is_some()) {
         return Ok(());
     }
     for (name, [old, new]) in unlike_names((one, before), (other, after))? {
         let Ok(path) = directory.join(&name) else { continue };
-        if old == new || !is_meant(old) {
+        if old == new {
             continue;
         }
-        differ((one, subtree(old)), (other, subtree(new)), &path, is_meant, found)?;
-        if is_file(old) || is_file(new) {
+        differ((one, subtree(old)), (other, subtree(new)), &path, wanted, found)?;
+        if is_file(old) || (is_file(new) && is_lost(false)) {
             found(path, [old, new]);
         }
     }

@@ -3,7 +3,7 @@
 //! The digest of a part is the id that git would give to a tree of this part alone, so equal code has the
 //! same digest in every clone.
 
-use super::changes::{TreeObject, differ, every, is_file, subtree, unlike_names};
+use super::changes::{Differences, TreeObject, differ, is_file, subtree, unlike_names};
 use super::{Error, Store, TreeSource, digest, trailers};
 use crate::base::{Digest, RepoPath, trailer};
 use crate::workflow::TreePart;
@@ -398,7 +398,7 @@ fn changed_in_part(
             TreePart::None => {}
             TreePart::Within => changed_in_part((one, old), (other, new), &path, code, found)?,
             TreePart::Whole => {
-                differ((one, old), (other, new), &path, every, &mut |path, _| found.push(path))?;
+                differ((one, old), (other, new), &path, Differences::All, &mut |path, _| found.push(path))?;
                 if sides.into_iter().any(is_file) {
                     found.push(path);
                 }

@@ -3,7 +3,7 @@
 //! A process that follows a branch, such as the watch, asks the same commits again and again about different paths.
 //! Comparing two large directories is expensive, so the store keeps what it has found recently.
 
-use super::changes::{Meant, differ, every, is_file};
+use super::changes::{Differences, differ, is_file};
 use super::{Error, Store, TreeSource, digest};
 use crate::base::{Digest, RepoPath};
 use git2::{Commit as GitCommit, Oid};
@@ -28,8 +28,6 @@ pub(super) struct CommitDifference {
     pub files: Vec<FileDifference>,
     /// The commits with which it was compared; `None` for the empty tree.
     compared: Vec<Option<Digest>>,
-    /// How many entries of directories were compared.
-    pub entries: u64,
 }
 
 /// The key under which a difference is cached: the commit and the directory.
@@ -80,34 +78,38 @@ impl Store {
         if let Some(known) = self.differences.borrow_mut().get(&key) {
             return Ok(known);
         }
-        let found = Arc::new(self.compared(commit, directory, every)?);
+        let mut files = Vec::new();
+        let compared = self.compare(commit, directory, Differences::All, &mut files)?;
+        let found = Arc::new(CommitDifference { files, compared });
         self.differences.borrow_mut().put(key, Arc::clone(&found), found.size());
         Ok(found)
     }
 
-    /// What a commit changes or removes of what its parents have below a directory. What it adds is not read, unless the
-    /// difference is cached: it may be all of a large directory. Returns an error as [`Store::difference`] does.
+    /// What a commit changes or removes of what its parents have below a directory, and how many entries of directories
+    /// were compared. Returns an error as [`Store::difference`] does.
     pub(super) fn losses(
         &self,
         commit: &GitCommit<'_>,
         directory: &RepoPath,
-    ) -> Result<Arc<CommitDifference>, Error> {
-        let known = self.differences.borrow_mut().get(&(commit.id(), directory.clone()));
-        known.map_or_else(|| self.compared(commit, directory, |old| old.is_some()).map(Arc::new), Ok)
+    ) -> Result<(Vec<FileDifference>, u64), Error> {
+        let begin = self.listed.get();
+        let mut files = Vec::new();
+        self.compare(commit, directory, Differences::Losses, &mut files)?;
+        Ok((files, self.listed.get() - begin))
     }
 
-    fn compared(
+    /// Adds the files that differ, sorted by path. Returns the commits with which this one was compared.
+    fn compare(
         &self,
         commit: &GitCommit<'_>,
         directory: &RepoPath,
-        is_meant: Meant,
-    ) -> Result<CommitDifference, Error> {
-        let begin = self.listed.get();
+        wanted: Differences,
+        files: &mut Vec<FileDifference>,
+    ) -> Result<Vec<Option<Digest>>, Error> {
         let after = self.tree_source(digest(commit.id()));
-        let mut files = Vec::new();
         let mut compare = |parent: Option<Digest>, before: &TreeSource<'_>| {
             let trees = (before.directory_at(directory)?, after.directory_at(directory)?);
-            differ((before, trees.0), (&after, trees.1), directory, is_meant, &mut |path, [old, new]| {
+            differ((before, trees.0), (&after, trees.1), directory, wanted, &mut |path, [old, new]| {
                 let blob = |held: Option<_>| held.filter(|_| is_file(held)).map(|(id, ..)| digest(id));
                 files.push(FileDifference { path, parent, before: blob(old), after: blob(new) });
             })
@@ -124,6 +126,6 @@ impl Store {
         }
         compared.iter().try_for_each(|parent| compare(*parent, &self.source_at(*parent)))?;
         files.sort_by(|one: &FileDifference, other| one.path.cmp(&other.path));
-        Ok(CommitDifference { files, compared, entries: self.listed.get() - begin })
+        Ok(compared)
     }
 }

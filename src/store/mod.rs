@@ -167,9 +167,10 @@ pub fn libgit2_version() -> String {
 }
 
 /// How many bytes of recently read blobs, of trees, and of differences of commits, a generation of the cache holds. Most
-/// trees are those of single tasks, and each is read for one look; the directory of all tasks may need the larger size.
+/// trees are those of single tasks, and each is read for one look; the directory of all tasks may need the maximum.
 const RECENT_BLOBS: usize = 8 << 20;
-const RECENT_TREES: [usize; 2] = [1 << 20, 16 << 20];
+const RECENT_TREES: usize = 1 << 20;
+const MOST_RECENT_TREES: usize = 16 << 20;
 const RECENT_DIFFERENCES: usize = 8 << 20;
 /// Of how many commits a generation of the cache holds the ids of their trees.
 const RECENT_COMMITS: usize = 1024;
@@ -235,7 +236,7 @@ impl Store {
     /// is, because it is asked for at the next commit or not again, and nothing in libgit2, which would keep 256 MB.
     pub fn prepare_for_history(&self) {
         self.blobs.replace(Recent::at_most(2 * RECENT_BLOBS));
-        self.trees.replace(Recent::at_most(RECENT_TREES[1] / 4));
+        self.trees.replace(Recent::at_most(MOST_RECENT_TREES / 4));
         self.differences.replace(Recent::at_most(RECENT_DIFFERENCES / 8));
         git2::opts::enable_caching(false);
         objects::check_here();
@@ -265,7 +266,7 @@ impl Store {
             converted: Cell::default(),
             parts: code::Parts::default(),
             blobs: Recent::at_most(RECENT_BLOBS).into(),
-            trees: Recent::between(RECENT_TREES[0], RECENT_TREES[1]).into(),
+            trees: Recent::between(RECENT_TREES, MOST_RECENT_TREES).into(),
             trees_of_commits: Recent::at_most(RECENT_COMMITS).into(),
             differences: Recent::at_most(RECENT_DIFFERENCES).into(),
             walks: Cell::default(),

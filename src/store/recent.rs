@@ -9,14 +9,16 @@ use std::hash::Hash;
 pub(super) struct Recent<K, V> {
     young: HashMap<K, (V, usize)>,
     old: HashMap<K, (V, usize)>,
-    /// The size of the young generation, that at which it becomes the old one, and the maximum of the latter, in bytes.
+    /// The size of the young generation, in bytes.
     size: usize,
+    /// The size at which it becomes the old one. It never shrinks.
     full: usize,
+    /// The maximum of that.
     most: usize,
 }
 
-/// How many of the largest object a generation has room for.
-const LARGEST: usize = 4;
+/// For how many of the largest object a generation has room, unless the maximum is smaller.
+const ROOM_FOR_LARGEST: usize = 4;
 
 impl<K: Eq + Hash, V: Clone> Recent<K, V> {
     /// An empty cache with generations of at most this size.
@@ -51,7 +53,7 @@ impl<K: Eq + Hash, V: Clone> Recent<K, V> {
         if size > self.most {
             return;
         }
-        self.full = self.full.max(size.saturating_mul(LARGEST).min(self.most));
+        self.full = self.full.max(size.saturating_mul(ROOM_FOR_LARGEST).min(self.most));
         if self.size + size > self.full {
             self.old = std::mem::take(&mut self.young);
             self.size = 0;

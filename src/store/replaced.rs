@@ -97,17 +97,17 @@ impl Store {
         for id in walk.take(MAX_WALK) {
             // A shallow clone ends here.
             let Some(commit) = self.commit_if_held(id?)? else { break };
-            let difference = self.losses(&commit, top)?;
-            left = left.saturating_sub(difference.entries);
-            newer.push(difference);
+            let (losses, entries) = self.losses(&commit, top)?;
+            left = left.saturating_sub(entries);
+            newer.push((losses, entries));
             if left == 0 {
                 break;
             }
         }
-        for difference in newer.iter().rev() {
+        for (losses, entries) in newer.iter().rev() {
             replaced.first -= 1;
-            replaced.compared.push_front(difference.entries);
-            for file in &difference.files {
+            replaced.compared.push_front(*entries);
+            for file in losses {
                 if let (Some(holder), Some(blob)) = (file.parent, file.before) {
                     let taken = Taken { blob, holder };
                     let of_path = replaced.taken.entry(file.path.clone()).or_default();

@@ -46,6 +46,8 @@ pub struct Counted {
     pub tree_entries: u64,
     /// Files of objects that were looked at because one may be torn.
     pub searched: u64,
+    /// Lines of logs that were parsed by looks, and to record steps, outside of helper threads.
+    pub log_lines: u64,
 }
 
 impl Costs {
@@ -109,6 +111,7 @@ impl Counted {
             trees: self.trees - earlier.trees,
             tree_entries: self.tree_entries - earlier.tree_entries,
             searched: self.searched - earlier.searched,
+            log_lines: self.log_lines - earlier.log_lines,
         }
     }
 }

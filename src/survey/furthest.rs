@@ -246,8 +246,7 @@ impl<'s> VersionSearch<'s> {
     /// A commit, to list its tasks.
     fn snapshot<'a>(&'a self, setting: &'a Setting, source: &'a TreeSource<'_>) -> Snapshot<'a> {
         let (validations, costs) = (&self.here.validations, Some(&*self.here.costs));
-        let known_log = Some(&self.here.known_log);
-        Snapshot { setting, source, validations, code: CodeAt::Nowhere, costs, known_log }
+        Snapshot { setting, source, validations, code: CodeAt::Nowhere, costs, known_log: None }
     }
 
     /// Looks at a task in a commit. Returns an error if git cannot read it or its workflow cannot be used.

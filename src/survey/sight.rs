@@ -472,7 +472,8 @@ impl Workspace {
         let own = self.costs.counted();
         let bytes = own.bytes + store.blob_bytes;
         let StoreCounts { heads, locks, attributes, trees, tree_entries, searched, .. } = store;
-        Counted { heads, locks, attributes, bytes, trees, tree_entries, searched, ..own }
+        let log_lines = self.known_log.borrow().lines_read();
+        Counted { heads, locks, attributes, bytes, trees, tree_entries, searched, log_lines, ..own }
     }
 
     fn under_circumstances(

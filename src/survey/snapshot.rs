@@ -30,7 +30,7 @@ pub(crate) struct Snapshot<'a> {
     pub code: CodeAt<'a>,
     /// The counters, if reads are counted.
     pub costs: Option<&'a Costs>,
-    /// The log that was read last, where logs are read again when they have grown.
+    /// The cache of the log that was read last; `None` where each log is read once.
     pub known_log: Option<&'a RefCell<KnownLog>>,
 }
 
@@ -131,9 +131,10 @@ impl Snapshot<'_> {
         workflow: &Workflow,
         observed: &Observed,
     ) -> (Recorded, Vec<Diagnostic>) {
-        let (mut last, mut none) = (self.known_log.map(RefCell::borrow_mut), KnownLog::default());
-        let known_log = last.as_deref_mut().unwrap_or(&mut none);
-        let (recorded, mut notes) = recorded(task, workflow, observed, known_log);
+        let (recorded, mut notes) = match self.known_log {
+            Some(known) => recorded(task, workflow, observed, &mut known.borrow_mut()),
+            None => recorded(task, workflow, observed, &mut KnownLog::default()),
+        };
         let Recorded::Known(state) = &recorded else { return (recorded, notes) };
         let (Some(original), Some(file)) = (&state.original, &observed.state) else {
             return (recorded, notes);

@@ -520,3 +520,40 @@ fn a_log_that_cannot_be_read_is_no_success_of_any_face() {
     world.write("tasks/t/transcript.jsonl", log + "garbage\n");
     world.orch(&["log", "t"]).ends(1).says("planning").reports("not an event");
 }
+
+/// So many tasks that several threads read their logs.
+#[test]
+fn the_log_of_many_tasks_is_that_of_each_one_of_them() {
+    let world = World::ready();
+    let ids: Vec<String> = (0..70).map(|number| format!("t-{number:02}")).collect();
+    ids.iter().for_each(|id| drop(world.orch(&["new", id]).succeeds()));
+    for (number, id) in ids.iter().enumerate() {
+        let path = format!("tasks/{id}/transcript.jsonl");
+        match number % 10 {
+            3 => world.write(&path, world.read(&path) + "garbage\n"),
+            6 => world.remove(&path),
+            _ => {}
+        }
+    }
+    let all = world.orch(&["log", "--all", "--json"]).ends(1);
+    let entries = |text: &str| -> Vec<serde_json::Value> {
+        let log: serde_json::Value = serde_json::from_str(text).unwrap_or_default();
+        log["entries"].as_array().cloned().unwrap_or_default()
+    };
+    let mut each = Vec::new();
+    for (number, id) in ids.iter().enumerate() {
+        let one = world.orch(&["log", id, "--json"]);
+        assert_eq!(one.code == 0, !matches!(number % 10, 3 | 6), "{one:?}");
+        each.extend(entries(&one.stdout));
+    }
+    assert_eq!(each.len(), 7 * 9);
+    assert_eq!(entries(&all.stdout), each);
+    let place = |id: &String| all.stderr.find(id.as_str()).unwrap_or(usize::MAX);
+    let short: Vec<usize> = ids
+        .iter()
+        .enumerate()
+        .filter(|(number, _)| matches!(number % 10, 3 | 6))
+        .map(|(_, id)| place(id))
+        .collect();
+    assert!(short.is_sorted() && !short.contains(&usize::MAX), "in the order of the tasks: {}", all.stderr);
+}

@@ -230,12 +230,11 @@ case $ORCH_ACTION in
 esac
 "#;
 
-#[test]
-fn a_turn_of_a_run_is_three_looks_at_most() {
-    let world = world();
+/// What the workspace has counted at each turn of a run that ends when a person is to accept.
+fn turns(world: &World) -> Vec<Counted> {
     world.write("agent.sh", AGENT);
     world.write(".git/info/exclude", "agent.sh\n");
-    let workspace = open(&world);
+    let workspace = open(world);
     let (caller, task) = (caller(), workspace.task("t1").expect("a task"));
     let command = ["sh", "agent.sh"].map(str::to_owned).to_vec();
     let options = RunOptions { command, ..RunOptions::default() };
@@ -253,6 +252,12 @@ fn a_turn_of_a_run_is_three_looks_at_most() {
     )
     .expect("it runs");
     assert_eq!((end.ending, end.turns.0), (Ending::Waiting, 5), "to accept is for a person");
+    turns
+}
+
+#[test]
+fn a_turn_of_a_run_is_three_looks_at_most() {
+    let turns = turns(&world());
     for turn in turns.windows(2) {
         let cost = turn[1].since(&turn[0]);
         assert!(cost.looks <= 3 && cost.locks == 1, "{cost:?}");
@@ -260,6 +265,17 @@ fn a_turn_of_a_run_is_three_looks_at_most() {
     }
     let begun = turns[0];
     assert_eq!(begun.locks, 1, "only to see whether anything can be committed: {begun:?}");
+}
+
+/// A state vouches for the lines of a short log, and a long one is read whole.
+#[test]
+fn a_turn_of_a_run_reads_only_the_new_lines_of_a_long_log() {
+    let world = world();
+    lengthen(&world, "t1", 300);
+    let turns = turns(&world);
+    let lines: Vec<u64> = turns.windows(2).map(|turn| turn[1].since(&turn[0]).log_lines).collect();
+    assert!(lines[0] > 300, "the first step follows from all of it: {lines:?}");
+    assert!(lines[1..].iter().all(|lines| (1..=4).contains(lines)), "{lines:?}");
 }
 
 /// What of a sight follows from the files and the repository alone.

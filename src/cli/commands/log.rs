@@ -3,8 +3,7 @@
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use super::report;
 use crate::base::{Code, Error};
-use crate::history::Story;
-use crate::survey::{LookDepth, Sight, TaskRef};
+use crate::survey::{Sight, TaskRef};
 use crate::view::{Log, StepView};
 
 /// Show the timeline of tasks: every recorded step with its reason, evidence and commit.
@@ -38,18 +37,12 @@ pub fn run(args: &LogArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failu
         true => ExitCode::No,
         false => ExitCode::Fine,
     };
-    let mut lost = Vec::new();
-    let is_short = |story: &Story| story.is_damaged || story.steps.is_empty();
-    let (short, are_damaged): (Vec<TaskRef>, Vec<bool>) = (tasks.iter().zip(&stories))
-        .filter(|(_, story)| is_short(story))
-        .map(|(task, story)| (task.clone(), story.is_damaged))
-        .unzip();
-    let reasons =
-        workspace.look_at_each(&short, LookDepth::End, |_, _, sight| sight.map(|sight| why(&sight)));
-    for (reasons, is_damaged) in reasons.into_iter().zip(are_damaged) {
-        let [damaged, gone] = reasons?;
-        lost.extend(if is_damaged { damaged } else { gone });
-    }
+    let short = tasks.iter().zip(&stories).filter(|(_, story)| story.is_damaged || story.steps.is_empty());
+    let short: Vec<(&TaskRef, bool)> = short.map(|(task, story)| (task, story.is_damaged)).collect();
+    let reasons = workspace.in_parts(&short, |workspace, part| {
+        part.iter().map(|(task, is_damaged)| Ok(why_short(&workspace.look(task)?, *is_damaged))).collect()
+    });
+    let mut lost: Vec<Error> = reasons.into_iter().collect::<Result<Vec<_>, Error>>()?.concat();
     let mut entries = Vec::new();
     for (task, timeline) in tasks.iter().zip(stories) {
         // A clock may have been set back between two steps; what follows a step stands after it.
@@ -76,9 +69,11 @@ pub fn run(args: &LogArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failu
     Ok(exit)
 }
 
-/// What is wrong with the record of a task: if a line of its log is damaged, and if the log has no step.
-fn why(sight: &Sight) -> [Vec<Error>; 2] {
-    let damaged = sight.require_whole_record().err();
-    let gone = sight.decision.diagnostics.iter().filter(|finding| finding.code == Code::RecordLost);
-    [damaged.into_iter().collect(), gone.cloned().map(Error::from).collect()]
+/// Why the timeline of a task lacks steps: a line of its log is damaged, or there is no step.
+fn why_short(sight: &Sight, is_damaged: bool) -> Vec<Error> {
+    if is_damaged {
+        return sight.require_whole_record().err().into_iter().collect();
+    }
+    let lost = sight.decision.diagnostics.iter().filter(|finding| finding.code == Code::RecordLost);
+    lost.cloned().map(Error::from).collect()
 }

@@ -11,7 +11,8 @@ use orch::decide::{
     derive, evaluate, initial_state, settle,
 };
 use orch::record::{
-    EventLog, KnownLog, LogExtent, RecordReading, StateText, read_record, record_steps, write_state,
+    EventLog, FoldCache, KnownLog, LogExtent, RecordReading, StateText, read_record, record_steps,
+    write_state,
 };
 use orch::scan::read;
 use orch::workflow::{Document, Format, System, Workflow, compile, tree_name};
@@ -203,7 +204,7 @@ impl World {
     /// Writes the state anew as the log folds it; whether that gave one.
     pub fn recover(&mut self) -> bool {
         let log = self.log();
-        let folded = log.fold(&self.workflow, &log.heads(), &mut KnownLog::default());
+        let folded = log.fold(&self.workflow, &log.heads(), &mut FoldCache::default());
         let Ok(Some(state)) = folded else { return false };
         self.put(&state);
         true
@@ -235,7 +236,7 @@ impl World {
     /// Records the states that a row of transitions led to.
     pub fn record(&mut self, steps: &[State]) {
         let (before, log) = (self.known(), self.log());
-        let first = before.heads.first().map(|id| log.state_at(id, &mut KnownLog::default()));
+        let first = before.heads.first().map(|id| log.state_at(id, &mut FoldCache::default()));
         let base = first.map_or_else(|| before.clone().into(), |state| state.expect("a whole log"));
         let recorded = record_steps(&before, &base, steps);
         assert_eq!(recorded.len(), steps.len());
@@ -244,7 +245,7 @@ impl World {
         self.put(&last.state);
         self.commits.clear();
         let log = self.log();
-        let folded = log.fold(&self.workflow, &log.heads(), &mut KnownLog::default());
+        let folded = log.fold(&self.workflow, &log.heads(), &mut FoldCache::default());
         assert_eq!(
             folded,
             Ok(Some(last.state.clone().into())),
