@@ -14,9 +14,12 @@ demo: ## Build orch and play a whole task lifecycle in a sample repository
 # Where files of the tests are: in memory if there is room, unless TMPDIR says where.
 IN_MEMORY = $(if $(TMPDIR),,$(addprefix TMPDIR=,$(shell tests/memory.sh)))
 
+# Tests also wait, for processes and for time to pass: one more than there are cores keeps these busy.
+RUST_TEST_THREADS ?= $(shell echo $$(($$(getconf _NPROCESSORS_ONLN) + 1)))
+
 test: ## Run every test
 	$(CARGO) test --all-targets --no-run
-	env $(IN_MEMORY) $(CARGO) test --all-targets --quiet
+	env $(IN_MEMORY) RUST_TEST_THREADS=$(RUST_TEST_THREADS) $(CARGO) test --all-targets --quiet
 	$(CARGO) test --doc --quiet
 
 test-web: ## The live board in a headless Chromium (needs npm and Chromium)
