@@ -106,6 +106,12 @@ impl Foreseen {
     fn of(judged: Sight, settled: Settled) -> Self {
         Self { judged, settled, records: None }
     }
+
+    /// The record after each of the steps. Returns an error if one cannot be made.
+    pub(super) fn take_records(&mut self, writer: &Writer<'_>) -> Result<Vec<RecordFiles>, Error> {
+        let made = self.records.take();
+        made.map_or_else(|| writer.record_files(&self.judged, &self.settled.steps), Ok)
+    }
 }
 
 impl From<Foreseen> for Wanted {
@@ -139,11 +145,11 @@ impl Wanted {
 
     /// The same, with the records of its steps, if they can be made. If not, the error is reported when they are applied.
     pub(crate) fn with_records(mut self, writer: &Writer<'_>) -> Self {
-        let has_all = |seen: &Foreseen| is_enough(&seen.judged, &seen.settled);
         if self.is_due()
-            && let Some(seen) = self.seen.as_mut().filter(|seen| has_all(seen))
+            && let Some(seen) = &mut self.seen
+            && is_enough(&seen.judged, &seen.settled)
         {
-            seen.records = writer.record_files(&seen.judged, &seen.settled.steps).ok();
+            seen.records = seen.take_records(writer).ok();
         }
         self
     }
@@ -270,10 +276,10 @@ impl Writer<'_> {
         let mut outcomes = Vec::new();
         for one in wanted {
             self.renew(one, head.as_ref(), steps_of)?;
-            let Some(Foreseen { judged, settled, records }) = one.seen.take() else { continue };
-            let Settled { steps, decision } = settled;
-            let records = records.map_or_else(|| self.record_files(&judged, &steps), Ok);
-            let Some(last) = records?.pop() else {
+            let Some(mut seen) = one.seen.take() else { continue };
+            let last = seen.take_records(self)?.pop();
+            let Foreseen { judged, settled: Settled { steps, decision }, .. } = seen;
+            let Some(last) = last else {
                 outcomes.push(TaskOutcome::Nothing(Box::new(judged)));
                 continue;
             };

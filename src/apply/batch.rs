@@ -74,9 +74,7 @@ impl Writer<'_> {
         }
         let seen = wanted.iter_mut().take(looked).filter_map(|one| one.seen.as_mut());
         let due = seen.filter(|seen| !seen.settled.steps.is_empty());
-        let tasks = due.map(|Foreseen { judged, settled, records }| {
-            self.task_commit(store, judged, &settled.steps, records.take())
-        });
+        let tasks = due.map(|seen| self.task_commit(store, seen));
         let mut tasks = tasks.collect::<Result<Vec<_>, _>>()?;
         let is_one = self.workspace.batches();
         let (commits, has_kept) = self.planned(store, &mut tasks, is_one)?;
@@ -103,8 +101,9 @@ impl Writer<'_> {
             let due = one.seen.as_ref().map_or(0, |seen| seen.settled.steps.len());
             let Some(others) = left.checked_sub(due) else { break };
             left = others;
-            let Some(Foreseen { judged, settled, .. }) = one.seen.take() else { continue };
-            let Settled { steps, decision } = settled;
+            let Some(Foreseen { judged, settled: Settled { steps, decision }, .. }) = one.seen.take() else {
+                continue;
+            };
             let Some(record) = (if steps.is_empty() { None } else { records.pop_front() }) else {
                 outcomes.push(TaskOutcome::Nothing(Box::new(judged)));
                 continue;

@@ -1,6 +1,7 @@
 //! The commits that record steps: one for each step, or one for all of them.
 
 use super::Writer;
+use super::advance::Foreseen;
 use super::record_files::RecordFiles;
 use crate::base::{Code, RepoPath, command};
 use crate::decide::Step;
@@ -26,22 +27,22 @@ pub(super) struct TaskCommit<'s> {
 }
 
 impl Writer<'_> {
-    /// What records the steps of a task; there must be a step. `records` are those after each step, if they were made
-    /// before. Returns an error if the task does not permit a commit now.
+    /// What records the steps of a task; there must be a step. Returns an error if the task does not permit a
+    /// commit now.
     pub(super) fn task_commit<'s>(
         &self,
         store: &Store,
-        judged: &'s Sight,
-        steps: &'s [Step],
-        records: Option<Vec<RecordFiles>>,
+        seen: &'s mut Foreseen,
     ) -> Result<TaskCommit<'s>, Error> {
+        let judged = &seen.judged;
         self.refuse_link(judged)?;
         self.make_directory(&judged.task)?;
         refuse_unread(judged)?;
-        self.refuse_data(judged.workflow(), steps)?;
+        self.refuse_data(judged.workflow(), &seen.settled.steps)?;
         refuse_sparse(store, judged)?;
         refuse_ignored(store, judged, &judged.task.transcript_path())?;
-        let mut earlier = records.map_or_else(|| self.record_files(judged, steps), Ok)?;
+        let mut earlier = seen.take_records(self)?;
+        let (judged, steps) = (&seen.judged, seen.settled.steps.as_slice());
         let Some(record) = earlier.pop() else {
             return Err(Error::new(Code::StateInvalid, "there is no step to record"));
         };

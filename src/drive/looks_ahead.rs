@@ -70,8 +70,8 @@ pub(super) struct LooksAhead {
 
 impl LooksAhead {
     /// Looks at these tasks with another workspace while `work` is done, if that can be opened, and makes the records of the
-    /// steps that are due. Keeps nothing for later
-    /// watches: what is kept must have been told, and a stop may come before that. Also returns what `work` returns.
+    /// steps that are due. Keeps nothing for later watches: what is kept must have been told, and a stop may come before
+    /// that. Also returns what `work` returns.
     pub(super) fn during<R>(
         (opener, mandate): (Opener, Mandate),
         (tasks, head): (Vec<TaskRef>, Option<Head>),
@@ -79,10 +79,9 @@ impl LooksAhead {
     ) -> (R, Option<Self>) {
         let looks = move || {
             let workspace = opener.that_forgets().open()?;
-            let looked = mandate.look(&workspace, &tasks, &head);
             let writer = mandate.writer(&workspace);
-            let looked = looked.into_iter().map(|one| Some(one?.map(|one| one.with_records(&writer))));
-            let looked = looked.collect();
+            let recorded = |one: Looked| one.map(|one| one.map(|wanted| wanted.with_records(&writer)));
+            let looked = mandate.look(&workspace, &tasks, &head).into_iter().map(recorded).collect();
             Some(Self { tasks, head, looked })
         };
         thread::scope(|scope| {

@@ -190,9 +190,7 @@ impl<'s> Archive<'s> {
     /// Whether the task is visible in a commit. No check sees what a commit does to a hidden task.
     fn shows(&self, task: &TaskRef, source: &TreeSource<'_>) -> Result<bool, Error> {
         let (setting, validations) = (self.setting(source)?, ValidationCache::default());
-        let code = CodeAt::Nowhere;
-        Snapshot { setting: &setting, source, validations: &validations, code, costs: None, known_log: None }
-            .shows(task)
+        Snapshot::new(&setting, source, &validations, CodeAt::Nowhere).shows(task)
     }
 
     /// Notes the record of a task in a commit. Returns an error if git cannot read it.

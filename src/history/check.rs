@@ -126,14 +126,7 @@ impl<'w> Checker<'w> {
         let mut befores = vec![Rc::new(Side::new(&archive, store.head_source()?)?)];
         let setting = staged_setting(store, &befores[0], &index)?;
         let code = CodeAt::Commit(store, befores[0].source.commit());
-        let after = Snapshot {
-            setting: &setting,
-            source: &index,
-            validations: &self.workspace.validations,
-            code,
-            costs: None,
-            known_log: None,
-        };
+        let after = Snapshot::new(&setting, &index, &self.workspace.validations, code);
         for merged in store.merge_heads()? {
             befores.push(Rc::new(Side::new(&archive, store.tree_source(merged))?));
         }

@@ -68,14 +68,7 @@ pub(super) fn yields(
     let before = Recorded::Known(Box::new(Arc::unwrap_or_clone(before)));
     let validations = ValidationCache::default();
     let code = CodeAt::Commit(store, parent);
-    let snapshot = Snapshot {
-        setting: rules,
-        source: &source,
-        validations: &validations,
-        code,
-        costs: None,
-        known_log: None,
-    };
+    let snapshot = Snapshot::new(rules, &source, &validations, code);
     let (workflow, observed, _) = snapshot.observe_step(false, task, &loaded, &before, &[])?;
     if decided_by(step).is_none() {
         let (Recorded::Known(before), Ok(after)) = (&before, pool.state_at(&event.id)) else {

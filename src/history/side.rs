@@ -35,14 +35,7 @@ impl<'s> Side<'s> {
 
     pub(super) fn snapshot<'a>(&'a self, validations: &'a ValidationCache) -> Snapshot<'a> {
         let code = CodeAt::Commit(self.source.store(), self.source.commit());
-        Snapshot {
-            setting: &self.setting,
-            source: &self.source,
-            validations,
-            code,
-            costs: None,
-            known_log: None,
-        }
+        Snapshot::new(&self.setting, &self.source, validations, code)
     }
 }
 

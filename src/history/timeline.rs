@@ -42,9 +42,7 @@ pub fn stories(workspace: &Workspace, tasks: &[TaskRef]) -> Result<Vec<Story>, E
     if tasks.is_empty() {
         return Ok(Vec::new());
     }
-    let logs = workspace
-        .in_parts(tasks, |workspace, part| part.iter().map(|task| TaskLog::of(workspace, task)).collect());
-    let logs: Vec<TaskLog> = logs.into_iter().collect::<Result<_, Error>>()?;
+    let logs = workspace.map_each(tasks, TaskLog::of).into_iter().collect::<Result<Vec<_>, Error>>()?;
     let paths: Vec<RepoPath> = logs.iter().flat_map(|log| &log.paths).cloned().collect();
     let history = match &workspace.store {
         Some(store) => store.history(&paths)?,
@@ -53,9 +51,7 @@ pub fn stories(workspace: &Workspace, tasks: &[TaskRef]) -> Result<Vec<Story>, E
     let story = |workspace: &Workspace, log: &TaskLog| {
         Ok(Story { steps: steps(workspace, log, &history)?, is_damaged: log.is_damaged })
     };
-    let stories =
-        workspace.in_parts(&logs, |workspace, part| part.iter().map(|log| story(workspace, log)).collect());
-    stories.into_iter().collect()
+    workspace.map_each(&logs, story).into_iter().collect()
 }
 
 impl TaskLog {

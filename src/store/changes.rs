@@ -249,8 +249,8 @@ pub(super) fn differ(
     wanted: Differences,
     found: &mut dyn FnMut(RepoPath, [Option<TreeObject>; 2]),
 ) -> Result<(), Error> {
-    let is_lost = |held: bool| held || wanted == Differences::All;
-    if before == after || !is_lost(before.is_some()) {
+    let is_all = wanted == Differences::All;
+    if before == after || (before.is_none() && !is_all) {
         return Ok(());
     }
     for (name, [old, new]) in unlike_names((one, before), (other, after))? {
@@ -259,7 +259,7 @@ pub(super) fn differ(
             continue;
         }
         differ((one, subtree(old)), (other, subtree(new)), &path, wanted, found)?;
-        if is_file(old) || (is_file(new) && is_lost(false)) {
+        if is_file(old) || (is_all && is_file(new)) {
             found(path, [old, new]);
         }
     }

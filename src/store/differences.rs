@@ -78,8 +78,8 @@ impl Store {
         if let Some(known) = self.differences.borrow_mut().get(&key) {
             return Ok(known);
         }
-        let mut files = Vec::new();
-        let compared = self.compare(commit, directory, Differences::All, &mut files)?;
+        let (mut files, compared) = self.compare(commit, directory, Differences::All)?;
+        files.sort_by(|one, other| one.path.cmp(&other.path));
         let found = Arc::new(CommitDifference { files, compared });
         self.differences.borrow_mut().put(key, Arc::clone(&found), found.size());
         Ok(found)
@@ -93,19 +93,18 @@ impl Store {
         directory: &RepoPath,
     ) -> Result<(Vec<FileDifference>, u64), Error> {
         let begin = self.listed.get();
-        let mut files = Vec::new();
-        self.compare(commit, directory, Differences::Losses, &mut files)?;
+        let (files, _) = self.compare(commit, directory, Differences::Losses)?;
         Ok((files, self.listed.get() - begin))
     }
 
-    /// Adds the files that differ, sorted by path. Returns the commits with which this one was compared.
+    /// The files that differ, and the commits with which this one was compared.
     fn compare(
         &self,
         commit: &GitCommit<'_>,
         directory: &RepoPath,
         wanted: Differences,
-        files: &mut Vec<FileDifference>,
-    ) -> Result<Vec<Option<Digest>>, Error> {
+    ) -> Result<(Vec<FileDifference>, Vec<Option<Digest>>), Error> {
+        let mut files = Vec::new();
         let after = self.tree_source(digest(commit.id()));
         let mut compare = |parent: Option<Digest>, before: &TreeSource<'_>| {
             let trees = (before.directory_at(directory)?, after.directory_at(directory)?);
@@ -125,7 +124,6 @@ impl Store {
             compared.push(None);
         }
         compared.iter().try_for_each(|parent| compare(*parent, &self.source_at(*parent)))?;
-        files.sort_by(|one: &FileDifference, other| one.path.cmp(&other.path));
-        Ok(compared)
+        Ok((files, compared))
     }
 }

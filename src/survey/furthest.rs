@@ -245,8 +245,8 @@ impl<'s> VersionSearch<'s> {
 
     /// A commit, to list its tasks.
     fn snapshot<'a>(&'a self, setting: &'a Setting, source: &'a TreeSource<'_>) -> Snapshot<'a> {
-        let (validations, costs) = (&self.here.validations, Some(&*self.here.costs));
-        Snapshot { setting, source, validations, code: CodeAt::Nowhere, costs, known_log: None }
+        let costs = Some(&*self.here.costs);
+        Snapshot { costs, ..Snapshot::new(setting, source, &self.here.validations, CodeAt::Nowhere) }
     }
 
     /// Looks at a task in a commit. Returns an error if git cannot read it or its workflow cannot be used.

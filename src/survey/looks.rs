@@ -172,9 +172,18 @@ impl Workspace {
         in_places(made, order)
     }
 
-    /// Passes tasks, or what belongs to them, in parts to `work_on`, in as many threads as there are cores. Returns what it makes
+    /// What `made` makes of each of these, in the same order, in as many threads as there are cores.
+    pub(crate) fn map_each<T: Sync, R: Send>(
+        &self,
+        of: &[T],
+        made: impl Fn(&Self, &T) -> R + Sync,
+    ) -> Vec<R> {
+        self.in_parts(of, |workspace, part| part.iter().map(|one| made(workspace, one)).collect())
+    }
+
+    /// Passes tasks or directories in parts to `work_on`, in as many threads as there are cores. Returns what it makes
     /// of them, in the same order.
-    pub(crate) fn in_parts<T: Sync, R: Send>(
+    pub(super) fn in_parts<T: Sync, R: Send>(
         &self,
         of: &[T],
         work_on: impl Fn(&Self, &[T]) -> Vec<R> + Sync,

@@ -133,9 +133,9 @@ impl Workspace {
             (_, Some(store)) => CodeAt::Present(store, head),
             (_, None) => CodeAt::Nowhere,
         };
-        let costs = Some(&*self.costs);
-        let (setting, validations, known_log) = (&self.setting, &self.validations, Some(&self.known_log));
-        look(&Snapshot { setting, source, validations, code, costs, known_log })
+        let (costs, known_log) = (Some(&*self.costs), Some(&self.known_log));
+        let plain = Snapshot::new(&self.setting, source, &self.validations, code);
+        look(&Snapshot { costs, known_log, ..plain })
     }
 
     /// The same workspace at a commit, including its settings; read-only. Returns an error if there is no

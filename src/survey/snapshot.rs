@@ -43,6 +43,18 @@ pub(crate) struct Reading {
     pub entries: Vec<Entry>,
 }
 
+impl<'a> Snapshot<'a> {
+    /// A source of which nothing is counted, and each log is read once.
+    pub(crate) fn new(
+        setting: &'a Setting,
+        source: &'a dyn Source,
+        validations: &'a ValidationCache,
+        code: CodeAt<'a>,
+    ) -> Self {
+        Self { setting, source, validations, code, costs: None, known_log: None }
+    }
+}
+
 impl Snapshot<'_> {
     /// The files of a task. Returns an error if they cannot be listed.
     pub(super) fn list(&self, task: &TaskRef) -> Result<Vec<Entry>, Error> {

@@ -39,9 +39,8 @@ pub fn run(args: &LogArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failu
     };
     let short = tasks.iter().zip(&stories).filter(|(_, story)| story.is_damaged || story.steps.is_empty());
     let short: Vec<(&TaskRef, bool)> = short.map(|(task, story)| (task, story.is_damaged)).collect();
-    let reasons = workspace.in_parts(&short, |workspace, part| {
-        part.iter().map(|(task, is_damaged)| Ok(why_short(&workspace.look(task)?, *is_damaged))).collect()
-    });
+    let reasons = workspace
+        .map_each(&short, |workspace, (task, is_damaged)| Ok(why_short(&workspace.look(task)?, *is_damaged)));
     let mut lost: Vec<Error> = reasons.into_iter().collect::<Result<Vec<_>, Error>>()?.concat();
     let mut entries = Vec::new();
     for (task, timeline) in tasks.iter().zip(stories) {
