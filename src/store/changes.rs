@@ -4,7 +4,6 @@ use super::listing::{Listing, ListingEntry, TREE};
 use super::{Error, IndexSource, StagedFile, Store, TreeSource, digest};
 use crate::base::{Digest, RepoPath, Timestamp};
 use git2::{ObjectType, Oid, Sort, Tree, TreeEntry};
-use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -298,31 +297,27 @@ pub(super) fn is_file(held: Option<TreeObject>) -> bool {
     held.is_some_and(|(.., is_tree)| !is_tree)
 }
 
-/// The entries of two trees that differ. Both trees are sorted, and most of two versions of a large one is alike, which
-/// is skipped without reading it entry by entry.
+/// The entries of two trees that differ.
 fn unlike<'t>(
     before: Option<&'t Listing>,
     after: Option<&'t Listing>,
 ) -> (Vec<ListingEntry<'t>>, Vec<ListingEntry<'t>>) {
     let (mut old, mut new) = (Vec::new(), Vec::new());
-    let [one, other] = Listing::unlike_ranges([before, after]);
-    let mut before = before.into_iter().flat_map(|listing| listing.range(one.clone())).peekable();
-    let mut after = after.into_iter().flat_map(|listing| listing.range(other.clone())).peekable();
-    loop {
-        let order = match (before.peek(), after.peek()) {
-            (None, None) => return (old, new),
-            (Some(_), None) => Ordering::Less,
-            (None, Some(_)) => Ordering::Greater,
-            (Some(one), Some(other)) => one.in_order(other),
-        };
-        let one = if order.is_le() { before.next() } else { None };
-        let other = if order.is_ge() { after.next() } else { None };
+    let (Some(before), Some(after)) = (before, after) else {
+        old.extend(before.iter().flat_map(|only| only.iter()));
+        new.extend(after.iter().flat_map(|only| only.iter()));
+        return (old, new);
+    };
+    for [gone, put] in Listing::unlike(before, after) {
+        let (one, other) = (before.range(gone).next(), after.range(put).next());
         let same = one.as_ref().zip(other.as_ref());
+        // git writes one mode where it once wrote several.
         if !same.is_some_and(|(one, other)| one.id == other.id && one.mode == other.mode) {
             old.extend(one);
             new.extend(other);
         }
     }
+    (old, new)
 }
 
 /// The entries of a tree by name; see [`TreeObject`].

@@ -91,19 +91,10 @@ impl EntryEnds {
 const STEP: usize = 256;
 
 /// The number of bytes that are alike at the start of both.
-pub(super) fn alike_at_start(one: &[u8], other: &[u8]) -> usize {
+fn alike_at_start(one: &[u8], other: &[u8]) -> usize {
     let steps = one.chunks_exact(STEP).zip(other.chunks_exact(STEP));
     let whole = STEP * steps.take_while(|(one, other)| one == other).count();
     whole + one[whole..].iter().zip(&other[whole..]).take_while(|(one, other)| one == other).count()
-}
-
-/// The number of bytes that are alike at the end of both.
-pub(super) fn alike_at_end(one: &[u8], other: &[u8]) -> usize {
-    let steps = one.rchunks_exact(STEP).zip(other.rchunks_exact(STEP));
-    let whole = STEP * steps.take_while(|(one, other)| one == other).count();
-    let rest = |bytes: &[u8]| bytes.len() - whole;
-    let before = one[..rest(one)].iter().rev().zip(other[..rest(other)].iter().rev());
-    whole + before.take_while(|(one, other)| one == other).count()
 }
 
 /// Compares two entries by their names, and whether they are directories.
@@ -148,31 +139,42 @@ impl Listing {
         self.starts[numbers].iter().filter_map(|start| self.at(*start))
     }
 
-    /// The numbers of the entries of two directories without those at the beginning and at the end that both have.
-    pub(super) fn unlike_ranges(both: [Option<&Self>; 2]) -> [Range<usize>; 2] {
-        let [Some(one), Some(other)] = both else {
-            return both.map(|only| 0..only.map_or(0, |only| only.starts.len()));
-        };
-        let alike = alike_at_start(&one.bytes, &other.bytes);
-        // The entry with the first byte that differs differs as a whole.
-        let before = one.starts.partition_point(|start| *start as usize <= alike).saturating_sub(1);
-        let before = if alike == one.bytes.len() { one.starts.len() } else { before };
-        let before = before.min(other.starts.len());
-        let mut ends = [one.starts.len(), other.starts.len()];
-        while ends.iter().all(|end| *end > before)
-            && one.entry_bytes(ends[0] - 1) == other.entry_bytes(ends[1] - 1)
-        {
-            ends = ends.map(|end| end - 1);
+    /// The entries in which two directories differ, in their order: the number of each that is in only one of them, and
+    /// of each that both have with different contents. Most of two versions of a large directory is alike, which is
+    /// skipped without reading it entry by entry.
+    pub(super) fn unlike(before: &Self, after: &Self) -> Vec<[Range<usize>; 2]> {
+        let mut found = Vec::new();
+        let (mut old, mut new) = (0, 0);
+        loop {
+            let (begin, other) = (before.place(old), after.place(new));
+            let end = begin + alike_at_start(&before.bytes[begin..], &after.bytes[other..]);
+            let begun = before.starts[old..].partition_point(|start| *start as usize <= end);
+            // The entry with the first byte that differs differs as a whole.
+            let alike = if end == before.bytes.len() { begun } else { begun - 1 };
+            (old, new) = (old + alike, new + alike);
+            let order = match (before.numbered(old), after.numbered(new)) {
+                (None, None) => return found,
+                (Some(_), None) => Ordering::Less,
+                (None, Some(_)) => Ordering::Greater,
+                (Some(one), Some(other)) => one.in_order(&other),
+            };
+            let ends = [old + usize::from(order.is_le()), new + usize::from(order.is_ge())];
+            found.push([old..ends[0], new..ends[1]]);
+            [old, new] = ends;
         }
-        ends.map(|end| before..end)
     }
 
-    fn entry_bytes(&self, number: usize) -> &[u8] {
-        &self.bytes[self.place(number)..self.place(number + 1)]
+    fn numbered(&self, number: usize) -> Option<ListingEntry<'_>> {
+        self.at(*self.starts.get(number)?)
+    }
+
+    /// The bytes of some of the entries, by their numbers.
+    pub(super) fn bytes_of(&self, numbers: &Range<usize>) -> &[u8] {
+        &self.bytes[self.place(numbers.start)..self.place(numbers.end)]
     }
 
     /// Where an entry begins in the bytes, or where they end.
-    fn place(&self, number: usize) -> usize {
+    pub(super) fn place(&self, number: usize) -> usize {
         self.starts.get(number).map_or(self.bytes.len(), |start| *start as usize)
     }
 
@@ -183,7 +185,7 @@ impl Listing {
 
     /// The entry with this name.
     pub(super) fn get(&self, name: &[u8]) -> Option<ListingEntry<'_>> {
-        self.at(*self.starts.get(self.number(name)?)?)
+        self.numbered(self.number(name)?)
     }
 
     /// The place of the entry with this name in the bytes.
@@ -204,8 +206,7 @@ impl Listing {
             Ok(number) => return Some(number),
             Err(next) => next,
         };
-        let is_next =
-            self.starts.get(next).and_then(|start| self.at(*start)).is_some_and(|entry| entry.name == name);
+        let is_next = self.numbered(next).is_some_and(|entry| entry.name == name);
         if is_next { Some(next) } else { self.search(name, true).ok() }
     }
 
@@ -380,44 +381,44 @@ mod tests {
     }
 
     #[test]
-    fn the_bytes_alike_at_each_end_are_counted() {
+    fn the_bytes_alike_at_the_start_are_counted() {
         let long: Vec<u8> = (0..2000u32).flat_map(u32::to_be_bytes).collect();
         for at in [0, 1, 255, 256, 257, 4000, 7743, 7744, 7745, 7999] {
             let mut other = long.clone();
             other[at] ^= 0x80;
             assert_eq!(alike_at_start(&long, &other), at);
-            assert_eq!(alike_at_end(&long, &other), long.len() - 1 - at);
-            assert_eq!(alike_at_end(&other[at..], &long), long.len() - 1 - at);
         }
-        assert_eq!(alike_at_end(&long, &long), long.len());
-        assert_eq!((alike_at_start(b"", &long), alike_at_end(b"", &long)), (0, 0));
+        assert_eq!((alike_at_start(&long, &long), alike_at_start(b"", &long)), (long.len(), 0));
     }
 
     #[test]
-    fn what_two_directories_have_alike_at_both_ends_is_skipped() {
+    fn what_two_directories_have_alike_is_skipped() {
         let names: Vec<String> = (0..40).map(|number| format!("t-{number:02}")).collect();
         let all: Vec<(&str, u8)> = names.iter().map(|name| (name.as_str(), 7)).collect();
-        let changed = |at: usize, id: u8| {
+        let changed = |at: &[usize], id: u8| {
             let mut all = all.clone();
-            all[at].1 = id;
+            at.iter().for_each(|at| all[*at].1 = id);
             all
         };
         let without = |gone: std::ops::Range<usize>| [&all[..gone.start], &all[gone.end..]].concat();
-        for (one, other, ranges) in [
-            (all.clone(), all.clone(), [40..40, 40..40]),
-            (all.clone(), changed(0, 8), [0..1, 0..1]),
-            (all.clone(), changed(39, 8), [39..40, 39..40]),
-            (changed(3, 1), changed(30, 2), [3..31, 3..31]),
-            (all.clone(), without(0..1), [0..1, 0..0]),
-            (all.clone(), without(5..9), [5..9, 5..5]),
-            (without(39..40), all.clone(), [39..39, 39..40]),
-            (Vec::new(), all.clone(), [0..0, 0..40]),
+        for (one, other, unlike) in [
+            (all.clone(), all.clone(), vec![]),
+            (all.clone(), changed(&[0], 8), vec![[0..1, 0..1]]),
+            (all.clone(), changed(&[39], 8), vec![[39..40, 39..40]]),
+            (changed(&[3], 1), changed(&[30, 31], 2), vec![[3..4, 3..4], [30..31, 30..31], [31..32, 31..32]]),
+            (all.clone(), without(0..1), vec![[0..1, 0..0]]),
+            (all.clone(), without(5..7), vec![[5..6, 5..5], [6..7, 5..5]]),
+            (without(4..5), without(20..21), vec![[4..4, 4..5], [19..20, 20..20]]),
+            (without(39..40), all.clone(), vec![[39..39, 39..40]]),
+            (Vec::new(), all[..2].to_vec(), vec![[0..0, 0..1], [0..0, 1..2]]),
             // The bytes of an id look like an entry.
-            (vec![("a", b'1')], vec![("a", b'1'), ("b", b'1')], [1..1, 1..2]),
+            (vec![("a", b'1')], vec![("a", b'1'), ("b", b'1')], vec![[1..1, 1..2]]),
+            (vec![("a", b'1'), ("b", b'1')], vec![("b", b'1')], vec![[0..1, 0..0]]),
         ] {
             let (one, other) = (listing(&one), listing(&other));
-            assert_eq!(Listing::unlike_ranges([Some(&one), Some(&other)]), ranges);
-            assert_eq!(Listing::unlike_ranges([Some(&other), None]), [0..other.starts.len(), 0..0]);
+            assert_eq!(Listing::unlike(&one, &other), unlike);
+            let back: Vec<_> = unlike.into_iter().map(|[old, new]| [new, old]).collect();
+            assert_eq!(Listing::unlike(&other, &one), back);
         }
     }
 }

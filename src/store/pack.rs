@@ -1,10 +1,11 @@
 //! A pack with new objects, and its index; see gitformat-pack(5).
 
-use super::listing::{alike_at_end, alike_at_start};
+use super::listing::Listing;
 use crate::base::{Digest, ObjectFormat};
 use flate2::{Compress, Compression, Crc, FlushCompress, Status};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::io;
+use std::sync::Arc;
 
 /// What an object is. The values are those of the format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -16,8 +17,8 @@ pub(super) enum PackedKind {
 
 /// The kind of an object that is written as what differs from an earlier object of the pack.
 const DELTA: u8 = 6;
-/// The maximum number of objects to read before one that is written as a difference; git's own limit.
-const DEPTH: usize = 50;
+/// How many versions of one tree follow each other until one is written as a whole again.
+const LONGEST: usize = 128;
 /// Offsets from here on need a table of their own in the index.
 const LARGE: usize = 1 << 31;
 
@@ -26,6 +27,8 @@ pub(super) struct Pack {
     format: ObjectFormat,
     bytes: Vec<u8>,
     objects: BTreeMap<Digest, Packed>,
+    /// The last versions of trees, by the id of the newest.
+    versions: HashMap<Digest, Versions>,
     /// One for all objects: to set up another one takes longer than to compress a small object.
     compress: Compress,
 }
@@ -34,7 +37,44 @@ pub(super) struct Pack {
 struct Packed {
     offset: usize,
     checksum: u32,
-    depth: usize,
+}
+
+/// The versions of one tree on which later ones may rest.
+///
+/// The first of them is written as a whole, and the one with the number `n` as what differs from the one whose number is
+/// `n` without its lowest bit. So to read the newest one takes as many others as its number has bits that are set. If
+/// each rested on the one before, as many would be read as there are.
+#[derive(Default)]
+struct Versions {
+    /// The number of the newest.
+    newest: usize,
+    /// Those that the newest one rests on, and itself, with their numbers.
+    read: Vec<(usize, Version)>,
+}
+
+/// A version of a tree: where it begins in the pack, and what it contains.
+struct Version {
+    offset: usize,
+    content: Arc<Listing>,
+}
+
+impl Versions {
+    /// The version that the next one rests on; `None` if that is to be written as a whole.
+    fn base(&mut self) -> Option<&Version> {
+        let next = self.newest + 1;
+        let number = next & (next - 1);
+        self.read.retain(|(other, _)| *other <= number);
+        self.read.last().map(|(_, base)| base).filter(|_| next < LONGEST)
+    }
+
+    /// Puts the next version after the others, or in the place of all of them.
+    fn push(&mut self, version: Version, is_whole: bool) {
+        if is_whole {
+            self.read.clear();
+        }
+        self.newest = if is_whole { 0 } else { self.newest + 1 };
+        self.read.push((self.newest, version));
+    }
 }
 
 /// The bytes of both files, and the checksum of the pack, which names them.
@@ -48,38 +88,54 @@ impl Pack {
     /// A pack without objects, whose ids have this format.
     pub(super) fn new(format: ObjectFormat) -> Self {
         let compress = Compress::new(Compression::fast(), true);
-        Self { format, bytes: b"PACK\0\0\0\x02\0\0\0\0".to_vec(), objects: BTreeMap::new(), compress }
+        let (bytes, objects) = (b"PACK\0\0\0\x02\0\0\0\0".to_vec(), BTreeMap::new());
+        Self { format, bytes, objects, versions: HashMap::new(), compress }
     }
 
-    /// Adds an object, unless the pack has it. `base` is the id and the content of one like it: if the pack has that,
-    /// only the difference is written. Returns an error if the content cannot be compressed.
-    pub(super) fn add(
+    /// Adds an object, unless the pack has it. Returns an error if the content cannot be compressed.
+    pub(super) fn add(&mut self, kind: PackedKind, id: Digest, content: &[u8]) -> io::Result<()> {
+        if self.objects.contains_key(&id) {
+            return Ok(());
+        }
+        let offset = self.bytes.len();
+        self.bytes.extend(head(kind as u8, content.len()));
+        self.put(id, offset, content)
+    }
+
+    /// Adds a tree, unless the pack has it. If the pack has the one `before` it, only what differs is written. Returns an
+    /// error if the content cannot be compressed.
+    pub(super) fn add_tree(
         &mut self,
-        kind: PackedKind,
         id: Digest,
-        content: &[u8],
-        base: Option<(Digest, &[u8])>,
+        tree: &Arc<Listing>,
+        before: Option<Digest>,
     ) -> io::Result<()> {
         if self.objects.contains_key(&id) {
             return Ok(());
         }
         let offset = self.bytes.len();
-        let known = base.and_then(|(base, held)| Some((self.objects.get(&base)?, held)));
-        let difference = known.filter(|(base, _)| base.depth < DEPTH).and_then(|(base, held)| {
-            let delta = delta(held, content);
-            (delta.len() < content.len() / 2).then_some((base.depth + 1, offset - base.offset, delta))
+        let mut versions = before.and_then(|before| self.versions.remove(&before)).unwrap_or_default();
+        let difference = versions.base().and_then(|base| {
+            let delta = delta(&base.content, tree);
+            (delta.len() < tree.bytes().len() / 2).then_some((offset - base.offset, delta))
         });
-        let (depth, written) = match &difference {
-            Some((depth, distance, delta)) => {
+        versions.push(Version { offset, content: Arc::clone(tree) }, difference.is_none());
+        self.versions.insert(id, versions);
+        match difference {
+            Some((distance, delta)) => {
                 self.bytes.extend(head(DELTA, delta.len()));
-                self.bytes.extend(distance_back(*distance));
-                (*depth, delta.as_slice())
+                self.bytes.extend(distance_back(distance));
+                self.put(id, offset, &delta)
             }
             None => {
-                self.bytes.extend(head(kind as u8, content.len()));
-                (0, content)
+                self.bytes.extend(head(PackedKind::Tree as u8, tree.bytes().len()));
+                self.put(id, offset, tree.bytes())
             }
-        };
+        }
+    }
+
+    /// Compresses what follows the beginning of an object, which is at this offset.
+    fn put(&mut self, id: Digest, offset: usize, written: &[u8]) -> io::Result<()> {
         self.compress.reset();
         loop {
             let done = usize::try_from(self.compress.total_in()).map_err(io::Error::other)?;
@@ -92,7 +148,7 @@ impl Pack {
         }
         let mut crc = Crc::new();
         crc.update(&self.bytes[offset..]);
-        self.objects.insert(id, Packed { offset, checksum: crc.sum(), depth });
+        self.objects.insert(id, Packed { offset, checksum: crc.sum() });
         Ok(())
     }
 
@@ -162,18 +218,20 @@ fn distance_back(mut distance: usize) -> Vec<u8> {
     bytes
 }
 
-/// How to make `new` of `old`, which have a beginning and an end in common.
-fn delta(old: &[u8], new: &[u8]) -> Vec<u8> {
-    let begin = alike_at_start(old, new);
-    let new_rest = &new[begin..];
-    let end = alike_at_end(&old[begin..], new_rest);
-    let mut delta = [varint(old.len()), varint(new.len())].concat();
-    copy(&mut delta, 0, begin);
-    for part in new_rest[..new_rest.len() - end].chunks(0x7f) {
-        delta.push(low(part.len(), 0x7f));
-        delta.extend(part);
+/// How to make the content of `new` of that of `old`.
+fn delta(old: &Listing, new: &Listing) -> Vec<u8> {
+    let (from, to) = (old.bytes().len(), new.bytes().len());
+    let mut delta = [varint(from), varint(to)].concat();
+    let mut at = 0;
+    for [gone, put] in Listing::unlike(old, new) {
+        copy(&mut delta, at, old.place(gone.start) - at);
+        for part in new.bytes_of(&put).chunks(0x7f) {
+            delta.push(low(part.len(), 0x7f));
+            delta.extend(part);
+        }
+        at = old.place(gone.end);
     }
-    copy(&mut delta, old.len() - end, end);
+    copy(&mut delta, at, from - at);
     delta
 }
 
@@ -233,28 +291,45 @@ mod tests {
         new
     }
 
+    /// A directory with files of these names, each with an id of one repeated byte.
+    fn tree(files: &BTreeMap<String, u8>) -> Arc<Listing> {
+        let entry = |(name, id): (&String, &u8)| [format!("100644 {name}\0").as_bytes(), &[*id; 20]].concat();
+        let bytes = files.iter().map(entry).collect::<Vec<_>>().concat();
+        Arc::new(Listing::parse(bytes, ObjectFormat::Sha1).expect("well-formed"))
+    }
+
+    fn files(many: usize) -> BTreeMap<String, u8> {
+        (0..many).map(|number| (format!("t-{number:05}"), 7)).collect()
+    }
+
     #[test]
     fn what_differs_makes_the_new_of_the_old() {
-        let long: Vec<u8> = (0..200_000u32).flat_map(|number| number.to_be_bytes()).collect();
-        let edited = |at: usize, removed: usize, put: &[u8]| {
+        let long = files(20_000);
+        let edited = |edit: &dyn Fn(&mut BTreeMap<String, u8>)| {
             let mut new = long.clone();
-            new.splice(at..at + removed, put.iter().copied());
+            edit(&mut new);
             new
         };
+        let some = |number: &str| number.ends_with('4');
         let cases = [
-            (Vec::new(), Vec::new()),
-            (Vec::new(), b"new".to_vec()),
-            (b"old".to_vec(), Vec::new()),
-            (b"aaaa".to_vec(), b"aaaaa".to_vec()),
-            (b"aaaaa".to_vec(), b"aaaa".to_vec()),
+            (BTreeMap::new(), BTreeMap::new()),
+            (BTreeMap::new(), files(1)),
+            (files(1), BTreeMap::new()),
             (long.clone(), long.clone()),
-            (long.clone(), edited(0, 1, b"x")),
-            (long.clone(), edited(0x10000, 20, &[7; 300])),
-            (long.clone(), edited(799_999, 1, b"")),
-            (long[..0x10000].to_vec(), long[..0x1ffff].to_vec()),
+            (long.clone(), edited(&|new| new.extend([("t-00000".to_owned(), 8)]))),
+            (long.clone(), edited(&|new| new.extend([("t-".repeat(200), 8)]))),
+            (long.clone(), edited(&|new| drop(new.pop_last()))),
+            (
+                long.clone(),
+                edited(&|new| new.iter_mut().filter(|(name, _)| some(name)).for_each(|(_, id)| *id = 9)),
+            ),
+            (long.clone(), edited(&|new| new.retain(|name, _| !some(name)))),
+            (edited(&|new| new.retain(|name, _| !some(name))), long.clone()),
         ];
         for (old, new) in cases {
-            assert!(patched(&old, &delta(&old, &new)) == new, "{} to {} bytes", old.len(), new.len());
+            let (old, new) = (tree(&old), tree(&new));
+            let delta = delta(&old, &new);
+            assert!(patched(old.bytes(), &delta) == new.bytes(), "{} bytes", delta.len());
         }
     }
 
@@ -271,13 +346,78 @@ mod tests {
         for content in [&noise[..], b"", b"a", &noise[7..], &[0; 1 << 20]] {
             let begin = pack.bytes.len();
             let id = ObjectFormat::Sha1.blob(content);
-            pack.add(PackedKind::Blob, id, content, None).expect("compressed");
+            pack.add(PackedKind::Blob, id, content).expect("compressed");
             let stream = &pack.bytes[begin + head(PackedKind::Blob as u8, content.len()).len()..];
             let mut read = Vec::new();
             let mut decoder = flate2::read::ZlibDecoder::new(stream);
             std::io::Read::read_to_end(&mut decoder, &mut read).expect("whole");
             assert!(read == content && decoder.total_in() == stream.len() as u64, "{} bytes", content.len());
         }
+    }
+
+    /// Reads the object that begins at this offset. Also returns of how many objects it was made.
+    fn read_at(pack: &[u8], offset: usize) -> (Vec<u8>, usize) {
+        let mut at = offset;
+        let mut byte = || {
+            at += 1;
+            pack[at - 1]
+        };
+        let first = byte();
+        let mut last = first;
+        while last & 0x80 != 0 {
+            last = byte();
+        }
+        let distance = (first >> 4 & 7 == DELTA).then(|| {
+            let mut last = byte();
+            let mut distance = usize::from(last & 0x7f);
+            while last & 0x80 != 0 {
+                last = byte();
+                distance = (distance + 1) << 7 | usize::from(last & 0x7f);
+            }
+            distance
+        });
+        let mut content = Vec::new();
+        std::io::Read::read_to_end(&mut flate2::read::ZlibDecoder::new(&pack[at..]), &mut content)
+            .expect("whole");
+        match distance {
+            None => (content, 1),
+            Some(distance) => {
+                let (base, read) = read_at(pack, offset - distance);
+                (patched(&base, &content), read + 1)
+            }
+        }
+    }
+
+    #[test]
+    fn the_newest_of_many_versions_is_made_of_few() {
+        let mut pack = Pack::new(ObjectFormat::Sha1);
+        let mut add = |files: &BTreeMap<String, u8>, before| {
+            let tree = tree(files);
+            let id = ObjectFormat::Sha1.tree(tree.bytes());
+            pack.add_tree(id, &tree, before).expect("compressed");
+            let (read, made_of) = read_at(&pack.bytes, pack.objects[&id].offset);
+            assert!(read == tree.bytes());
+            (id, made_of)
+        };
+        let mut files = files(600);
+        let mut before = None;
+        let mut most = 0;
+        for number in 0..2 * LONGEST + 9 {
+            files.insert(
+                format!("t-{:05}", number * 7 % 400),
+                u8::try_from(20 + number % 200).expect("a byte"),
+            );
+            if number % 9 == 4 {
+                files.insert(format!("t-{:05}-2", number), 1);
+            }
+            let (id, made_of) = add(&files, before);
+            assert_eq!(made_of == 1, number % LONGEST == 0, "version {number}");
+            most = most.max(made_of);
+            before = Some(id);
+        }
+        assert_eq!(most, 8);
+        files.values_mut().for_each(|id| *id = 8);
+        assert_eq!(add(&files, before).1, 1, "nothing is alike");
     }
 
     #[test]

@@ -12,6 +12,7 @@ use super::{Error, Store, digest};
 use crate::base::Digest;
 use crate::scan::io_error;
 use std::collections::{BTreeMap, HashMap};
+use std::io;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -88,7 +89,7 @@ impl Transaction<'_> {
             tree = objects.edited(Some(tree), one)?;
             let text = self.text_of(tree, parent, &one.message);
             parent = store.format().commit(&text);
-            objects.add(PackedKind::Commit, parent, &text, None)?;
+            objects.add(parent, |pack| pack.add(PackedKind::Commit, parent, &text))?;
             commits.push(store.oid(parent)?);
         }
         let directory = store.repo.commondir().join("objects/pack");
@@ -142,18 +143,11 @@ impl<'s> BatchObjects<'s> {
         Self { store, sink, directories: HashMap::new() }
     }
 
-    fn add(
-        &mut self,
-        kind: PackedKind,
-        id: Digest,
-        content: &[u8],
-        base: Option<(Digest, &[u8])>,
-    ) -> Result<(), Error> {
+    /// Adds the object with this id to the pack, if there is one.
+    fn add(&mut self, id: Digest, to_pack: impl FnOnce(&mut Pack) -> io::Result<()>) -> Result<(), Error> {
         match &mut self.sink {
-            Sink::Packed(pack) => {
-                let added = pack.add(kind, id, content, base);
-                added.map_err(|source| io_error(&self.store.repo.commondir().join("objects/pack"), source))
-            }
+            Sink::Packed(pack) => to_pack(pack)
+                .map_err(|source| io_error(&self.store.repo.commondir().join("objects/pack"), source)),
             Sink::Mended(was_torn) => {
                 *was_torn |= self.store.remove_if_torn(self.store.oid(id)?)?;
                 Ok(())
@@ -204,14 +198,14 @@ impl<'s> BatchObjects<'s> {
         }
         for write in &planned.writes {
             let blob = self.store.format().blob(write.bytes());
-            self.add(PackedKind::Blob, blob, write.bytes(), None)?;
+            self.add(blob, |pack| pack.add(PackedKind::Blob, blob, write.bytes()))?;
             edits.put(write.path().as_str(), Some((write.mode().into(), blob)));
         }
         match self.directory("", tree, &edits)? {
             Some(tree) => Ok(tree),
             None => {
                 let empty = self.store.format().tree(b"");
-                self.add(PackedKind::Tree, empty, b"", None)?;
+                self.add(empty, |pack| pack.add(PackedKind::Tree, empty, b""))?;
                 Ok(empty)
             }
         }
@@ -250,16 +244,16 @@ impl<'s> BatchObjects<'s> {
             let after = self.directory(&at, inner, below)?;
             changed.insert(name, after.map(|tree| (TREE, tree)));
         }
-        let after = edited(&before, &changed).ok_or_else(Error::moved)?;
+        let after = Arc::new(edited(&before, &changed).ok_or_else(Error::moved)?);
         let is_empty = after.bytes().is_empty();
         if is_empty && tree.is_none() {
             return Ok(None);
         }
         let id = format.tree(after.bytes());
         if !is_empty && Some(id) != tree {
-            self.add(PackedKind::Tree, id, after.bytes(), tree.map(|tree| (tree, before.bytes())))?;
+            self.add(id, |pack| pack.add_tree(id, &after, tree))?;
         }
-        self.directories.insert(path.to_owned(), (id, Arc::new(after)));
+        self.directories.insert(path.to_owned(), (id, after));
         Ok((!is_empty).then_some(id))
     }
 }

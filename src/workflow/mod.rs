@@ -32,6 +32,7 @@ pub use tree::{TreePart, TreeScope, is_tree_name, tree_name};
 use crate::base::{
     ActionName, ArtifactName, Digest, Patterns, PhaseId, Place, RepoPath, RuleId, TaskId, WorkflowName, words,
 };
+use serde::Deserialize;
 use serde_json::{Map, Value};
 use std::sync::{Arc, OnceLock};
 
@@ -167,8 +168,13 @@ impl SchemaText {
 
 /// The first example of a schema.
 pub(crate) fn first_example(schema: &str) -> Option<Value> {
-    let schema: Value = serde_json::from_str(schema).ok()?;
-    schema.get("examples")?.as_array()?.first().cloned()
+    /// What is read of a schema; the rest is only skipped.
+    #[derive(Deserialize)]
+    struct Examples {
+        examples: Vec<Value>,
+    }
+    let schema: Examples = serde_json::from_str(schema).ok()?;
+    schema.examples.into_iter().next()
 }
 
 words! {
