@@ -12,6 +12,8 @@ pub const CHANGES: &str = "newest-changes";
 pub const REMOVALS: &str = "removals";
 /// That no object is torn, for a boot of the machine.
 pub const WHOLE: &str = "whole-objects";
+/// Large directories of HEAD.
+pub const LARGE_TREES: &str = "large-trees";
 
 /// How the names of all of them begin.
-pub(super) const ALL: [&str; 6] = [LOOKS, VALID, PROVEN, CHANGES, REMOVALS, WHOLE];
+pub(super) const ALL: [&str; 7] = [LOOKS, VALID, PROVEN, CHANGES, REMOVALS, WHOLE, LARGE_TREES];

@@ -37,7 +37,7 @@ pub fn write_executable(path: &Path, bytes: &[u8]) -> Result<(), Error> {
 }
 
 /// Removes the temporary files in a directory that killed processes left.
-fn remove_abandoned(directory: &Path) {
+pub(super) fn remove_abandoned(directory: &Path) {
     for entry in std::fs::read_dir(directory).into_iter().flatten().flatten() {
         let name = entry.file_name();
         let own = name.to_str().and_then(|name| name.strip_prefix(TEMPORARY)?.strip_prefix('-'));

@@ -164,6 +164,28 @@ impl Listing {
         }
     }
 
+    /// The numbers of the entries in parts of about so many bytes.
+    pub(super) fn blocks(&self, size: usize) -> Vec<Range<usize>> {
+        let mut blocks: Vec<Range<usize>> = Vec::new();
+        for number in 0..self.starts.len() {
+            match blocks.last_mut().filter(|last| self.bytes_of(last).len() < size) {
+                Some(last) => last.end = number + 1,
+                None => blocks.push(number..number + 1),
+            }
+        }
+        blocks
+    }
+
+    /// The number of the last entry that is not after the file, or directory, with this name; `None` if all are.
+    pub(super) fn last_until(&self, name: &[u8], is_tree: bool) -> Option<usize> {
+        self.search(name, is_tree).or_else(|next| next.checked_sub(1).ok_or(())).ok()
+    }
+
+    /// The file, or directory, with this name.
+    pub(super) fn entry(&self, name: &[u8], is_tree: bool) -> Option<ListingEntry<'_>> {
+        self.numbered(self.search(name, is_tree).ok()?)
+    }
+
     fn numbered(&self, number: usize) -> Option<ListingEntry<'_>> {
         self.at(*self.starts.get(number)?)
     }
@@ -280,6 +302,7 @@ impl Store {
         let listing = Listing::parse(object.data().to_vec(), self.format).ok_or_else(malformed)?;
         self.costs.trees.fetch_add(1, Relaxed);
         self.costs.tree_entries.fetch_add(listing.starts.len() as u64, Relaxed);
+        self.keep_tree(id, &listing);
         let (size, listing) = (listing.size(), Arc::new(listing));
         self.trees.borrow_mut().put(id, Arc::clone(&listing), size);
         Ok(listing)
@@ -297,9 +320,12 @@ impl Store {
             if mode != TREE {
                 return Ok(None);
             }
-            let listing = self.listing(id)?;
-            let Some(entry) = listing.get(name.as_bytes()) else { return Ok(None) };
-            (id, mode) = (entry.id, entry.mode);
+            let entry = match self.kept_entry(id, name.as_bytes()) {
+                Some(kept) => kept,
+                None => self.listing(id)?.get(name.as_bytes()).map(|entry| (entry.id, entry.mode)),
+            };
+            let Some(entry) = entry else { return Ok(None) };
+            (id, mode) = entry;
         }
         Ok(Some((digest(id), mode)))
     }

@@ -24,6 +24,7 @@ mod history;
 mod hooks;
 mod index;
 mod journal;
+mod large_trees;
 mod last_changes;
 mod listing;
 mod lock;
@@ -83,6 +84,7 @@ pub use staged::{IndexSource, StagedFile};
 
 use differences::{CommitDifference, DifferenceKey};
 use git2::{Oid, Repository};
+use large_trees::LargeTrees;
 use last_changes::KnownChanges;
 use listing::Listing;
 use recent::Recent;
@@ -111,6 +113,7 @@ pub struct Store {
     parts: code::Parts,
     blobs: RefCell<Recent<Oid, Arc<[u8]>>>,
     trees: RefCell<Recent<Oid, Arc<Listing>>>,
+    large_trees: LargeTrees,
     trees_of_commits: RefCell<Recent<Oid, Oid>>,
     differences: RefCell<Recent<DifferenceKey, Arc<CommitDifference>>>,
     /// How many walks have looked for the last changes of paths.
@@ -267,6 +270,7 @@ impl Store {
             parts: code::Parts::default(),
             blobs: Recent::at_most(RECENT_BLOBS).into(),
             trees: Recent::between(RECENT_TREES, MOST_RECENT_TREES).into(),
+            large_trees: LargeTrees::default(),
             trees_of_commits: Recent::at_most(RECENT_COMMITS).into(),
             differences: Recent::at_most(RECENT_DIFFERENCES).into(),
             walks: Cell::default(),

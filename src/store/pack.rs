@@ -28,7 +28,7 @@ pub(super) struct Pack {
     bytes: Vec<u8>,
     objects: BTreeMap<Digest, Packed>,
     /// The last versions of trees, by the id of the newest.
-    versions: HashMap<Digest, Versions>,
+    versions: HashMap<Digest, TreeVersions>,
     /// One for all objects: to set up another one takes longer than to compress a small object.
     compress: Compress,
 }
@@ -45,22 +45,22 @@ struct Packed {
 /// `n` without its lowest bit. So to read the newest one takes as many others as its number has bits that are set. If
 /// each rested on the one before, as many would be read as there are.
 #[derive(Default)]
-struct Versions {
+struct TreeVersions {
     /// The number of the newest.
     newest: usize,
     /// Those that the newest one rests on, and itself, with their numbers.
-    read: Vec<(usize, Version)>,
+    read: Vec<(usize, TreeVersion)>,
 }
 
 /// A version of a tree: where it begins in the pack, and what it contains.
-struct Version {
+struct TreeVersion {
     offset: usize,
     content: Arc<Listing>,
 }
 
-impl Versions {
+impl TreeVersions {
     /// The version that the next one rests on; `None` if that is to be written as a whole.
-    fn base(&mut self) -> Option<&Version> {
+    fn base(&mut self) -> Option<&TreeVersion> {
         let next = self.newest + 1;
         let number = next & (next - 1);
         self.read.retain(|(other, _)| *other <= number);
@@ -68,7 +68,7 @@ impl Versions {
     }
 
     /// Puts the next version after the others, or in the place of all of them.
-    fn push(&mut self, version: Version, is_whole: bool) {
+    fn push(&mut self, version: TreeVersion, is_whole: bool) {
         if is_whole {
             self.read.clear();
         }
@@ -119,7 +119,7 @@ impl Pack {
             let delta = delta(&base.content, tree);
             (delta.len() < tree.bytes().len() / 2).then_some((offset - base.offset, delta))
         });
-        versions.push(Version { offset, content: Arc::clone(tree) }, difference.is_none());
+        versions.push(TreeVersion { offset, content: Arc::clone(tree) }, difference.is_none());
         self.versions.insert(id, versions);
         match difference {
             Some((distance, delta)) => {
@@ -408,7 +408,7 @@ mod tests {
                 u8::try_from(20 + number % 200).expect("a byte"),
             );
             if number % 9 == 4 {
-                files.insert(format!("t-{:05}-2", number), 1);
+                files.insert(format!("t-{number:05}-2"), 1);
             }
             let (id, made_of) = add(&files, before);
             assert_eq!(made_of == 1, number % LONGEST == 0, "version {number}");

@@ -3,6 +3,7 @@
 mod against_git;
 mod discovery;
 mod formats;
+mod large;
 mod placing;
 mod removals;
 mod replaced;

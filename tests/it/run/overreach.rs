@@ -19,7 +19,7 @@ enum Outcome {
 use Outcome::{Forgotten, Refused, Told, Undone};
 
 /// What the second action of a run does beside its work.
-const CHANGES: [(&str, Outcome); 23] = [
+const CHANGES: [(&str, Outcome); 24] = [
     ("echo '# x' >> orch.toml", Told("goes on by those that it began with: orch.toml")),
     ("echo >> system/workflows/loop.md", Told("it began with: system/workflows/loop.md")),
     ("echo >> system/schemas/loop-state.schema.json", Told("with: system/schemas/loop-state.schema.json")),
@@ -54,6 +54,10 @@ const CHANGES: [(&str, Outcome); 23] = [
     (
         "mkdir -p .git/orch/newest-changes; echo x > .git/orch/newest-changes/zz",
         Forgotten(".git/orch/newest-changes/zz"),
+    ),
+    (
+        "mkdir -p .git/orch/large-trees; echo x > .git/orch/large-trees/zz",
+        Forgotten(".git/orch/large-trees/zz"),
     ),
 ];
 
