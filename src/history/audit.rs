@@ -113,7 +113,7 @@ impl Replaying<'_> {
     fn all(&self, range: &Range) -> Result<(Audit, Result<ProvenHistory, &'static str>), Error> {
         let Self { store, archive, .. } = *self;
         let commits = store.commits(range)?;
-        let ReplayedCommits { mut changes, removed } = replayed(store, range, &commits, self.work)?;
+        let ReplayedCommits { mut changes, removed, ruled } = replayed(store, range, &commits, self.work)?;
         once(&mut changes)?;
         let mut elsewhere = Elsewhere::default();
         let unseen = ReplayWork { progress: None, ..self.work };
@@ -144,7 +144,7 @@ impl Replaying<'_> {
         let open = open_commits(commits.iter(), &changes);
         let mut has_passed = false;
         if range.from.is_none() {
-            let rules = PassingRules::of(store, archive, &commits)?;
+            let rules = PassingRules::of(store, archive, &commits, |commit| ruled.contains(&commit.id))?;
             for change in &mut changes {
                 has_passed |= rules.doubt(change)?;
             }
@@ -178,7 +178,7 @@ impl Replaying<'_> {
         let Self { store, archive, .. } = *self;
         let new = store.commits(&Range { from: Some(from.commit), to })?;
         // An earlier step may hold only by rules that a later commit takes back.
-        if PassingRules::of(store, archive, &new)?.has_changes() {
+        if PassingRules::of(store, archive, &new, |_| true)?.has_changes() {
             return Ok(Err(format!("the settings or workflows changed after {}", from.commit.short())));
         }
         let again: Result<Vec<_>, _> =

@@ -10,7 +10,7 @@ use crate::base::RepoPath;
 use crate::scan::ValidationCache;
 use crate::store::{Store, Visited};
 use crate::survey::{Error, THREAD_STACK};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
@@ -118,7 +118,8 @@ pub(super) fn replay_all(
             builder.spawn_scoped(scope, move || help(thread)).ok()
         };
         let helpers: Vec<_> = (1..=helpers).filter_map(start).collect();
-        let mut all = ReplayedCommits { changes: Vec::new(), removed: is_whole.then(Vec::new) };
+        let (changes, removed) = (Vec::new(), is_whole.then(Vec::new));
+        let mut all = ReplayedCommits { changes, removed, ruled: HashSet::new() };
         let (mut next, mut done) = (0, BTreeMap::new());
         while let Some(number) = sections.next(0) {
             progress.inspect(|told| told((pieces.len() - sections.left() - 1) * PIECE, commits.len()));

@@ -55,15 +55,16 @@ pub(super) struct PassingRules<'a> {
 type Reached = Rc<[bool]>;
 
 impl<'a> PassingRules<'a> {
-    /// Finds the changes in these commits, which list parents before their children. Returns an error if git
-    /// cannot read a commit.
+    /// Finds the changes in these commits, which list parents before their children; those that `may_change` leaves out
+    /// have none. Returns an error if git cannot read a commit.
     pub(super) fn of(
         store: &'a Store,
         archive: &'a Archive<'a>,
         commits: &[Arc<Visited>],
+        may_change: impl Fn(&Visited) -> bool,
     ) -> Result<Self, Error> {
         let mut changes = Vec::new();
-        for (number, commit) in commits.iter().enumerate() {
+        for (number, commit) in commits.iter().enumerate().filter(|(_, commit)| may_change(commit)) {
             let after = archive.setting(&store.tree_source(commit.id))?;
             for parent in &commit.parents {
                 let (before, after) = (archive.setting(&store.tree_source(*parent))?, Rc::clone(&after));

@@ -11,6 +11,7 @@ use crate::record::TRANSCRIPT_FILE;
 use crate::scan::ValidationCache;
 use crate::store::{Removal, Store, Visited};
 use crate::survey::{Error, TaskRef};
+use std::collections::HashSet;
 use std::sync::Arc;
 
 /// One change of a task's record in one commit.
@@ -51,12 +52,15 @@ pub(super) struct ReplayedCommits {
     pub changes: Vec<Audited>,
     /// The logs that the commits of a whole history remove; `None` if they are not known.
     pub removed: Option<Vec<Removal>>,
+    /// The commits whose settings or workflows differ from those of a parent.
+    pub ruled: HashSet<Digest>,
 }
 
 impl ReplayedCommits {
     /// Adds what later commits yield.
     pub(super) fn append(&mut self, later: Self) {
         self.changes.extend(later.changes);
+        self.ruled.extend(later.ruled);
         let removed = self.removed.take().zip(later.removed);
         self.removed = removed.map(|(mut removed, later)| {
             removed.extend(later);
@@ -77,7 +81,7 @@ pub(super) fn replay(
     commits: &[Arc<Visited>],
 ) -> Result<ReplayedCommits, Error> {
     let mut sides = SideCache::new(store, archive);
-    let mut changes = Vec::new();
+    let (mut changes, mut ruled) = (Vec::new(), HashSet::new());
     let everywhere = [RepoPath::root()];
     let mut removed = archive.is_from_the_first().then(Vec::new);
     for commit in commits {
@@ -88,6 +92,9 @@ pub(super) fn replay(
         });
         let after = sides.of(commit.id)?;
         let befores = sides.before(commit)?;
+        if !commit.parents.is_empty() && befores.iter().any(|before| !before.has_settings_of(&after)) {
+            ruled.insert(commit.id);
+        }
         let differing = after.differing(store);
         let message = store.message(commit.id)?;
         let (snapshot, told) = (after.snapshot(validations), ToldSteps::of(&message, befores.len() > 1));
@@ -116,5 +123,5 @@ pub(super) fn replay(
             }
         }
     }
-    Ok(ReplayedCommits { changes, removed })
+    Ok(ReplayedCommits { changes, removed, ruled })
 }

@@ -25,6 +25,11 @@ impl<'s> Side<'s> {
         Ok(Self { source, setting })
     }
 
+    /// Whether another side has the same settings and workflows.
+    pub(super) fn has_settings_of(&self, other: &Self) -> bool {
+        Rc::ptr_eq(&self.setting, &other.setting)
+    }
+
     /// A function that lists the files below a directory that differ from another side.
     pub(super) fn differing<'a>(
         &'a self,

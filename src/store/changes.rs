@@ -68,7 +68,11 @@ impl Store {
     /// The whole message of a commit. It is no part of [`Visited`]: messages are most of what a long history contains.
     /// Returns an error if the commit does not exist.
     pub fn message(&self, commit: Digest) -> Result<String, Error> {
-        let commit = self.find_commit(self.oid(commit)?)?;
+        let id = self.oid(commit)?;
+        if let Some((_, message)) = self.last_message.take().filter(|(last, _)| *last == id) {
+            return Ok(message);
+        }
+        let commit = self.find_commit(id)?;
         Ok(String::from_utf8_lossy(commit.message_bytes()).into_owned())
     }
 

@@ -78,9 +78,13 @@ struct EntryEnds {
 impl EntryEnds {
     /// `None` if there is no whole entry with an octal mode.
     fn of(bytes: &[u8], format: ObjectFormat) -> Option<Self> {
-        let mode =
-            bytes.iter().take(MODE_DIGITS + 1).position(|byte| *byte == b' ').filter(|mode| *mode > 0)?;
-        let is_octal = bytes[..mode].iter().all(|digit| (b'0'..=b'7').contains(digit));
+        let mode = match bytes {
+            // Nearly all entries are directories or plain files.
+            [b'4', b'0', b'0', b'0', b'0', b' ', ..] => 5,
+            [b'1', b'0', b'0', b'6', b'4', b'4', b' ', ..] => 6,
+            _ => bytes.iter().take(MODE_DIGITS + 1).position(|byte| *byte == b' ')?,
+        };
+        let is_octal = mode > 0 && bytes[..mode].iter().all(|digit| (b'0'..=b'7').contains(digit));
         let name = mode + bytes[mode..].iter().position(|byte| *byte == 0)?;
         let after = name + 1 + format.length();
         (is_octal && after <= bytes.len()).then_some(Self { mode, name, after })
