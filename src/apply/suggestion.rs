@@ -13,8 +13,8 @@ impl Writer<'_> {
         if exists { self.write_suggestion(judged) } else { Ok(()) }
     }
 
-    /// Writes a task's `suggestion.json` if its content changes and git ignores it. Returns an error if it
-    /// cannot be written.
+    /// Writes a task's `suggestion.json` if its content changes and git ignores it. Returns an error if it cannot be
+    /// written although the task is there.
     pub fn write_suggestion(&self, judged: &Sight) -> Result<(), Error> {
         if judged.untracked {
             return Ok(());
@@ -35,6 +35,8 @@ impl Writer<'_> {
         if durable::read_regular(&target).is_some_and(|present| present == text.as_bytes()) {
             return Ok(());
         }
-        durable::write_derived(&self.workspace.root, &target, text.as_bytes())
+        let written = durable::write_derived(&self.workspace.root, &target, text.as_bytes());
+        // Somebody may have removed the task since it was looked at.
+        if durable::parent(&target).exists() { written } else { Ok(()) }
     }
 }

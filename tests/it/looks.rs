@@ -511,3 +511,18 @@ fn a_watch_that_begins_again_looks_at_what_has_changed() {
     world.write("orch.toml", "[[notify]]\non = [\"human\"]\ncommand = [\"true\"]\n");
     assert_eq!([watching(&world).1.looks, watching(&world).1.looks], [all + 1; 2]);
 }
+
+/// As in a watch, between its look at a task and what it writes of it.
+#[test]
+fn a_task_that_is_removed_before_its_suggestion_is_written_is_no_error() {
+    let world = world();
+    let (workspace, caller) = (open(&world), caller());
+    let sight = workspace.look(&workspace.task("t1").expect("a task")).expect("looked at");
+    let writer = Writer::new(&workspace, &caller);
+    let directory = world.path("tasks/t1");
+    writer.write_suggestion(&sight).expect("written");
+    assert!(directory.join("suggestion.json").is_file());
+    std::fs::remove_dir_all(&directory).expect("removed");
+    writer.write_suggestion(&sight).expect("nothing to write");
+    assert!(!directory.exists());
+}
