@@ -163,9 +163,12 @@ impl Pack {
         let name = self.format.parts([self.bytes.as_slice()]);
         self.bytes.extend(name.as_bytes());
         let mut index = b"\xfftOc\0\0\0\x02".to_vec();
+        let (mut sorted, mut so_far) = (self.objects.keys().peekable(), 0_u32);
         for first in 0..=u8::MAX {
-            let so_far = self.objects.keys().filter(|id| id.as_bytes()[0] <= first).count();
-            index.extend(u32::try_from(so_far).map_err(|_| too_large())?.to_be_bytes());
+            while sorted.next_if(|id| id.as_bytes()[0] == first).is_some() {
+                so_far += 1;
+            }
+            index.extend(so_far.to_be_bytes());
         }
         self.objects.keys().for_each(|id| index.extend(id.as_bytes()));
         self.objects.values().for_each(|object| index.extend(object.checksum.to_be_bytes()));
