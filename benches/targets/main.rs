@@ -33,6 +33,7 @@ use std::fs;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitCode, Stdio};
+use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 use table::{Row, Table, Target, Unit};
 
@@ -67,6 +68,10 @@ fn main() -> ExitCode {
         ("costs", costs::costs),
         ("against", against::against),
     ];
+    let place = tempfile::tempdir().expect("a directory");
+    let copy = place.path().join("orch");
+    fs::copy(ORCH, &copy).expect("a copy of the program");
+    INSTALLED.set(copy).expect("the only one");
     eprintln!("medians of {RUNS} runs each, of fewer where one takes long");
     let mut table = Table::new(|line| eprintln!("{line}"));
     for (name, part) in parts {
@@ -120,7 +125,7 @@ impl World {
     }
 
     fn command(&self, program: &str, arguments: &[&str]) -> Command {
-        let mut command = Command::new(program);
+        let mut command = Command::new(installed(program));
         command
             .current_dir(self.root())
             .args(arguments)
@@ -179,6 +184,16 @@ const PLAN: &str = r#"{
 "#;
 
 const ORCH: &str = env!("CARGO_BIN_EXE_orch");
+
+/// A copy of the program, as `make install` makes one. The file that the linker has written lies in the page cache in
+/// single pages, which take longer to map at each start.
+static INSTALLED: OnceLock<PathBuf> = OnceLock::new();
+
+/// The program to start: the copy of `orch`, or any other.
+fn installed(program: &str) -> &Path {
+    let copy = INSTALLED.get().filter(|_| program == ORCH);
+    copy.map_or(Path::new(program), PathBuf::as_path)
+}
 
 /// Where a repository may be: on the disk, and, if there is such a place, where nothing is synced to one.
 fn places() -> Vec<(&'static str, PathBuf)> {
