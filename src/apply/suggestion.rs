@@ -35,8 +35,9 @@ impl Writer<'_> {
         if durable::read_regular(&target).is_some_and(|present| present == text.as_bytes()) {
             return Ok(());
         }
-        let written = durable::write_derived(&self.workspace.root, &target, text.as_bytes());
         // Somebody may have removed the task since it was looked at.
-        if durable::parent(&target).exists() { written } else { Ok(()) }
+        let is_gone = || durable::parent(&target).try_exists().is_ok_and(|exists| !exists);
+        let written = durable::write_derived(&self.workspace.root, &target, text.as_bytes());
+        written.or_else(|error| if is_gone() { Ok(()) } else { Err(error) })
     }
 }

@@ -82,9 +82,9 @@ impl<'a> PassingRules<'a> {
         Ok(Self { store, archive, numbers, parents, changes, rules, people, descendants, ancestors })
     }
 
-    /// Whether a commit changes any settings.
-    pub(super) fn has_changes(&self) -> bool {
-        !self.changes.is_empty()
+    /// How often settings change, at each commit once for each parent with others.
+    pub(super) fn changes(&self) -> usize {
+        self.changes.len()
     }
 
     /// Makes the steps of a change unverifiable whose rules were in force only temporarily, if the rules that stood

@@ -321,3 +321,19 @@ pub(super) fn missing_end(
         (!is_there).then(|| format!("the last step rests on {name}@{digest:.10}, which is not here"))
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// If this fails, every audit takes the slow way.
+    #[test]
+    fn the_beginning_of_a_state_says_what_it_folds() {
+        let head = Digest::of_blob(b"event");
+        let state = State { heads: vec![head], task: Some("t".to_owned()), rev: 3, ..State::default() };
+        let text = write_state(&state, "phase", "system/s.json", LogExtent::default());
+        let stated = StatedFold::of(text.as_bytes()).expect("as it is written");
+        assert_eq!((stated.schema.as_str(), stated.heads), ("system/s.json", vec![head.to_string()]));
+        assert!(log_extent_of(&stated.transcript).is_some());
+    }
+}

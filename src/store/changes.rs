@@ -68,11 +68,7 @@ impl Store {
     /// The whole message of a commit. It is no part of [`Visited`]: messages are most of what a long history contains.
     /// Returns an error if the commit does not exist.
     pub fn message(&self, commit: Digest) -> Result<String, Error> {
-        let id = self.oid(commit)?;
-        if let Some((_, message)) = self.last_message.take().filter(|(last, _)| *last == id) {
-            return Ok(message);
-        }
-        let commit = self.find_commit(id)?;
+        let commit = self.find_commit(self.oid(commit)?)?;
         Ok(String::from_utf8_lossy(commit.message_bytes()).into_owned())
     }
 
@@ -276,7 +272,7 @@ pub(super) fn unlike_names(
 ) -> Result<BTreeMap<String, [Option<TreeObject>; 2]>, Error> {
     let before = before.map(|id| one.directory(id)).transpose()?;
     let after = after.map(|id| other.directory(id)).transpose()?;
-    let (before, after) = unlike(before.as_deref(), after.as_deref());
+    let (before, after) = unlike_entries(before.as_deref(), after.as_deref());
     let mut names: BTreeMap<String, [Option<TreeObject>; 2]> = BTreeMap::new();
     for (side, entries) in [before, after].into_iter().enumerate() {
         for entry in entries {
@@ -302,7 +298,7 @@ pub(super) fn is_file(held: Option<TreeObject>) -> bool {
 }
 
 /// The entries of two trees that differ.
-fn unlike<'t>(
+fn unlike_entries<'t>(
     before: Option<&'t Listing>,
     after: Option<&'t Listing>,
 ) -> (Vec<ListingEntry<'t>>, Vec<ListingEntry<'t>>) {

@@ -1,9 +1,10 @@
-//! Large directories of HEAD, kept so that a command about one task finds its entry without reading all of them.
+//! Large trees, kept so that a command about few tasks finds their entries without reading all of them.
 //!
 //! git stores a directory as one compressed object, and only the whole of it can be compared with its id. A file in
 //! `.git/orch` that is named by the id contains the same entries in blocks, and before them a head that says which entry
 //! each block begins with. Both have checksums, and without the right ones count as missing. A command that asks for few
-//! entries, and has read such a directory as a whole, writes the file; it is never changed.
+//! entries, and has read such a tree as a whole, writes the file; it is never changed. Only suggestions and explanations
+//! rest on such files, and no step that is recorded.
 
 use super::listing::{Listing, ListingEntry};
 use super::{Error, Store, caches, digest, durable};
@@ -19,34 +20,39 @@ use std::ops::Range;
 use std::os::unix::fs::FileExt as _;
 use std::path::PathBuf;
 
-/// Smaller directories, in bytes, are read as quickly without such a file.
+/// Smaller trees, in bytes, are read as quickly without such a file.
 const SMALLEST: usize = 64 << 10;
 /// About how many bytes a block has.
 const BLOCK: usize = 4 << 10;
-/// How many directories are kept.
+/// How many trees are kept.
 const MOST_KEPT: usize = 4;
-/// For more entries than this the whole directory is read.
+/// How many entries are asked for one by one. For more, the whole tree is read.
 const MOST_ASKED: usize = 16;
-/// How many directories a process keeps. The first are those of HEAD; those of its history are not asked for again.
-const MOST_WRITTEN: usize = 2;
 /// How a file begins. Another layout would begin in another way.
 const BEGIN: &[u8] = b"orch tree 1\n";
 /// No head is longer, so that a damaged length takes no memory.
 const LONGEST_HEAD: usize = 16 << 20;
 
-/// What a store knows of the directories that are kept.
+/// The id and the mode of an entry; `None` if there is none.
+type FoundEntry = Option<(Oid, u32)>;
+
+/// What a store knows of the trees that are kept.
 #[derive(Default)]
 pub(super) struct LargeTrees {
     /// Whether files may be written.
     is_permitted: Cell<bool>,
     /// Whether few entries will be asked for.
-    is_wanted: Cell<bool>,
-    written: Cell<usize>,
+    asks_for_few: Cell<bool>,
+    /// The tree below which they are: the first one that is asked about, which is that of HEAD. Those of older commits are
+    /// not asked for again.
+    top: Cell<Option<Oid>>,
+    /// The ids of the trees with a file.
     kept: OnceCell<RefCell<BTreeSet<Oid>>>,
+    /// The files that are in use.
     open: RefCell<HashMap<Oid, KeptTree>>,
 }
 
-/// An open file with a directory.
+/// An open file with a tree.
 struct KeptTree {
     file: File,
     format: ObjectFormat,
@@ -54,8 +60,10 @@ struct KeptTree {
     firsts: Listing,
     blocks: Vec<KeptBlock>,
     /// The block that was read last, and its number.
-    last: Option<(usize, Listing)>,
-    /// How many entries were asked for.
+    last_block: Option<(usize, Listing)>,
+    /// The entry that was found last, by its name: all paths of a task lead through one.
+    last_found: Option<(Vec<u8>, FoundEntry)>,
+    /// How many other entries were asked for.
     asked: usize,
 }
 
@@ -71,9 +79,13 @@ fn checksum(bytes: &[u8]) -> u32 {
     crc.sum()
 }
 
-/// The content of the file for a directory: the beginning; the length and the checksum of the head; the head, which
+/// The content of the file for a tree: the beginning; the length and the checksum of the head; the head, which
 /// consists of the id, the number of blocks, the length and the checksum of each, and their first entries; and the blocks.
+/// `None` for a tree that is too large, or not sorted, so that a search would not find all of its entries.
 fn encode(id: Oid, tree: &Listing) -> Option<Vec<u8>> {
+    if !tree.iter().is_sorted_by(|one, other| one.in_order(other).is_lt()) {
+        return None;
+    }
     let number = |number: usize| u32::try_from(number).ok();
     let blocks = tree.blocks(BLOCK);
     let mut head = id.as_bytes().to_vec();
@@ -84,12 +96,12 @@ fn encode(id: Oid, tree: &Listing) -> Option<Vec<u8>> {
         head.extend(checksum(bytes).to_be_bytes());
     }
     blocks.iter().for_each(|block| head.extend(tree.bytes_of(&(block.start..block.start + 1))));
-    let length = number(head.len())?.to_be_bytes();
+    let length = number(Some(head.len()).filter(|length| *length <= LONGEST_HEAD)?)?.to_be_bytes();
     Some([BEGIN, &length, &checksum(&head).to_be_bytes(), &head, tree.bytes()].concat())
 }
 
 impl KeptTree {
-    /// Reads the head of a file; `None` if it is not that of this directory.
+    /// Reads the head of a file; `None` if it is not that of this tree.
     fn of(file: File, id: Oid, format: ObjectFormat) -> Option<Self> {
         let mut begin = [0; BEGIN.len() + 8];
         file.read_exact_at(&mut begin, 0).ok()?;
@@ -108,12 +120,27 @@ impl KeptTree {
         };
         let blocks = blocks.chunks_exact(8).map(&mut block).collect();
         let firsts = Listing::parse(firsts.to_vec(), format)?;
-        Some(Self { file, format, firsts, blocks, last: None, asked: 0 })
+        let is_whole = file.metadata().ok()?.len() == at;
+        let (last_block, last_found) = (None, None);
+        is_whole.then_some(Self { file, format, firsts, blocks, last_block, last_found, asked: 0 })
     }
 
-    /// The entry with a name, if there is one; the outer `None` if the file is damaged.
-    #[expect(clippy::option_option, reason = "what is not known is not what is not there")]
-    fn entry(&mut self, name: &[u8]) -> Option<Option<(Oid, u32)>> {
+    /// The entry with a name, if there is one.
+    fn entry(&mut self, name: &[u8]) -> Answered {
+        if let Some((_, found)) = self.last_found.as_ref().filter(|(last, _)| last == name) {
+            return Answered::Entry(*found);
+        }
+        if self.asked == MOST_ASKED {
+            return Answered::Unknown;
+        }
+        self.asked += 1;
+        let Some(found) = self.find(name) else { return Answered::Damaged };
+        self.last_found = Some((name.to_owned(), found));
+        Answered::Entry(found)
+    }
+
+    /// The same; the outer `None` if the file is damaged.
+    fn find(&mut self, name: &[u8]) -> Option<FoundEntry> {
         for is_tree in [false, true] {
             let Some(number) = self.firsts.last_until(name, is_tree) else { continue };
             if let Some(ListingEntry { id, mode, .. }) = self.block(number)?.entry(name, is_tree) {
@@ -124,15 +151,24 @@ impl KeptTree {
     }
 
     fn block(&mut self, number: usize) -> Option<&Listing> {
-        if self.last.as_ref().is_none_or(|(last, _)| *last != number) {
+        if self.last_block.as_ref().is_none_or(|(last, _)| *last != number) {
             let KeptBlock { place, checksum: sum } = self.blocks.get(number)?;
             let mut bytes = vec![0; usize::try_from(place.end - place.start).ok()?];
             self.file.read_exact_at(&mut bytes, place.start).ok()?;
             let listing = Some(bytes).filter(|bytes| checksum(bytes) == *sum);
-            self.last = Some((number, Listing::parse(listing?, self.format)?));
+            self.last_block = Some((number, Listing::parse(listing?, self.format)?));
         }
-        self.last.as_ref().map(|(_, listing)| listing)
+        self.last_block.as_ref().map(|(_, listing)| listing)
     }
+}
+
+/// What the file of a tree says about a name.
+enum Answered {
+    Entry(FoundEntry),
+    /// Nothing, because many entries were asked for.
+    Unknown,
+    /// Nothing, because it is damaged.
+    Damaged,
 }
 
 /// Four bytes as a number.
@@ -141,64 +177,72 @@ fn number(bytes: &[u8]) -> u32 {
 }
 
 impl Store {
-    /// Permits commands about single tasks to keep large directories of HEAD in the git directory.
+    /// Permits commands that read few entries to keep large trees in the git directory.
     pub fn permit_large_trees(&self) {
         self.large_trees.is_permitted.set(true);
     }
 
-    /// Finds the entries of large directories in files that are kept, and keeps them: few will be asked for. Does nothing
+    /// Finds entries of large trees of HEAD in files that are kept, and keeps them: few will be asked for. Does nothing
     /// unless that is permitted.
     pub fn ask_for_few(&self) {
-        self.large_trees.is_wanted.set(self.large_trees.is_permitted.get());
+        self.large_trees.asks_for_few.set(self.large_trees.is_permitted.get());
     }
 
-    /// The entry with this name in a directory that is kept; the outer `None` if it is not, or is not to be used.
-    #[expect(clippy::option_option, reason = "what is not known is not what is not there")]
-    pub(super) fn kept_entry(&self, id: Oid, name: &[u8]) -> Option<Option<(Oid, u32)>> {
-        if !self.large_trees.is_wanted.get() || !self.kept_trees().borrow().contains(&id) {
-            return None;
+    /// The entry with this name in a tree below `top`.
+    pub(super) fn entry_of(&self, top: Oid, id: Oid, name: &[u8]) -> Result<FoundEntry, Error> {
+        let is_of_few = self.large_trees.asks_for_few.get()
+            && self.large_trees.top.get().is_none_or(|known| known == top);
+        let known = self.trees.borrow_mut().get(&id).is_some();
+        if is_of_few && !known {
+            self.large_trees.top.set(Some(top));
+            if let Answered::Entry(found) = self.kept_entry(id, name) {
+                return Ok(found);
+            }
+        }
+        let tree = self.listing(id)?;
+        if is_of_few && !known {
+            self.keep_tree(id, &tree);
+        }
+        Ok(tree.get(name).map(|entry| (entry.id, entry.mode)))
+    }
+
+    fn kept_entry(&self, id: Oid, name: &[u8]) -> Answered {
+        if !self.kept_trees().borrow().contains(&id) {
+            return Answered::Unknown;
         }
         let mut open = self.large_trees.open.borrow_mut();
         if !open.contains_key(&id) {
             let file = open_regular(&self.file_of_tree(id)).ok().flatten();
             open.extend(file.and_then(|file| Some((id, KeptTree::of(file, id, self.format)?))));
         }
-        let found = open.get_mut(&id).filter(|tree| tree.asked < MOST_ASKED).and_then(|tree| {
-            tree.asked += 1;
-            tree.entry(name)
-        });
-        if found.is_none() {
-            // The file is damaged, or the whole directory is to be read; one that is read is kept again.
+        let answered = open.get_mut(&id).map_or(Answered::Damaged, |tree| tree.entry(name));
+        if matches!(answered, Answered::Damaged) {
+            // So it is written again.
             open.remove(&id);
             self.kept_trees().borrow_mut().remove(&id);
         }
-        found
+        answered
     }
 
-    /// Keeps a directory that was read, if it is large and few entries will be asked for. A failure is ignored: the
-    /// directory is read again next time.
-    pub(super) fn keep_tree(&self, id: Oid, tree: &Listing) {
-        let LargeTrees { is_wanted, written, .. } = &self.large_trees;
-        if tree.bytes().len() < SMALLEST || !is_wanted.get() || written.get() == MOST_WRITTEN {
-            return;
+    /// Keeps a tree that was read, if it is large. A failure is ignored: the tree is read again next time.
+    fn keep_tree(&self, id: Oid, tree: &Listing) {
+        if tree.bytes().len() >= SMALLEST && self.kept_trees().borrow_mut().insert(id) {
+            let kept = self.write_tree(id, tree);
+            kept.unwrap_or_else(|error| tracing::debug!(%error, "cannot keep a large tree"));
         }
-        if !self.kept_trees().borrow_mut().insert(id) {
-            return;
-        }
-        written.set(written.get() + 1);
-        let kept = self.write_tree(id, tree);
-        kept.unwrap_or_else(|error| tracing::debug!(%error, "cannot keep a large directory"));
     }
 
     fn write_tree(&self, id: Oid, tree: &Listing) -> Result<(), Error> {
+        let Some(bytes) = encode(id, tree) else { return Ok(()) };
         let git = self.repo.path();
         let place = self.own(caches::LARGE_TREES);
         let fail = |source: io::Error| io_error(&place, source);
         let directory = Directory::make(git, &place).map_err(fail)?;
         durable::remove_abandoned(&place);
-        let Some(bytes) = encode(id, tree) else { return Ok(()) };
         durable::write_derived(git, &self.file_of_tree(id), &bytes)?;
         let mut others = directory.names().map_err(fail)?;
+        // Another process may be writing.
+        others.retain(|name| !name.to_string_lossy().starts_with(durable::TEMPORARY));
         others.sort_by_key(|name| fs::metadata(place.join(name)).and_then(|it| it.modified()).ok());
         let many = others.len().saturating_sub(MOST_KEPT);
         others.iter().take(many).try_for_each(|name| directory.remove_if_there(name)).map_err(fail)
@@ -208,7 +252,6 @@ impl Store {
         self.own(caches::LARGE_TREES).join(digest(id).to_string())
     }
 
-    /// The ids of the directories that are kept.
     fn kept_trees(&self) -> &RefCell<BTreeSet<Oid>> {
         self.large_trees.kept.get_or_init(|| {
             let entries = fs::read_dir(self.own(caches::LARGE_TREES)).into_iter().flatten().flatten();

@@ -114,8 +114,6 @@ pub struct Store {
     blobs: RefCell<Recent<Oid, Arc<[u8]>>>,
     trees: RefCell<Recent<Oid, Arc<Listing>>>,
     large_trees: LargeTrees,
-    /// The message of the commit that a replay of history has read last.
-    last_message: RefCell<Option<(Oid, String)>>,
     trees_of_commits: RefCell<Recent<Oid, Oid>>,
     differences: RefCell<Recent<DifferenceKey, Arc<CommitDifference>>>,
     /// How many walks have looked for the last changes of paths.
@@ -273,7 +271,6 @@ impl Store {
             blobs: Recent::at_most(RECENT_BLOBS).into(),
             trees: Recent::between(RECENT_TREES, MOST_RECENT_TREES).into(),
             large_trees: LargeTrees::default(),
-            last_message: RefCell::default(),
             trees_of_commits: Recent::at_most(RECENT_COMMITS).into(),
             differences: Recent::at_most(RECENT_DIFFERENCES).into(),
             walks: Cell::default(),

@@ -100,8 +100,6 @@ impl Store {
     fn refuse_other_commit(&self, commit: &Commit<'_>) -> Result<(), Error> {
         let content = [commit.raw_header_bytes(), b"\n", commit.message_raw_bytes()].concat();
         if self.format.commit(&content) == digest(commit.id()) {
-            let message = String::from_utf8_lossy(commit.message_bytes()).into_owned();
-            self.last_message.replace(Some((commit.id(), message)));
             return Ok(());
         }
         self.refuse_other(commit.id(), ObjectType::Commit, self.repo.odb()?.read(commit.id())?.data())

@@ -27,7 +27,7 @@ pub(super) struct Pack {
     format: ObjectFormat,
     bytes: Vec<u8>,
     objects: BTreeMap<Digest, Packed>,
-    /// The last versions of trees, by the id of the newest.
+    /// The last versions of trees, by the id of the newest. A version that comes back begins anew.
     versions: HashMap<Digest, TreeVersions>,
     /// One for all objects: to set up another one takes longer than to compress a small object.
     compress: Compress,
@@ -419,6 +419,14 @@ mod tests {
             before = Some(id);
         }
         assert_eq!(most, 8);
+        // A version comes back, and another follows it.
+        let newest = before;
+        files.extend([("b".to_owned(), 1)]);
+        let (other, _) = add(&files, newest);
+        files.remove("b");
+        assert_eq!(add(&files, Some(other)).0, newest.expect("a version"));
+        files.extend([("c".to_owned(), 1)]);
+        assert_eq!(add(&files, newest).1, 1, "it begins anew");
         files.values_mut().for_each(|id| *id = 8);
         assert_eq!(add(&files, before).1, 1, "nothing is alike");
     }

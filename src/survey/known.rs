@@ -275,6 +275,12 @@ impl Workspace {
         self.known = KnownLooks::of(self, name).map(Arc::new);
     }
 
+    /// Lets looks at few tasks find what HEAD holds of them without reading large directories as a whole. Nothing that is
+    /// recorded may rest on such a look.
+    pub fn look_at_few(&self) {
+        self.store.iter().for_each(Store::ask_for_few);
+    }
+
     /// Keeps what was made of the looks, and uses them no longer.
     pub(crate) fn end_known(&mut self) {
         self.known.take().inspect(|known| known.keep());

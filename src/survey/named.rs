@@ -2,7 +2,6 @@
 
 use super::{Error, TaskRef, Workspace};
 use crate::base::{Code, Diagnostic, Patterns, RepoPath, TaskId, command, nearest};
-use crate::store::Store;
 
 /// How many candidates an error lists.
 const MOST_LISTED: usize = 10;
@@ -15,7 +14,6 @@ impl Workspace {
     ///
     /// No task or more than one is meant, or the name is a pattern; the hint lists the candidates.
     pub fn task(&self, name: &str) -> Result<TaskRef, Error> {
-        self.store.iter().for_each(Store::ask_for_few);
         if let Some(task) = self.task_exactly(name)? {
             return Ok(task);
         }

@@ -7,7 +7,7 @@ use crate::view::{Explanation, Explanations};
 /// Show every rule that was tried, which part of its guard was false, and the values it saw.
 ///
 /// The nearest rule comes first: the one that decided, or else the one that lacks least. Also shows where each
-/// value came from. Writes nothing. Exits with 1 if one of the tasks is in error.
+/// value came from. Writes nothing but a cache in `.git/orch`. Exits with 1 if one of the tasks is in error.
 #[derive(Debug, Args)]
 pub struct ExplainArgs {
     /// The tasks or patterns; optional if the current directory, the branch name or a single open task
@@ -20,6 +20,7 @@ pub struct ExplainArgs {
 
 pub fn run(args: &ExplainArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
     let workspace = context.workspace_at(ui, args.at.as_deref())?;
+    workspace.look_at_few();
     let tasks = if args.tasks.is_empty() {
         vec![report::meant(&workspace, context, None)?]
     } else {

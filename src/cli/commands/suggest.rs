@@ -70,6 +70,8 @@ pub fn run(args: &SuggestArgs, context: &Context, ui: &Ui) -> Result<ExitCode, F
     if args.tasks.is_empty() {
         // Tasks that are named are looked at anew.
         workspace.know_looks(status::CACHE);
+    } else {
+        workspace.look_at_few();
     }
     context.show_looks(&workspace, None, ui);
     let (around, fault) = match args.task_around(&workspace, context, ui) {
@@ -77,6 +79,9 @@ pub fn run(args: &SuggestArgs, context: &Context, ui: &Ui) -> Result<ExitCode, F
         Err(Failure::Reported { exit: ExitCode::Fault, error }) => (None, Some(error)),
         around => (around?, None),
     };
+    if around.is_some() {
+        workspace.look_at_few();
+    }
     let mut answer = answer(&workspace, args, around.as_ref())?;
     if let Some(fault) = fault {
         answer.problems.push(unjudged(&fault));

@@ -89,8 +89,14 @@ fn each_name_is_found_in_a_kept_directory_as_in_the_whole() {
                 "of these directories only one is read as a whole: {names:?}"
             );
         }
+        let written = || fs::metadata(&kept(&repo)[0]).expect("kept").modified().expect("a time");
+        let before = written();
         let many: Vec<&str> = names[..17].iter().map(String::as_str).collect();
         assert_eq!(asked(&of_one_task(&repo), &many), (asked(&plain, &many).0, 2), "for many, all are read");
+        let paths: Vec<String> = (0..40).map(|number| format!("t-0001/{number}")).collect();
+        let paths: Vec<&str> = paths.iter().map(String::as_str).collect();
+        assert_eq!(asked(&of_one_task(&repo), &paths).1, 2, "all paths of a task lead through one entry");
+        assert_eq!(written(), before, "it is written once");
     }
 }
 
@@ -144,13 +150,36 @@ fn few_directories_are_kept() {
         assert!(kept(&repo).iter().any(|file| file.ends_with(tasks.to_string())));
         assert!(kept(&repo).len() <= 4);
     }
-    // A walk over the history keeps none that it comes across later.
+    // Whoever goes on to other commits keeps none of theirs.
     let store = of_one_task(&repo);
+    asked(&store, &["t-0001"]);
     let before = kept(&repo);
     for number in 0..3 {
         commit(&repo, &format!("another {number}\n"));
         asked(&store, &["t-0001"]);
     }
-    let newer = kept(&repo).iter().filter(|file| !before.contains(file)).count();
-    assert_eq!(newer, 2);
+    assert_eq!(kept(&repo), before);
+}
+
+#[test]
+fn a_tree_that_is_not_sorted_is_not_kept() {
+    let repo = Repo::of(ObjectFormat::Sha1);
+    let tasks = commit(&repo, "one\n").to_string();
+    let listed = repo.git(&["ls-tree", &tasks]);
+    let raw = |line: &str| {
+        let (head, name) = line.split_once('\t').expect("a name");
+        let mut words = head.split(' ');
+        let (mode, id) = (words.next().expect("a mode"), words.nth(1).expect("an id"));
+        let id = Digest::parse(id).expect("an id");
+        [format!("{} {name}\0", mode.trim_start_matches('0')).as_bytes(), id.as_bytes()].concat()
+    };
+    let content: Vec<u8> = listed.lines().rev().flat_map(raw).collect();
+    let arguments = ["hash-object", "-w", "-t", "tree", "--literally", "--stdin"];
+    let odd = repo.git_on("index", &arguments, &content);
+    let entry = format!("040000 tree {}\ttasks\n", odd.trim());
+    let top = repo.git_on("index", &["mktree"], entry.as_bytes());
+    let commit = repo.git(&["commit-tree", "-m", "odd", top.trim()]);
+    repo.git(&["update-ref", "refs/heads/main", commit.trim()]);
+    asked(&of_one_task(&repo), &["t-0001"]);
+    assert_eq!(kept(&repo), Vec::<PathBuf>::new());
 }
