@@ -178,6 +178,9 @@ mod tests {
             "an `of` is replaced, never added"
         );
         assert_eq!(example(r#"{"examples": []}"#), None);
+        assert_eq!(example(r#"{"type": "object"}"#), None);
+        let twice = r#"{"examples": [1], "examples": [{"ok": true}]}"#;
+        assert_eq!(example(twice), Some(serde_json::json!({"ok": true})), "the last one counts");
         assert_eq!(example("no json"), None);
     }
 }

@@ -171,10 +171,13 @@ pub(crate) fn first_example(schema: &str) -> Option<Value> {
     /// What is read of a schema; the rest is only skipped.
     #[derive(Deserialize)]
     struct Examples {
-        examples: Vec<Value>,
+        examples: Option<Vec<Value>>,
     }
-    let schema: Examples = serde_json::from_str(schema).ok()?;
-    schema.examples.into_iter().next()
+    match serde_json::from_str::<Examples>(schema) {
+        Ok(found) => found.examples?.into_iter().next(),
+        // Of a member that is there twice, the last one counts.
+        Err(_) => serde_json::from_str::<Value>(schema).ok()?.get("examples")?.as_array()?.first().cloned(),
+    }
 }
 
 words! {
