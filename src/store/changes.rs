@@ -252,11 +252,8 @@ pub(super) fn differ(
     if before == after || (before.is_none() && !is_all) {
         return Ok(());
     }
-    for (name, [old, new]) in unlike_names((one, before), (other, after))? {
+    for ((name, _), [old, new]) in unlike_names((one, before), (other, after))? {
         let Ok(path) = directory.join(&name) else { continue };
-        if old == new {
-            continue;
-        }
         differ((one, subtree(old)), (other, subtree(new)), &path, wanted, found)?;
         if is_file(old) || (is_all && is_file(new)) {
             found(path, [old, new]);
@@ -265,20 +262,25 @@ pub(super) fn differ(
     Ok(())
 }
 
-/// The entries that differ between two directories, by name: what each side contains there.
+/// What each side contains under a name, by the name and whether that is a directory.
+pub(super) type UnlikeNames = BTreeMap<(String, bool), [Option<TreeObject>; 2]>;
+
+/// The entries that differ between two directories. A tree that git would not write may contain a file and a directory of
+/// one name.
 pub(super) fn unlike_names(
     (one, before): (&TreeSource<'_>, Option<Oid>),
     (other, after): (&TreeSource<'_>, Option<Oid>),
-) -> Result<BTreeMap<String, [Option<TreeObject>; 2]>, Error> {
+) -> Result<UnlikeNames, Error> {
     let before = before.map(|id| one.directory(id)).transpose()?;
     let after = after.map(|id| other.directory(id)).transpose()?;
     let (before, after) = unlike_entries(before.as_deref(), after.as_deref());
-    let mut names: BTreeMap<String, [Option<TreeObject>; 2]> = BTreeMap::new();
+    let mut names = UnlikeNames::new();
     for (side, entries) in [before, after].into_iter().enumerate() {
         for entry in entries {
             let Some(name) = entry.text() else { continue };
             let mode = i32::try_from(entry.mode).unwrap_or_default();
-            names.entry(name.to_owned()).or_default()[side] = Some((entry.id, mode, entry.is_tree()));
+            let key = (name.to_owned(), entry.is_tree());
+            names.entry(key).or_default()[side] = Some((entry.id, mode, entry.is_tree()));
         }
     }
     Ok(names)

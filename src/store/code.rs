@@ -391,7 +391,7 @@ fn changed_in_part(
     code: &CodePart<'_>,
     found: &mut Vec<RepoPath>,
 ) -> Result<(), Error> {
-    for (name, sides) in unlike_names((one, before), (other, after))? {
+    for ((name, _), sides) in unlike_names((one, before), (other, after))? {
         let Ok(path) = at.join(&name) else { continue };
         let [old, new] = sides.map(subtree);
         match (code.part)(&path, old.or(new).is_some()) {

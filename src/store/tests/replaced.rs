@@ -1,7 +1,7 @@
 //! Tests of finding the commit that still has what later commits took away.
 
 use super::{FORMATS, Repo, path};
-use crate::base::Digest;
+use crate::base::{Digest, RepoPath};
 use std::fs;
 
 fn commit(repo: &Repo, subject: &str) -> Digest {
@@ -160,4 +160,45 @@ fn that_a_path_has_no_history_stays_known() {
     fs::remove_file(repo.path("tasks/t/plan.md")).expect("removed");
     let removed = commit(&repo, "removed");
     assert_eq!(repo.store().last_changes(&wanted).expect("read"), [Some(removed), Some(first)]);
+}
+
+/// Commits a tree with these entries, in this order, and returns the commit.
+fn commit_of(repo: &Repo, entries: &[(&str, &str, Digest)]) -> Digest {
+    let entry = |(mode, name, id): &(&str, &str, Digest)| {
+        [format!("{mode} {name}\0").as_bytes(), id.as_bytes()].concat()
+    };
+    let content: Vec<u8> = entries.iter().flat_map(entry).collect();
+    let tree = repo.git_on("index", &["hash-object", "-w", "-t", "tree", "--literally", "--stdin"], &content);
+    let commit = repo.git(&["commit-tree", "-m", "odd", tree.trim()]);
+    Digest::parse(commit.trim()).expect("an id")
+}
+
+#[test]
+fn what_differs_in_a_tree_that_git_would_not_write_is_found() {
+    let repo = Repo::new();
+    let blob = |text: &str| {
+        let id = repo.git_on("index", &["hash-object", "-w", "--stdin"], text.as_bytes());
+        Digest::parse(id.trim()).expect("an id")
+    };
+    let (one, two) = (blob("one\n"), blob("two\n"));
+    let within = |id: Digest| {
+        let tree = repo.git_on("index", &["mktree"], format!("100644 blob {id}\tx\n").as_bytes());
+        Digest::parse(tree.trim()).expect("an id")
+    };
+    let (file, tree) = ("100644", "40000");
+    let store = repo.store();
+    let changed = |before: &[(&str, &str, Digest)], after: &[(&str, &str, Digest)]| {
+        let [before, after] = [before, after].map(|entries| commit_of(&repo, entries));
+        let (before, after) = (store.tree_source(before), store.tree_source(after));
+        let paths = store.changed(&before, &after, &RepoPath::root()).expect("compared");
+        paths.iter().map(|path| path.as_str().to_owned()).collect::<Vec<_>>()
+    };
+    let both = |id| [(file, "log", id), (tree, "log", within(id))];
+    assert_eq!(changed(&both(one), &both(two)), ["log", "log/x"]);
+    assert_eq!(changed(&both(one), &[(file, "log", one), (tree, "log", within(two))]), ["log/x"]);
+    assert_eq!(changed(&both(one), &[(tree, "log", within(one))]), ["log"]);
+    let twice = [(file, "log", one), (file, "log", two)];
+    assert_eq!(changed(&twice, &[(file, "log", two)]), ["log"]);
+    assert_eq!(changed(&[(file, "log", two)], &twice), ["log"]);
+    assert_eq!(changed(&twice, &twice), Vec::<String>::new());
 }
