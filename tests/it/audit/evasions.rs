@@ -237,3 +237,54 @@ fn the_first_push_of_a_branch_is_judged() {
         world.end(command.output().expect("orch runs")).ends(1).says("forged");
     }
 }
+
+/// Writes a tree with these lines of `git ls-tree`, in this order, and returns its id.
+fn raw_tree(world: &World, lines: &[String]) -> String {
+    let entry = |line: &String| {
+        let (head, name) = line.split_once('\t').expect("a name");
+        let words: Vec<&str> = head.split(' ').collect();
+        let id = orch::base::Digest::parse(words[2]).expect("an id");
+        [format!("{} {name}\0", words[0].trim_start_matches('0')).as_bytes(), id.as_bytes()].concat()
+    };
+    let content: Vec<u8> = lines.iter().flat_map(entry).collect();
+    std::fs::write(world.path(".git/raw"), content).expect("written");
+    world.git(&["hash-object", "-w", "-t", "tree", "--literally", ".git/raw"]).trim().to_owned()
+}
+
+#[test]
+fn a_directory_of_the_same_name_hides_no_forged_record() {
+    let world = started("plan_review");
+    let blob = |text: &str| {
+        std::fs::write(world.path(".git/raw"), text).expect("written");
+        world.git(&["hash-object", "-w", ".git/raw"]).trim().to_owned()
+    };
+    let listed =
+        |tree: &str| -> Vec<String> { world.git(&["ls-tree", tree]).lines().map(str::to_owned).collect() };
+    let own = listed("HEAD:tasks/t");
+    // A commit with a directory of the name of the log, and with this log.
+    let commit = |log: &str, other: &str| {
+        let within = raw_tree(&world, &[format!("100644 blob {}\tx", blob(other))]);
+        let mut lines = own.clone();
+        let at = lines.iter().position(|line| line.ends_with("\ttranscript.jsonl")).expect("a log");
+        lines[at] = format!("100644 blob {}\ttranscript.jsonl", blob(log));
+        lines.insert(at + 1, format!("040000 tree {within}\ttranscript.jsonl"));
+        let task = raw_tree(&world, &lines);
+        let put = |tree: &str, name: &str, id: &str| {
+            let mut lines = listed(tree);
+            let end = format!("\t{name}");
+            let at = lines.iter().position(|line| line.ends_with(&end)).expect("an entry");
+            lines[at] = format!("040000 tree {id}{end}");
+            raw_tree(&world, &lines)
+        };
+        let top = put("HEAD", "tasks", &put("HEAD:tasks", "t", &task));
+        let commit = world.git(&["commit-tree", "-p", "HEAD", "-m", "odd", &top]);
+        world.git(&["update-ref", "refs/heads/main", commit.trim()]);
+    };
+    let log = world.read(LOG);
+    commit(&log, "1");
+    let before = standings(&world).len();
+    assert!(!standings(&world).contains(&"forged".to_owned()));
+    commit(&log.replacen("\"reason\":\"", "\"reason\":\"not ", 1), "2");
+    assert_eq!(standings(&world).len(), before + 1);
+    last(&world, "forged");
+}
