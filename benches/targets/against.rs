@@ -4,7 +4,7 @@ use super::costs::{calls, strace};
 use super::lives::{Scene, lifecycle};
 use super::run::{EXECUTOR, LOOP};
 use super::table::{Row, Table, Target, Unit};
-use super::{ORCH, PLAN, RUNS, World, median};
+use super::{ORCH, PLAN, RUNS, World, copied, median};
 use std::time::Duration;
 
 const MS: Unit = Unit::Milliseconds;
@@ -23,7 +23,9 @@ pub(super) fn against(table: &mut Table) {
         return;
     };
     let new = std::env::var("ORCH_BENCH_NEW").unwrap_or_else(|_| ORCH.to_owned());
-    let both = [old.as_str(), new.as_str()];
+    let place = tempfile::tempdir().expect("a directory");
+    let both = [("old", old), ("new", new)].map(|(name, program)| copied(&program, &place.path().join(name)));
+    let both = [both[0].as_str(), both[1].as_str()];
     suggestions(table, both);
     staged(table, both);
     transition(table, both);

@@ -69,9 +69,7 @@ fn main() -> ExitCode {
         ("against", against::against),
     ];
     let place = tempfile::tempdir().expect("a directory");
-    let copy = place.path().join("orch");
-    fs::copy(ORCH, &copy).expect("a copy of the program");
-    INSTALLED.set(copy).expect("the only one");
+    INSTALLED.set(copied(ORCH, &place.path().join("orch"))).expect("the only one");
     eprintln!("medians of {RUNS} runs each, of fewer where one takes long");
     let mut table = Table::new(|line| eprintln!("{line}"));
     for (name, part) in parts {
@@ -185,14 +183,19 @@ const PLAN: &str = r#"{
 
 const ORCH: &str = env!("CARGO_BIN_EXE_orch");
 
-/// A copy of the program, as `make install` makes one. The file that the linker has written lies in the page cache in
-/// single pages, which take longer to map at each start.
-static INSTALLED: OnceLock<PathBuf> = OnceLock::new();
+/// A copy of `orch`.
+static INSTALLED: OnceLock<String> = OnceLock::new();
 
 /// The program to start: the copy of `orch`, or any other.
-fn installed(program: &str) -> &Path {
-    let copy = INSTALLED.get().filter(|_| program == ORCH);
-    copy.map_or(Path::new(program), PathBuf::as_path)
+fn installed(program: &str) -> &str {
+    INSTALLED.get().filter(|_| program == ORCH).map_or(program, String::as_str)
+}
+
+/// Copies a program, as `make install` does, and returns the path of the copy. The file that the linker has written lies
+/// in the page cache in single pages, which take longer to map at each start.
+fn copied(program: &str, to: &Path) -> String {
+    fs::copy(program, to).expect("a copy of the program");
+    to.to_str().expect("a path in UTF-8").to_owned()
 }
 
 /// Where a repository may be: on the disk, and, if there is such a place, where nothing is synced to one.

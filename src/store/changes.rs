@@ -273,11 +273,10 @@ pub(super) fn unlike_names(
 ) -> Result<UnlikeNames, Error> {
     let before = before.map(|id| one.directory(id)).transpose()?;
     let after = after.map(|id| other.directory(id)).transpose()?;
-    let (before, after) = unlike_entries(before.as_deref(), after.as_deref());
     let mut names = UnlikeNames::new();
-    for (side, entries) in [before, after].into_iter().enumerate() {
-        for entry in entries {
-            let Some(name) = entry.text() else { continue };
+    for sides in unlike_entries(before.as_deref(), after.as_deref()) {
+        for (side, entry) in sides.into_iter().enumerate() {
+            let Some((entry, name)) = entry.and_then(|entry| Some((entry, entry.text()?))) else { continue };
             let mode = i32::try_from(entry.mode).unwrap_or_default();
             let key = (name.to_owned(), entry.is_tree());
             names.entry(key).or_default()[side] = Some((entry.id, mode, entry.is_tree()));
@@ -299,27 +298,24 @@ pub(super) fn is_file(held: Option<TreeObject>) -> bool {
     held.is_some_and(|(.., is_tree)| !is_tree)
 }
 
-/// The entries of two trees that differ.
+/// The entries of two trees that differ: what each has in a place.
 fn unlike_entries<'t>(
     before: Option<&'t Listing>,
     after: Option<&'t Listing>,
-) -> (Vec<ListingEntry<'t>>, Vec<ListingEntry<'t>>) {
-    let (mut old, mut new) = (Vec::new(), Vec::new());
+) -> Vec<[Option<ListingEntry<'t>>; 2]> {
     let (Some(before), Some(after)) = (before, after) else {
-        old.extend(before.iter().flat_map(|only| only.iter()));
-        new.extend(after.iter().flat_map(|only| only.iter()));
-        return (old, new);
+        let old = before.into_iter().flat_map(Listing::iter).map(|entry| [Some(entry), None]);
+        let new = after.into_iter().flat_map(Listing::iter).map(|entry| [None, Some(entry)]);
+        return old.chain(new).collect();
     };
-    for [gone, put] in Listing::unlike(before, after) {
-        let (one, other) = (before.range(gone).next(), after.range(put).next());
-        let same = one.as_ref().zip(other.as_ref());
-        // git writes one mode where it once wrote several.
-        if !same.is_some_and(|(one, other)| one.id == other.id && one.mode == other.mode) {
-            old.extend(one);
-            new.extend(other);
-        }
-    }
-    (old, new)
+    let unlike = Listing::unlike(before, after).into_iter();
+    let sides = unlike.map(|[gone, put]| [before.range(gone).next(), after.range(put).next()]);
+    // git writes one mode where it once wrote several.
+    let is_same = |sides: &[Option<ListingEntry<'_>>; 2]| match sides {
+        [Some(one), Some(other)] => one.id == other.id && one.mode == other.mode,
+        _ => false,
+    };
+    sides.filter(|sides| !is_same(sides)).collect()
 }
 
 /// The entries of a tree by name; see [`TreeObject`].

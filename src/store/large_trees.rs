@@ -39,8 +39,6 @@ type FoundEntry = Option<(Oid, u32)>;
 /// What a store knows of the trees that are kept.
 #[derive(Default)]
 pub(super) struct LargeTrees {
-    /// Whether files may be written.
-    is_permitted: Cell<bool>,
     /// Whether few entries will be asked for.
     asks_for_few: Cell<bool>,
     /// The tree below which they are: the first one that is asked about, which is that of HEAD. Those of older commits are
@@ -177,30 +175,25 @@ fn number(bytes: &[u8]) -> u32 {
 }
 
 impl Store {
-    /// Permits commands that read few entries to keep large trees in the git directory.
-    pub fn permit_large_trees(&self) {
-        self.large_trees.is_permitted.set(true);
-    }
-
-    /// Finds entries of large trees of HEAD in files that are kept, and keeps them: few will be asked for. Does nothing
-    /// unless that is permitted.
+    /// Finds entries of large trees of HEAD in files in the git directory, and keeps such files: few entries will be asked
+    /// for.
     pub fn ask_for_few(&self) {
-        self.large_trees.asks_for_few.set(self.large_trees.is_permitted.get());
+        self.large_trees.asks_for_few.set(true);
     }
 
     /// The entry with this name in a tree below `top`.
     pub(super) fn entry_of(&self, top: Oid, id: Oid, name: &[u8]) -> Result<FoundEntry, Error> {
         let is_of_few = self.large_trees.asks_for_few.get()
-            && self.large_trees.top.get().is_none_or(|known| known == top);
-        let known = self.trees.borrow_mut().get(&id).is_some();
-        if is_of_few && !known {
+            && self.large_trees.top.get().is_none_or(|known| known == top)
+            && self.trees.borrow_mut().get(&id).is_none();
+        if is_of_few {
             self.large_trees.top.set(Some(top));
             if let Answered::Entry(found) = self.kept_entry(id, name) {
                 return Ok(found);
             }
         }
         let tree = self.listing(id)?;
-        if is_of_few && !known {
+        if is_of_few {
             self.keep_tree(id, &tree);
         }
         Ok(tree.get(name).map(|entry| (entry.id, entry.mode)))

@@ -78,13 +78,9 @@ struct EntryEnds {
 impl EntryEnds {
     /// `None` if there is no whole entry with an octal mode.
     fn of(bytes: &[u8], format: ObjectFormat) -> Option<Self> {
-        let mode = match bytes {
-            // Nearly all entries are directories or plain files.
-            [b'4', b'0', b'0', b'0', b'0', b' ', ..] => 5,
-            [b'1', b'0', b'0', b'6', b'4', b'4', b' ', ..] => 6,
-            _ => bytes.iter().take(MODE_DIGITS + 1).position(|byte| *byte == b' ')?,
-        };
-        let is_octal = mode > 0 && bytes[..mode].iter().all(|digit| (b'0'..=b'7').contains(digit));
+        let mode =
+            bytes.iter().take(MODE_DIGITS + 1).position(|byte| *byte == b' ').filter(|mode| *mode > 0)?;
+        let is_octal = bytes[..mode].iter().all(|digit| (b'0'..=b'7').contains(digit));
         let name = mode + bytes[mode..].iter().position(|byte| *byte == 0)?;
         let after = name + 1 + format.length();
         (is_octal && after <= bytes.len()).then_some(Self { mode, name, after })
@@ -331,6 +327,16 @@ impl Store {
 }
 
 #[cfg(test)]
+impl Listing {
+    /// A directory with these files, each with an id of one repeated byte.
+    pub(super) fn of_files<'n>(files: impl IntoIterator<Item = (&'n str, u8)>) -> Self {
+        let entry = |(name, id)| [format!("100644 {name}\0").as_bytes(), &[id; 20]].concat();
+        let bytes: Vec<u8> = files.into_iter().flat_map(entry).collect();
+        Self::parse(bytes, ObjectFormat::Sha1).expect("well-formed")
+    }
+}
+
+#[cfg(test)]
 mod tests {
     use super::*;
 
@@ -371,11 +377,8 @@ mod tests {
         assert!(Listing::parse(Vec::new(), ObjectFormat::Sha1).is_some(), "an empty tree");
     }
 
-    /// A directory with these files, each with an id of one repeated byte.
     fn listing(files: &[(&str, u8)]) -> Listing {
-        let entry = |(name, id): &(&str, u8)| [format!("100644 {name}\0").as_bytes(), &[*id; 20]].concat();
-        let bytes = files.iter().map(entry).collect::<Vec<_>>().concat();
-        Listing::parse(bytes, ObjectFormat::Sha1).expect("well-formed")
+        Listing::of_files(files.iter().copied())
     }
 
     #[test]

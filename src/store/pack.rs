@@ -294,11 +294,8 @@ mod tests {
         new
     }
 
-    /// A directory with files of these names, each with an id of one repeated byte.
     fn tree(files: &BTreeMap<String, u8>) -> Arc<Listing> {
-        let entry = |(name, id): (&String, &u8)| [format!("100644 {name}\0").as_bytes(), &[*id; 20]].concat();
-        let bytes = files.iter().map(entry).collect::<Vec<_>>().concat();
-        Arc::new(Listing::parse(bytes, ObjectFormat::Sha1).expect("well-formed"))
+        Arc::new(Listing::of_files(files.iter().map(|(name, id)| (name.as_str(), *id))))
     }
 
     fn files(many: usize) -> BTreeMap<String, u8> {

@@ -275,10 +275,10 @@ impl Workspace {
         self.known = KnownLooks::of(self, name).map(Arc::new);
     }
 
-    /// Lets looks at few tasks find what HEAD holds of them without reading large directories as a whole. Nothing that is
-    /// recorded may rest on such a look.
+    /// Lets looks at few tasks find what HEAD holds of them without reading large directories as a whole, unless the
+    /// workspace reads a commit, and so writes nothing. Nothing that is recorded may rest on such a look.
     pub fn look_at_few(&self) {
-        self.store.iter().for_each(Store::ask_for_few);
+        self.store.iter().filter(|_| self.reads_work_dir()).for_each(Store::ask_for_few);
     }
 
     /// Keeps what was made of the looks, and uses them no longer.

@@ -65,7 +65,6 @@ impl Workspace {
         let root = found.as_ref().map_or_else(|| configured_root(&start), |store| store.root().to_owned());
         if let Some(store) = found.as_ref().filter(|_| purpose == Purpose::Work) {
             store.keep_whole();
-            store.permit_large_trees();
             // A killed process may have left a transition half done; every command completes it. If that
             // fails now, the next command tries again.
             let _ = store.recover_leftovers();

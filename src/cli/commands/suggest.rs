@@ -70,8 +70,6 @@ pub fn run(args: &SuggestArgs, context: &Context, ui: &Ui) -> Result<ExitCode, F
     if args.tasks.is_empty() {
         // Tasks that are named are looked at anew.
         workspace.know_looks(status::CACHE);
-    } else {
-        workspace.look_at_few();
     }
     context.show_looks(&workspace, None, ui);
     let (around, fault) = match args.task_around(&workspace, context, ui) {
@@ -79,7 +77,7 @@ pub fn run(args: &SuggestArgs, context: &Context, ui: &Ui) -> Result<ExitCode, F
         Err(Failure::Reported { exit: ExitCode::Fault, error }) => (None, Some(error)),
         around => (around?, None),
     };
-    if around.is_some() {
+    if around.is_some() || !args.tasks.is_empty() {
         workspace.look_at_few();
     }
     let mut answer = answer(&workspace, args, around.as_ref())?;

@@ -95,6 +95,17 @@ impl Repo {
         Digest::parse(id.trim()).expect("an id")
     }
 
+    /// Stores a tree with these entries (mode, name and id), in this order, as git would not write all of them.
+    fn raw_tree(&self, entries: &[(&str, &str, Digest)]) -> Digest {
+        let entry = |(mode, name, id): &(&str, &str, Digest)| {
+            [format!("{mode} {name}\0").as_bytes(), id.as_bytes()].concat()
+        };
+        let content: Vec<u8> = entries.iter().flat_map(entry).collect();
+        let id =
+            self.git_on("index", &["hash-object", "-w", "-t", "tree", "--literally", "--stdin"], &content);
+        Digest::parse(id.trim()).expect("an id")
+    }
+
     /// The tree of the entries of an index, built from scratch.
     fn tree_anew(&self, index: &str) -> String {
         // An intent-to-add entry has no flag in this list and belongs to no tree.

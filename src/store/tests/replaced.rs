@@ -162,34 +162,18 @@ fn that_a_path_has_no_history_stays_known() {
     assert_eq!(repo.store().last_changes(&wanted).expect("read"), [Some(removed), Some(first)]);
 }
 
-/// Commits a tree with these entries, in this order, and returns the commit.
-fn commit_of(repo: &Repo, entries: &[(&str, &str, Digest)]) -> Digest {
-    let entry = |(mode, name, id): &(&str, &str, Digest)| {
-        [format!("{mode} {name}\0").as_bytes(), id.as_bytes()].concat()
-    };
-    let content: Vec<u8> = entries.iter().flat_map(entry).collect();
-    let tree = repo.git_on("index", &["hash-object", "-w", "-t", "tree", "--literally", "--stdin"], &content);
-    let commit = repo.git(&["commit-tree", "-m", "odd", tree.trim()]);
-    Digest::parse(commit.trim()).expect("an id")
-}
-
 #[test]
 fn what_differs_in_a_tree_that_git_would_not_write_is_found() {
     let repo = Repo::new();
-    let blob = |text: &str| {
-        let id = repo.git_on("index", &["hash-object", "-w", "--stdin"], text.as_bytes());
-        Digest::parse(id.trim()).expect("an id")
-    };
-    let (one, two) = (blob("one\n"), blob("two\n"));
-    let within = |id: Digest| {
-        let tree = repo.git_on("index", &["mktree"], format!("100644 blob {id}\tx\n").as_bytes());
-        Digest::parse(tree.trim()).expect("an id")
-    };
+    let (one, two) = (repo.blob("one\n"), repo.blob("two\n"));
+    let within = |id: Digest| repo.raw_tree(&[("100644", "x", id)]);
     let (file, tree) = ("100644", "40000");
     let store = repo.store();
     let changed = |before: &[(&str, &str, Digest)], after: &[(&str, &str, Digest)]| {
-        let [before, after] = [before, after].map(|entries| commit_of(&repo, entries));
-        let (before, after) = (store.tree_source(before), store.tree_source(after));
+        let [before, after] = [before, after].map(|entries| {
+            let commit = repo.git(&["commit-tree", "-m", "odd", &repo.raw_tree(entries).to_string()]);
+            store.tree_source(Digest::parse(commit.trim()).expect("an id"))
+        });
         let paths = store.changed(&before, &after, &RepoPath::root()).expect("compared");
         paths.iter().map(|path| path.as_str().to_owned()).collect::<Vec<_>>()
     };
