@@ -36,9 +36,9 @@ impl ChildProcess {
         Ok((child, group))
     }
 
-    /// Starts a program in this control group; `None` if the system cannot: Linux before 5.7, or a container that forbids
-    /// the call.
-    #[cfg(target_os = "linux")]
+    /// Starts a program in this control group; `None` if the system cannot: Linux before 5.7, another kind of processor, or
+    /// a container that forbids the call.
+    #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
     fn start_inside(program: &LimitedProgram, group: &ControlGroup) -> io::Result<Option<Self>> {
         // A start elsewhere needs fewer descriptors, and has the error if there are too few for that, too.
         let (Ok(directory), Ok((theirs_in, stdin)), Ok((stdout, theirs_out)), Ok((stderr, theirs_err))) =
@@ -57,7 +57,7 @@ impl ChildProcess {
         Ok(pid.map(child))
     }
 
-    #[cfg(not(target_os = "linux"))]
+    #[cfg(not(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64"))))]
     fn start_inside(_program: &LimitedProgram, _group: &ControlGroup) -> io::Result<Option<Self>> {
         Ok(None)
     }

@@ -2,21 +2,29 @@
 //!
 //! The standard library can only start it outside and move it, when it may have started others already. Each move also
 //! waits some milliseconds, until the kernel knows that nobody starts a process meanwhile.
+//!
+//! As after vfork(2), the child uses the memory of this process until it has become the program, while the thread that
+//! started it waits: a copy of the page tables, and of each page that is written afterwards, takes longer than all the rest.
 
 use super::program::{LimitedProgram, places};
 use rustix::io::retry_on_intr;
 use rustix::process::{Pid, WaitOptions, waitpid};
 use std::collections::BTreeMap;
 use std::ffi::{CString, OsStr, OsString};
-use std::io::{self, Read};
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
+use std::io;
+use std::os::fd::{AsRawFd, BorrowedFd, RawFd};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
-use std::ptr::null;
+use std::ptr::{null, null_mut};
 
 /// From `linux/sched.h`: the child handles no signal as this process does, and it starts in the group of `cgroup`. The types
 /// of these constants in `libc` are too narrow for their values.
 const CLEAR_HANDLERS: u64 = 0x1_0000_0000;
 const INTO_GROUP: u64 = 0x2_0000_0000;
+/// The child shares the memory, and the thread that starts it waits until it has left it.
+const SHARED: u64 = (libc::CLONE_VM | libc::CLONE_VFORK) as u64;
+
+/// The bytes of the stack of a child, which calls a few functions of the C library.
+const STACK: usize = 64 << 10;
 
 /// The errors after which the next place of a program is tried, as execvp(3) does.
 const TRY_ANOTHER: [i32; 7] = [
@@ -36,8 +44,20 @@ struct CloneArguments {
     flags: u64,
     unused: [u64; 3],
     exit_signal: u64,
-    also_unused: [u64; 5],
+    stack: u64,
+    stack_size: u64,
+    also_unused: [u64; 3],
     cgroup: u64,
+}
+
+/// What the child needs, and the number of the error for which it has not become the program.
+struct ChildStart {
+    files: Vec<*const libc::c_char>,
+    arguments: Vec<*const libc::c_char>,
+    environment: Vec<*const libc::c_char>,
+    directory: *const libc::c_char,
+    streams: [RawFd; 3],
+    error: i32,
 }
 
 /// A program as the system wants it: what an `exec` needs, made before there is a child, which must not allocate.
@@ -80,71 +100,136 @@ pub(super) fn start_in(
     streams: [BorrowedFd<'_>; 3],
 ) -> io::Result<Option<Pid>> {
     let image = Image::of(program)?;
-    // It closes with a successful start.
-    let Ok((mut told, tells)) = io::pipe() else { return Ok(None) };
-    let Some(child) = clone_into(group, &image, streams, tells.as_fd()) else { return Ok(None) };
-    drop(tells);
-    let mut error = [0; size_of::<i32>()];
-    match told.read_exact(&mut error) {
-        Ok(()) => {
-            let _ = retry_on_intr(|| waitpid(Some(child), WaitOptions::empty()));
-            Err(io::Error::from_raw_os_error(i32::from_ne_bytes(error)))
-        }
-        Err(_) => Ok(Some(child)),
+    let pointers = |texts: &[CString]| -> Vec<_> { texts.iter().map(|text| text.as_ptr()).collect() };
+    let ended =
+        |texts: &[CString]| -> Vec<_> { texts.iter().map(|text| text.as_ptr()).chain([null()]).collect() };
+    let mut start = ChildStart {
+        files: pointers(&image.files),
+        arguments: ended(&image.arguments),
+        environment: ended(&image.environment),
+        directory: image.directory.as_ptr(),
+        streams: streams.map(|stream| stream.as_raw_fd()),
+        error: 0,
+    };
+    let Some(child) = clone_into(group, &mut start) else { return Ok(None) };
+    if start.error == 0 {
+        return Ok(Some(child));
     }
+    let _ = retry_on_intr(|| waitpid(Some(child), WaitOptions::empty()));
+    Err(io::Error::from_raw_os_error(start.error))
 }
 
-/// A child in the group that becomes the program, or writes the number of an error to `tells` and exits.
+/// A child in the group that has become the program, or has set the error and exited. `None` if the system starts none.
 #[expect(unsafe_code, reason = "the standard library starts no process in a control group")]
-fn clone_into(
-    group: BorrowedFd<'_>,
-    image: &Image,
-    streams: [BorrowedFd<'_>; 3],
-    tells: BorrowedFd<'_>,
-) -> Option<Pid> {
-    let pointers =
-        |texts: &[CString]| -> Vec<_> { texts.iter().map(|text| text.as_ptr()).chain([null()]).collect() };
-    let (arguments, environment) = (pointers(&image.arguments), pointers(&image.environment));
+fn clone_into(group: BorrowedFd<'_>, start: &mut ChildStart) -> Option<Pid> {
+    // Both architectures want the end of a stack at a multiple of 16.
+    let mut stack = vec![0_u128; STACK / size_of::<u128>()];
     let request = CloneArguments {
-        flags: CLEAR_HANDLERS | INTO_GROUP,
+        flags: CLEAR_HANDLERS | INTO_GROUP | SHARED,
         exit_signal: libc::SIGCHLD as u64,
+        stack: stack.as_mut_ptr().expose_provenance() as u64,
+        stack_size: STACK as u64,
         cgroup: u64::try_from(group.as_raw_fd()).ok()?,
         ..CloneArguments::default()
     };
-    // SAFETY: without CLONE_VM the child has its own copy of the memory and goes on with its own copy of this stack, as
-    // after fork(2). Of the threads only this one is in it, so a lock may be held for ever: until it has become the
-    // program or exits, it makes only calls that signal-safety(7) lists, on pointers to what lives in this function and
-    // in `image`, and allocates nothing. The lists of pointers end with a null.
-    let child = unsafe {
-        let child = libc::syscall(libc::SYS_clone3, &raw const request, size_of::<CloneArguments>());
-        if child == 0 {
-            let mut none: libc::sigset_t = std::mem::zeroed();
-            let is_ready = libc::setpgid(0, 0) == 0
-                && (0..)
-                    .zip(streams)
-                    .all(|(number, stream)| libc::dup2(stream.as_raw_fd(), number) == number)
-                && libc::chdir(image.directory.as_ptr()) == 0
-                && libc::signal(libc::SIGPIPE, libc::SIG_DFL) != libc::SIG_ERR
-                && libc::sigemptyset(&raw mut none) == 0
-                && libc::sigprocmask(libc::SIG_SETMASK, &raw const none, null::<libc::sigset_t>().cast_mut())
-                    == 0;
-            let last_error = || io::Error::last_os_error().raw_os_error().unwrap_or_default();
-            let mut error = last_error();
-            let mut is_denied = false;
-            for file in image.files.iter().take_while(|_| is_ready) {
-                libc::execve(file.as_ptr(), arguments.as_ptr(), environment.as_ptr());
-                error = last_error();
-                is_denied |= error == libc::EACCES;
-                if !TRY_ANOTHER.contains(&error) {
-                    is_denied = false;
-                    break;
-                }
-            }
-            error = if is_denied { libc::EACCES } else { error };
-            libc::write(tells.as_raw_fd(), (&raw const error).cast(), size_of::<i32>());
-            libc::_exit(127);
-        }
-        child
-    };
+    // SAFETY: the child has a stack of its own, and this thread waits until the child has become the program or has
+    // exited, so that nothing of this thread is used by both at once and everything that `start` points to lives. Other
+    // threads go on, and a lock that one of them holds stays held: `become_program` takes none and allocates nothing. The
+    // child shares no handlers of signals, and runs none.
+    let child = unsafe { clone3(&raw const request, become_program, start) };
     Pid::from_raw(i32::try_from(child).ok().filter(|child| *child > 0)?)
+}
+
+/// Calls clone3(2). In the child, `entry` is called on the new stack; in this process, the number of the child is returned,
+/// or a negative number of an error.
+///
+/// # Safety
+///
+/// The request has CLONE_VM and CLONE_VFORK, and a stack for the child that is large enough for `entry`.
+#[expect(
+    unsafe_code,
+    reason = "a system call that returns on two stacks cannot be a function of the C library"
+)]
+unsafe fn clone3(
+    request: *const CloneArguments,
+    entry: unsafe extern "C" fn(*mut ChildStart) -> !,
+    start: *mut ChildStart,
+) -> isize {
+    let child: isize;
+    // SAFETY: in this process the instructions change no more than the system call does. The child leaves them only into
+    // `entry`, which does not return; nothing that this function has on its stack is changed.
+    #[cfg(target_arch = "x86_64")]
+    unsafe {
+        std::arch::asm!(
+            "syscall",
+            "test rax, rax",
+            "jnz 2f",
+            "xor ebp, ebp",
+            "mov rdi, {start}",
+            "call {entry}",
+            "ud2",
+            "2:",
+            start = in(reg) start,
+            entry = in(reg) entry,
+            inlateout("rax") libc::SYS_clone3 as isize => child,
+            in("rdi") request,
+            in("rsi") size_of::<CloneArguments>(),
+            out("rcx") _,
+            out("r11") _,
+        );
+    }
+    // SAFETY: as above.
+    #[cfg(target_arch = "aarch64")]
+    unsafe {
+        std::arch::asm!(
+            "svc 0",
+            "cbnz x0, 2f",
+            "mov x29, xzr",
+            "mov x0, {start}",
+            "blr {entry}",
+            "brk 1",
+            "2:",
+            start = in(reg) start,
+            entry = in(reg) entry,
+            inlateout("x0") request => child,
+            in("x1") size_of::<CloneArguments>(),
+            in("x8") libc::SYS_clone3,
+        );
+    }
+    child
+}
+
+/// What the child does: it becomes the program, or sets the number of an error and exits.
+///
+/// # Safety
+///
+/// Nothing else uses what `start` points to meanwhile. Its lists of arguments and of the environment end with a null, and
+/// all its pointers are to texts that do.
+#[expect(unsafe_code, reason = "the calls of the C library between clone(2) and execve(2)")]
+unsafe extern "C" fn become_program(start: *mut ChildStart) -> ! {
+    let last_error = || io::Error::last_os_error().raw_os_error().unwrap_or_default();
+    // SAFETY: as the caller promises; the calls are among those that signal-safety(7) lists.
+    unsafe {
+        let start = &mut *start;
+        let mut none: libc::sigset_t = std::mem::zeroed();
+        let is_ready = libc::setpgid(0, 0) == 0
+            && (0..).zip(start.streams).all(|(number, stream)| libc::dup2(stream, number) == number)
+            && libc::chdir(start.directory) == 0
+            && libc::signal(libc::SIGPIPE, libc::SIG_DFL) != libc::SIG_ERR
+            && libc::sigemptyset(&raw mut none) == 0
+            && libc::sigprocmask(libc::SIG_SETMASK, &raw const none, null_mut()) == 0;
+        let mut error = if is_ready { libc::ENOENT } else { last_error() };
+        let mut is_denied = false;
+        for file in start.files.iter().take_while(|_| is_ready) {
+            libc::execve(*file, start.arguments.as_ptr(), start.environment.as_ptr());
+            error = last_error();
+            is_denied |= error == libc::EACCES;
+            if !TRY_ANOTHER.contains(&error) {
+                is_denied = false;
+                break;
+            }
+        }
+        start.error = if is_denied { libc::EACCES } else { error };
+        libc::_exit(127)
+    }
 }

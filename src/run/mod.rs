@@ -10,7 +10,7 @@ mod document;
 mod executor;
 mod files;
 mod group;
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
 mod grouped_start;
 mod limited_program;
 mod lineage;

@@ -13,6 +13,8 @@ use std::path::{Component, Path, PathBuf};
 
 /// The mode of a new file, of which the process masks a part.
 const PUBLIC: Mode = Mode::from_raw_mode(0o666);
+/// The mode of a file that nobody is to change.
+const UNCHANGING: Mode = Mode::from_raw_mode(0o444);
 /// The mode of a file that only its owner may read.
 const PRIVATE: Mode = Mode::from_raw_mode(0o600);
 
@@ -132,6 +134,11 @@ impl Directory {
     /// Creates a file. Returns an error if the name is taken.
     pub fn create_new(&self, name: impl AsRef<OsStr>) -> io::Result<File> {
         self.file(name.as_ref(), OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL, PUBLIC)
+    }
+
+    /// The same, for one that nobody is to change when it is written.
+    pub fn create_unchanging(&self, name: impl AsRef<OsStr>) -> io::Result<File> {
+        self.file(name.as_ref(), OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL, UNCHANGING)
     }
 
     /// Creates a file in the place of whatever file or link has the name.

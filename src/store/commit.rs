@@ -9,15 +9,13 @@ use super::lock_wait::{LockWait, PATIENCE};
 use super::new_pack::NewPack;
 use super::ref_tables::RefMove;
 use super::sign::Person;
-use super::{Error, Head, Store, TreeSource, digest, durable};
+use super::syncs::Syncs;
+use super::{Error, Head, Store, TreeSource, digest};
 use crate::base::{Class, Code, Digest, RepoPath};
 use crate::scan::{FileStamp, io_error};
-use git2::build::TreeUpdateBuilder;
-use git2::{FileMode, Index, IndexEntry, IndexTime, Oid, Tree};
+use git2::{FileMode, Oid};
 use std::collections::BTreeMap;
 use std::fs::{self, File};
-use std::io;
-use std::path::PathBuf;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
@@ -118,8 +116,8 @@ pub(super) struct Built {
 
 /// Where the objects of a batch were written.
 pub(super) struct NewObjects {
-    /// The files and directories to sync before the branch points to the last commit.
-    pub places: Vec<PathBuf>,
+    /// What syncs them, which has to be over before the branch points to the last commit.
+    pub syncs: Syncs,
     /// The pack that contains them, if they are not loose. Dropping it removes it, unless it is kept.
     pub pack: Option<NewPack>,
 }
@@ -176,6 +174,7 @@ impl Store {
             self.refuse_open_commit()?;
         }
         let (author, committer) = (self.identity(Person::Author)?, self.identity(Person::Committer)?);
+        self.read_index_ahead();
         Ok(Transaction { store: self, head, author, committer, _lock: lock })
     }
 
@@ -210,6 +209,13 @@ impl Store {
             Err(fs::TryLockError::WouldBlock) => Ok(None),
             Err(fs::TryLockError::Error(source)) => Err(io_error(&path, source)),
         }
+    }
+}
+
+impl Drop for Transaction<'_> {
+    fn drop(&mut self) {
+        // What was read for it may be large.
+        self.store.index_ahead.take();
     }
 }
 
@@ -303,11 +309,10 @@ impl<'s> Transaction<'s> {
         let staged = store.staged_under(&index, &journal.index)?;
         refuse_unmerged(&staged)?;
         let left_staged = staged.keep_due(&mut journal.index);
-        let due = &journal.index;
-        let prepared = index.prepare_during(due, || self.prepare(planned, journal, &objects.places))?;
+        index.prepare(&journal.index, &objects.syncs)?;
+        let prepared = self.prepare(planned, journal, &objects.syncs)?;
         // Evaluating takes time; check again whether another operation has started.
         store.vet(&self.head)?;
-        store.refuse_open_commit()?;
         gc.require()?;
         if store.head()? != self.head || self.judged(journal)?.contains(&false) {
             return Err(Error::moved());
@@ -329,17 +334,17 @@ impl<'s> Transaction<'s> {
         Ok(Published { prepared, left_staged, index })
     }
 
-    /// Writes the journal and the new files beside their targets, and syncs all of it together with the
-    /// objects.
+    /// Writes the journal and the new files beside their targets, and waits until all of it is synced, with the objects
+    /// and the index.
     fn prepare(
         &self,
         planned: &[PlannedCommit],
         journal: &Journal,
-        objects: &[PathBuf],
+        syncs: &Syncs,
     ) -> Result<Prepared, Error> {
         let store = self.store;
         // The journal is first, because the next command finds the temporary files by it.
-        let mut places = store.write_journal(journal)?.to_vec();
+        store.write_journal(journal)?.into_iter().for_each(|place| syncs.add(place));
         let own = placed(planned);
         let files: Vec<_> = own.iter().map(|(path, (bytes, _))| (path.under(&store.root), *bytes)).collect();
         if files.iter().any(|(path, _)| path.parent().is_some_and(|directory| !directory.is_dir())) {
@@ -347,9 +352,10 @@ impl<'s> Transaction<'s> {
             return Err(Error::moved());
         }
         let prepared = Prepared::write(&store.root, &files)?;
-        places.extend(prepared.temporaries());
-        places.extend_from_slice(objects);
-        durable::sync(&places)?;
+        prepared.temporaries().into_iter().for_each(|file| syncs.add(file));
+        // That asks for the name of each process, while the disk writes.
+        store.refuse_open_commit()?;
+        syncs.wait()?;
         Ok(prepared)
     }
 
@@ -376,161 +382,6 @@ impl<'s> Transaction<'s> {
         })?;
         let paths = journal.files.iter().map(|file| file.path.clone());
         Ok(paths.zip(stamps).filter_map(|(path, stamp)| Some((path, stamp?))).collect())
-    }
-
-    /// Builds the chain of commits on the tree of HEAD. The cost depends on the depth of the paths, not on
-    /// the repository.
-    pub(super) fn build(
-        &self,
-        planned: &[PlannedCommit],
-        signs: bool,
-        is_enough: &IsEnough<'_>,
-    ) -> Result<Built, Error> {
-        match self.packs(planned, signs)? {
-            true => self.build_pack(planned, is_enough),
-            false => self.build_loose(planned, signs, is_enough),
-        }
-    }
-
-    /// Builds the commits as one file for each object. Where files of objects are there that a power failure tore, they
-    /// are written anew.
-    pub(super) fn build_loose(
-        &self,
-        planned: &[PlannedCommit],
-        signs: bool,
-        is_enough: &IsEnough<'_>,
-    ) -> Result<Built, Error> {
-        self.write_loose(planned, signs, is_enough).or_else(|error| match self.remove_torn(planned) {
-            Ok(true) => self.write_loose(planned, signs, is_enough),
-            _ => Err(error),
-        })
-    }
-
-    fn write_loose(
-        &self,
-        planned: &[PlannedCommit],
-        signs: bool,
-        is_enough: &IsEnough<'_>,
-    ) -> Result<Built, Error> {
-        let repo = &self.store.repo;
-        let mut parent =
-            self.head.commit.map(|commit| self.store.find_commit(self.store.oid(commit)?)).transpose()?;
-        let mut built = Vec::new();
-        let mut objects = Vec::new();
-        for one in planned {
-            if !built.is_empty() && is_enough(built.len()) {
-                break;
-            }
-            for write in &one.writes {
-                self.store.remove_if_torn(self.blob_id(write)?)?;
-                objects.push(repo.blob(&write.blob)?);
-            }
-            let tree = match &parent {
-                Some(parent) => self.edited(&self.store.find_tree(parent.tree_id())?, one)?,
-                None => self.first_tree(one)?,
-            };
-            objects.push(tree.id());
-            let changed = one.writes.iter().map(|write| &write.path);
-            for path in changed.chain(one.moves.iter().map(|moved| &moved.from)) {
-                let above = std::iter::successors(path.parent(), RepoPath::parent);
-                for directory in above.filter(|directory| !directory.as_str().is_empty()) {
-                    objects.extend(self.store.entry_at(&tree, &directory)?.map(|entry| entry.id()));
-                }
-            }
-            let parents: Vec<&git2::Commit<'_>> = parent.iter().collect();
-            let write = || -> Result<Oid, Error> {
-                Ok(match signs {
-                    true => {
-                        self.store.signed_commit(&one.message, &tree, parents.first().map(|one| one.id()))?
-                    }
-                    false => {
-                        repo.commit(None, &self.author, &self.committer, &one.message, &tree, &parents)?
-                    }
-                })
-            };
-            let mut commit = write()?;
-            if self.store.remove_if_torn(commit)? {
-                commit = write()?;
-            }
-            objects.push(commit);
-            built.push(commit);
-            // On a full disk libgit2 may report success for a commit that it did not write.
-            let unwritten = || io::Error::new(io::ErrorKind::StorageFull, "cannot write the commit");
-            let found = repo.find_commit(commit);
-            parent = Some(found.map_err(|_| io_error(&repo.commondir().join("objects"), unwritten()))?);
-        }
-        let objects = NewObjects { places: self.places_of(objects), pack: None };
-        Ok(Built { commits: built, objects })
-    }
-
-    /// Applies the changes of one commit to a tree.
-    fn edited(&self, base: &Tree<'_>, planned: &PlannedCommit) -> Result<Tree<'_>, Error> {
-        let repo = &self.store.repo;
-        let mut moved = None;
-        for one in &planned.moves {
-            moved = Some(self.with_moved(moved.as_ref().unwrap_or(base), one)?);
-        }
-        let base = moved.as_ref().unwrap_or(base);
-        let mut update = TreeUpdateBuilder::new();
-        for write in &planned.writes {
-            self.store.refuse_torn_above(base, [&write.path].into_iter())?;
-            update.upsert(write.path.as_str(), self.blob_id(write)?, write.mode());
-        }
-        for path in &planned.removes {
-            if self.store.entry_at(base, path)?.is_some() {
-                update.remove(path.as_str());
-            }
-        }
-        let updated = update.create_updated(repo, base).map_err(|error| {
-            if error.message().contains("D/F conflict") { directory_taken() } else { error.into() }
-        })?;
-        self.store.whole_tree(updated, planned.writes.iter().map(|write| &write.path).chain(&planned.removes))
-    }
-
-    /// The tree with a file or a directory at another path. Returns [`Error::moved`] if nothing is at the old
-    /// one.
-    fn with_moved(&self, base: &Tree<'_>, moved: &MovedPath) -> Result<Tree<'_>, Error> {
-        let entry = self.store.entry_at(base, &moved.from)?.ok_or_else(Error::moved)?;
-        let mode = match entry.filemode() {
-            mode if mode == i32::from(FileMode::Tree) => FileMode::Tree,
-            mode if mode == i32::from(FileMode::BlobExecutable) => FileMode::BlobExecutable,
-            _ => FileMode::Blob,
-        };
-        self.store.refuse_torn_above(base, [&moved.to].into_iter())?;
-        let mut update = TreeUpdateBuilder::new();
-        update.remove(moved.from.as_str());
-        update.upsert(moved.to.as_str(), entry.id(), mode);
-        let updated = update.create_updated(&self.store.repo, base)?;
-        self.store.whole_tree(updated, [&moved.from, &moved.to].into_iter())
-    }
-
-    /// The tree of a branch's first commit. Built from an index in memory, because editing needs an existing
-    /// tree, and an empty tree would remain as an unused object.
-    fn first_tree(&self, planned: &PlannedCommit) -> Result<Tree<'_>, Error> {
-        let repo = &self.store.repo;
-        let mut index = Index::new_ext(repo.object_format())?;
-        for write in &planned.writes {
-            index.add(&entry(write, self.blob_id(write)?))?;
-        }
-        let written = index.write_tree_to(repo)?;
-        self.store.whole_tree(written, planned.writes.iter().map(|write| &write.path))
-    }
-
-    fn blob_id(&self, write: &Write) -> Result<Oid, Error> {
-        self.store.oid(self.store.format().blob(&write.blob))
-    }
-
-    /// The files and directories to sync before the branch points to these objects. git does not sync loose
-    /// objects, but a power cut must not lose a reported transition.
-    fn places_of(&self, mut objects: Vec<Oid>) -> Vec<PathBuf> {
-        objects.sort_unstable();
-        objects.dedup();
-        let root = self.store.repo.commondir().join("objects");
-        // An object that is not loose is in a pack, which git has synced.
-        let mut places: Vec<PathBuf> = objects.iter().map(|object| self.store.loose_file(*object)).collect();
-        places.extend(durable::directories_of(places.iter().map(PathBuf::as_path)));
-        places.push(root);
-        places
     }
 
     /// For each file to be replaced, whether it still has the content that was evaluated.
@@ -584,24 +435,6 @@ pub(super) fn directory_taken() -> Error {
     let why = "HEAD has a file or a submodule in place of a directory of the task";
     let hint = "commit the change that put the directory there, then try again".to_owned();
     Error::new(Code::DirectoryTaken, why).with_hint(hint)
-}
-
-fn entry(write: &Write, id: Oid) -> IndexEntry {
-    let never = IndexTime::new(0, 0);
-    IndexEntry {
-        ctime: never,
-        mtime: never,
-        dev: 0,
-        ino: 0,
-        mode: write.mode().into(),
-        uid: 0,
-        gid: 0,
-        file_size: 0,
-        id,
-        flags: 0,
-        flags_extended: 0,
-        path: write.path.as_str().as_bytes().to_vec(),
-    }
 }
 
 /// The files to write to the work tree: for each path the last content, and the digest that was evaluated.

@@ -1,6 +1,7 @@
 //! Crash-safe file writes: write a temporary file, sync it, rename it, and sync the directory.
 
 use super::Error;
+use super::syncs::{Syncs, sync_one};
 use crate::scan::{Directory, FileStamp, io_error, open_regular, read_up_to};
 use rustix::process::geteuid;
 use std::collections::BTreeSet;
@@ -9,7 +10,6 @@ use std::io::{self, Write};
 use std::iter;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
-use std::thread::ScopedJoinHandle;
 
 /// The prefix of temporary file names; git and the watch ignore them.
 pub const TEMPORARY: &str = ".orch-tmp";
@@ -316,34 +316,14 @@ pub fn read_if_there(path: &Path) -> io::Result<Option<Vec<u8>>> {
     }
 }
 
-/// How many threads sync at once; file systems combine concurrent requests.
-const AT_ONCE: usize = 8;
-
 /// Syncs these files and directories to the disk; missing ones are skipped. Returns an error if a sync fails.
 pub fn sync(paths: &[PathBuf]) -> Result<(), Error> {
-    let each = |paths: &[PathBuf]| paths.iter().try_for_each(|path| sync_one(path));
-    let mut shares = paths.chunks(paths.len().div_ceil(AT_ONCE).max(1));
-    let first = shares.next().unwrap_or_default();
-    std::thread::scope(|scope| {
-        let workers: Vec<_> = shares.map(|share| scope.spawn(move || each(share))).collect();
-        workers
-            .into_iter()
-            .fold(each(first), |so_far, worker| so_far.and(joined(worker, "a thread that syncs files")))
-    })
-}
-
-/// What a thread yields. Returns an error that names the thread if it panicked.
-pub(super) fn joined<T>(thread: ScopedJoinHandle<'_, Result<T, Error>>, name: &str) -> Result<T, Error> {
-    let lost = || io_error(Path::new(""), io::Error::other(format!("{name} panicked")));
-    thread.join().unwrap_or_else(|_| Err(lost()))
-}
-
-fn sync_one(path: &Path) -> Result<(), Error> {
-    match File::open(path) {
-        Ok(file) => file.sync_all().map_err(|source| io_error(path, source)),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        Err(error) => Err(io_error(path, error)),
+    if let [path] = paths {
+        return sync_one(path);
     }
+    let syncs = Syncs::default();
+    paths.iter().for_each(|path| syncs.add(path.clone()));
+    syncs.wait()
 }
 
 #[cfg(test)]

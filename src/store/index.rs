@@ -8,16 +8,18 @@ use super::entries::{IndexEntry, IndexFile, Staged};
 use super::environment::settings;
 use super::lock::IndexLock;
 use super::ls_files::Listed;
-use super::splice::{Edit, is_plain, splice};
+use super::splice::{Edit, LARGE_INDEX, is_plain, splice};
+use super::syncs::Syncs;
 use super::update_index::GitUpdate;
-use super::{Error, Store, durable};
+use super::{Error, Store};
 use crate::base::{Class, Code, Digest, ObjectFormat, RepoPath, command};
 use crate::record::{STATE_FILE, TRANSCRIPT_FILE};
+use crate::scan::FileStamp;
 use serde::{Deserialize, Serialize};
 use std::fs::{File, FileTimes, Metadata};
 use std::io::{self, Read};
 use std::path::Path;
-use std::thread::sleep;
+use std::thread::{self, JoinHandle, sleep};
 use std::time::{Duration, UNIX_EPOCH};
 
 /// A change of one path by the commit: blob and mode before and after.
@@ -43,30 +45,64 @@ pub(super) enum IndexUpdate<'s> {
     Unlocked,
 }
 
-/// A plain index, locked by this process and read under the lock.
+/// A plain index, locked by this process, as it is under the lock.
 pub(super) struct PlainUpdate<'s> {
     lock: IndexLock<'s>,
-    index: IndexFile,
-    /// The metadata of the index file, if it exists.
-    metadata: Option<Metadata>,
+    read: ReadIndex,
     /// Whether the file that is to replace the index is written.
     is_ready: bool,
 }
 
+/// An index that was read.
+pub(super) struct ReadIndex {
+    pub index: IndexFile,
+    /// The file, if there is one. While it is open, no other file gets its number.
+    _file: Option<File>,
+    /// Its metadata when it was read.
+    metadata: Option<Metadata>,
+}
+
+impl ReadIndex {
+    /// Whether the file at this path is the one that was read, unchanged.
+    fn is_still_at(&self, path: &Path) -> bool {
+        let read = self.metadata.as_ref().and_then(FileStamp::of);
+        read.is_some() && FileStamp::at(path) == read
+    }
+}
+
+/// A large index that another thread reads, while this one evaluates the task. Dropping it leaves the thread alone.
+#[derive(Default)]
+pub(super) struct IndexAhead(Option<JoinHandle<io::Result<Option<ReadIndex>>>>);
+
+impl IndexAhead {
+    /// What was read, if the file at this path has not changed since.
+    fn read(self, path: &Path) -> Option<ReadIndex> {
+        let read = self.0?.join().ok()?.ok()??;
+        read.is_still_at(path).then_some(read)
+    }
+}
+
 impl<'s> PlainUpdate<'s> {
-    /// Writes the file that is to replace the index, with these edits, and syncs it. Returns false if only git can write
-    /// it.
-    fn prepare(&self, edits: &[Edit<'_>]) -> Result<bool, Error> {
-        let Some(content) = splice(&self.index, edits) else { return Ok(false) };
-        let time = self.metadata.as_ref().and_then(|metadata| time_to_keep(&self.index, metadata));
-        self.lock.write_next(&content, self.metadata.as_ref(), time)?;
-        Ok(true)
+    /// Writes the file that is to replace the index, with these edits, and begins to sync it, unless only git can write
+    /// it: an index without its bytes would block git, and lose what is staged.
+    fn prepare(&mut self, edits: &[Edit<'_>], syncs: &Syncs) -> Result<(), Error> {
+        let ReadIndex { index, metadata, .. } = &self.read;
+        let Some(content) = splice(index, edits) else { return Ok(()) };
+        let time = metadata.as_ref().and_then(|metadata| time_to_keep(index, metadata));
+        syncs.add(self.lock.write_next(&content, metadata.as_ref(), time)?);
+        self.is_ready = true;
+        Ok(())
     }
 
     /// Replaces the index by one with these edits. Returns the lock, or `None` after releasing it if only git can
     /// write.
-    fn write(self, edits: &[Edit<'_>]) -> Result<Option<IndexLock<'s>>, Error> {
-        if !self.is_ready && !self.prepare(edits)? {
+    fn write(mut self, edits: &[Edit<'_>]) -> Result<Option<IndexLock<'s>>, Error> {
+        if !self.is_ready {
+            let syncs = Syncs::default();
+            self.prepare(edits, &syncs)?;
+            syncs.wait()?;
+        }
+        if !self.is_ready {
             return Ok(None);
         }
         self.lock.put_next()?;
@@ -75,26 +111,13 @@ impl<'s> PlainUpdate<'s> {
 }
 
 impl IndexUpdate<'_> {
-    /// Does other work, and meanwhile writes and syncs what is to replace the index with these changes. Nothing but a file
-    /// beside the index changes by that.
-    pub(super) fn prepare_during<T>(
-        &mut self,
-        due: &[IndexChange],
-        work: impl FnOnce() -> Result<T, Error>,
-    ) -> Result<T, Error> {
-        let update = match self {
-            Self::Ours(update) if !due.is_empty() => update,
-            _ => return work(),
-        };
-        let edits = edits_of(due);
-        let (done, prepared) = std::thread::scope(|scope| {
-            let preparing = scope.spawn(|| update.prepare(&edits));
-            let done = work();
-            (done, durable::joined(preparing, "a thread that writes the index"))
-        });
-        let done = done?;
-        update.is_ready = prepared?;
-        Ok(done)
+    /// Writes what is to replace the index with these changes, and begins to sync it. Nothing but a file beside the index
+    /// changes by that.
+    pub(super) fn prepare(&mut self, due: &[IndexChange], syncs: &Syncs) -> Result<(), Error> {
+        match self {
+            Self::Ours(update) if !due.is_empty() => update.prepare(&edits_of(due), syncs),
+            _ => Ok(()),
+        }
     }
 }
 
@@ -156,14 +179,28 @@ impl Store {
         }
     }
 
+    /// Begins to read the index for an update that may come soon, if it is a large one.
+    pub(crate) fn read_index_ahead(&self) {
+        let (path, format) = (self.index(), self.format());
+        if self.index_ahead.borrow().0.is_none()
+            && path.symlink_metadata().is_ok_and(|index| index.len() >= LARGE_INDEX)
+        {
+            // Without a thread it is read when it is needed.
+            let thread = thread::Builder::new().spawn(move || read_index(&path, format));
+            *self.index_ahead.borrow_mut() = IndexAhead(thread.ok());
+        }
+    }
+
     /// Locks the index if it is one that this process can write.
     fn lock_plain_index(&self) -> io::Result<Option<PlainUpdate<'_>>> {
         if self.wants_git_to_write() {
             return Ok(None);
         }
-        let lock = self.lock_index()?;
-        let Some((index, metadata)) = read_index(&self.index(), self.format())? else { return Ok(None) };
-        Ok(is_plain(&index).then_some(PlainUpdate { lock, index, metadata, is_ready: false }))
+        let (lock, path) = (self.lock_index()?, self.index());
+        let ahead = self.index_ahead.take().read(&path);
+        let read = ahead.map_or_else(|| read_index(&path, self.format()), |read| Ok(Some(read)))?;
+        let plain = read.filter(|read| is_plain(&read.index));
+        Ok(plain.map(|read| PlainUpdate { lock, read, is_ready: false }))
     }
 
     /// Whether the configuration contains something that only git applies when it writes an index.
@@ -185,7 +222,9 @@ impl Store {
         changes: &[IndexChange],
     ) -> Result<Staged, Error> {
         match update {
-            IndexUpdate::Ours(update) => Ok(update.index.staged(changes.iter().map(|change| &change.path))),
+            IndexUpdate::Ours(update) => {
+                Ok(update.read.index.staged(changes.iter().map(|change| &change.path)))
+            }
             IndexUpdate::Git(_) | IndexUpdate::Unlocked => self.staged(changes),
         }
     }
@@ -280,7 +319,7 @@ impl Store {
     /// The index entries of these paths.
     fn staged(&self, changes: &[IndexChange]) -> Result<Staged, Error> {
         match read_index(&self.index(), self.format()) {
-            Ok(Some((index, _))) => Ok(index.staged(changes.iter().map(|change| &change.path))),
+            Ok(Some(read)) => Ok(read.index.staged(changes.iter().map(|change| &change.path))),
             Ok(None) | Err(_) => self.listed(changes),
         }
     }
@@ -318,15 +357,12 @@ impl Store {
     }
 }
 
-/// The parsed index with the metadata of its file; `None` if only git can read it.
-pub(super) fn read_index(
-    path: &Path,
-    format: ObjectFormat,
-) -> io::Result<Option<(IndexFile, Option<Metadata>)>> {
+/// The parsed index; `None` if only git can read it.
+pub(super) fn read_index(path: &Path, format: ObjectFormat) -> io::Result<Option<ReadIndex>> {
     match path.symlink_metadata() {
         Ok(metadata) if !metadata.is_file() => return Ok(None),
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            return Ok(Some((IndexFile::empty(format), None)));
+            return Ok(Some(ReadIndex { index: IndexFile::empty(format), _file: None, metadata: None }));
         }
         _ => {}
     }
@@ -334,7 +370,8 @@ pub(super) fn read_index(
     let metadata = file.metadata()?;
     let mut bytes = Vec::with_capacity(usize::try_from(metadata.len()).unwrap_or_default());
     file.read_to_end(&mut bytes)?;
-    Ok(IndexFile::parse(bytes, format).map(|index| (index, Some(metadata))))
+    let index = IndexFile::parse(bytes, format);
+    Ok(index.map(|index| ReadIndex { index, _file: Some(file), metadata: Some(metadata) }))
 }
 
 /// Returns an error if one of these paths is unmerged, even if no other trace of the merge remains.

@@ -302,9 +302,14 @@ impl Store {
         let listing = Listing::parse(object.data().to_vec(), self.format).ok_or_else(malformed)?;
         self.costs.trees.fetch_add(1, Relaxed);
         self.costs.tree_entries.fetch_add(listing.starts.len() as u64, Relaxed);
-        let (size, listing) = (listing.size(), Arc::new(listing));
-        self.trees.borrow_mut().put(id, Arc::clone(&listing), size);
+        let listing = Arc::new(listing);
+        self.know_listing(id, &listing);
         Ok(listing)
+    }
+
+    /// Keeps the directory with this tree id for the next that asks.
+    pub(super) fn know_listing(&self, id: Oid, listing: &Arc<Listing>) {
+        self.trees.borrow_mut().put(id, Arc::clone(listing), listing.size());
     }
 
     /// The object id and mode at a path below a tree; `None` if there is none. Returns an error if git cannot

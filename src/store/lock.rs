@@ -14,10 +14,10 @@ use super::durable::read_if_regular;
 use super::splice::SplicedIndex;
 use super::{Error, Store, durable};
 use crate::scan::{Directory, io_error};
+use std::cell::Cell;
 use std::fs::{self, File, FileTimes, Metadata};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::thread::sleep;
 use std::time::Duration;
@@ -76,7 +76,7 @@ pub(super) struct IndexLock<'s> {
     git: Directory,
     is_left: bool,
     /// Whether the file that replaces the index is written.
-    has_next: AtomicBool,
+    has_next: Cell<bool>,
     _holding: MutexGuard<'s, ()>,
 }
 
@@ -107,7 +107,7 @@ impl Store {
             git,
             index: self.index(),
             is_left: false,
-            has_next: AtomicBool::new(false),
+            has_next: Cell::new(false),
             _holding: holding,
         })
     }
@@ -150,22 +150,22 @@ impl IndexLock<'_> {
     }
 
     /// Writes the file that is to replace the index, with the permissions of the index; `time` is its modification
-    /// time, if not the current time, and syncs it: an index without its bytes would block git, and lose what is staged.
-    /// Nothing else changes yet.
+    /// time, if not the current time. Returns its path, to be synced. Nothing else changes yet.
     pub(super) fn write_next(
         &self,
         content: &SplicedIndex<'_>,
         old: Option<&Metadata>,
         time: Option<FileTimes>,
-    ) -> Result<(), Error> {
-        self.has_next.store(true, Relaxed);
-        self.write(content, old, time).map_err(|source| io_error(&self.index, source))
+    ) -> Result<PathBuf, Error> {
+        self.has_next.set(true);
+        self.write(content, old, time).map_err(|source| io_error(&self.index, source))?;
+        Ok(self.own.path().join(NEXT))
     }
 
     /// The same, written by git: `write` gets the path of a copy of the index, with its time, by which git knows the files
     /// that it must compare. git locks the copy, so that a git that is killed leaves no lock of the index.
     pub(super) fn write_next_by(&self, write: impl FnOnce(&Path) -> Result<(), Error>) -> Result<(), Error> {
-        self.has_next.store(true, Relaxed);
+        self.has_next.set(true);
         let fail = |source| io_error(&self.index, source);
         let copied = || {
             self.own.remove_if_there(NEXT_LOCK)?;
@@ -191,7 +191,7 @@ impl IndexLock<'_> {
             Ok(false) => return Err(at(&self.lock, io::Error::other("another process removed the lock"))),
             Err(source) => return Err(at(&self.lock, source)),
         }
-        self.has_next.store(false, Relaxed);
+        self.has_next.set(false);
         Ok(())
     }
 
@@ -206,14 +206,13 @@ impl IndexLock<'_> {
         if let Some(old) = old {
             file.set_permissions(old.permissions())?;
         }
-        time.map_or(Ok(()), |time| file.set_times(time))?;
-        file.sync_all()
+        time.map_or(Ok(()), |time| file.set_times(time))
     }
 }
 
 impl Drop for IndexLock<'_> {
     fn drop(&mut self) {
-        if *self.has_next.get_mut() {
+        if self.has_next.get() {
             // If it cannot be removed now, the next update overwrites it.
             let _ = self.own.remove(NEXT);
         }

@@ -11,6 +11,7 @@ mod clean;
 mod code;
 mod commit;
 mod conflict;
+mod deflate;
 mod differences;
 pub mod durable;
 mod entries;
@@ -30,12 +31,13 @@ mod listing;
 mod lock;
 mod lock_wait;
 mod log_file;
+mod loose;
 mod ls_files;
 mod message;
+mod new_commits;
 mod new_pack;
 mod objects;
 mod pack;
-mod packed_commits;
 mod patch;
 mod path_commits;
 mod places;
@@ -49,6 +51,7 @@ mod sources;
 mod sparse;
 mod splice;
 mod staged;
+mod syncs;
 mod torn;
 mod tree;
 mod update_index;
@@ -84,6 +87,7 @@ pub use staged::{IndexSource, StagedFile};
 
 use differences::{CommitDifference, DifferenceKey};
 use git2::{Oid, Repository};
+use index::IndexAhead;
 use large_trees::LargeTrees;
 use last_changes::KnownChanges;
 use listing::Listing;
@@ -114,6 +118,7 @@ pub struct Store {
     blobs: RefCell<Recent<Oid, Arc<[u8]>>>,
     trees: RefCell<Recent<Oid, Arc<Listing>>>,
     large_trees: LargeTrees,
+    index_ahead: RefCell<IndexAhead>,
     trees_of_commits: RefCell<Recent<Oid, Oid>>,
     differences: RefCell<Recent<DifferenceKey, Arc<CommitDifference>>>,
     /// How many walks have looked for the last changes of paths.
@@ -271,6 +276,7 @@ impl Store {
             blobs: Recent::at_most(RECENT_BLOBS).into(),
             trees: Recent::between(RECENT_TREES, MOST_RECENT_TREES).into(),
             large_trees: LargeTrees::default(),
+            index_ahead: RefCell::default(),
             trees_of_commits: Recent::at_most(RECENT_COMMITS).into(),
             differences: Recent::at_most(RECENT_DIFFERENCES).into(),
             walks: Cell::default(),

@@ -4,9 +4,8 @@ use super::durable;
 use super::pack::PackFiles;
 use crate::scan::Directory;
 use std::cell::Cell;
-use std::fs::{File, Permissions};
+use std::fs::File;
 use std::io::{self, Write as _};
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::time::SystemTime;
 
@@ -47,10 +46,10 @@ impl NewPack {
     }
 
     fn create(&mut self, number: usize, name: &str, bytes: &[u8]) -> io::Result<File> {
-        let mut file = self.directory.create_anew(name)?;
+        self.directory.remove_if_there(name)?;
+        let mut file = self.directory.create_unchanging(name)?;
         self.names[number] = Some(name.to_owned());
         file.write_all(bytes)?;
-        file.set_permissions(Permissions::from_mode(0o444))?;
         Ok(file)
     }
 

@@ -1,20 +1,18 @@
 //! A pack with new objects, and its index; see gitformat-pack(5).
 
+use super::deflate::Deflate;
 use super::listing::Listing;
 use crate::base::{Digest, ObjectFormat};
-use flate2::{Compress, Compression, Crc, FlushCompress, Status};
+use flate2::Crc;
+use git2::ObjectType;
 use std::collections::{BTreeMap, HashMap};
 use std::io;
 use std::sync::Arc;
 
-/// What an object is. The values are those of the format.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum PackedKind {
-    Commit = 1,
-    Tree = 2,
-    Blob = 3,
-}
-
+/// The kinds of objects that are written as a whole.
+const COMMIT: u8 = 1;
+const TREE: u8 = 2;
+const BLOB: u8 = 3;
 /// The kind of an object that is written as what differs from an earlier object of the pack.
 const DELTA: u8 = 6;
 /// How many versions of one tree follow each other until one is written as a whole again.
@@ -29,8 +27,7 @@ pub(super) struct Pack {
     objects: BTreeMap<Digest, Packed>,
     /// The last versions of trees, by the id of the newest. A version that comes back begins anew.
     versions: HashMap<Digest, TreeVersions>,
-    /// One for all objects: to set up another one takes longer than to compress a small object.
-    compress: Compress,
+    deflate: Deflate,
 }
 
 /// An object of the pack.
@@ -87,18 +84,23 @@ pub(super) struct PackFiles {
 impl Pack {
     /// A pack without objects, whose ids have this format.
     pub(super) fn new(format: ObjectFormat) -> Self {
-        let compress = Compress::new(Compression::fast(), true);
         let (bytes, objects) = (b"PACK\0\0\0\x02\0\0\0\0".to_vec(), BTreeMap::new());
-        Self { format, bytes, objects, versions: HashMap::new(), compress }
+        Self { format, bytes, objects, versions: HashMap::new(), deflate: Deflate::new() }
     }
 
     /// Adds an object, unless the pack has it. Returns an error if the content cannot be compressed.
-    pub(super) fn add(&mut self, kind: PackedKind, id: Digest, content: &[u8]) -> io::Result<()> {
+    pub(super) fn add(&mut self, kind: ObjectType, id: Digest, content: &[u8]) -> io::Result<()> {
         if self.objects.contains_key(&id) {
             return Ok(());
         }
+        let kind = match kind {
+            ObjectType::Commit => COMMIT,
+            ObjectType::Tree => TREE,
+            ObjectType::Blob => BLOB,
+            _ => return Err(io::ErrorKind::InvalidInput.into()),
+        };
         let offset = self.bytes.len();
-        self.bytes.extend(head(kind as u8, content.len()));
+        self.bytes.extend(head(kind, content.len()));
         self.put(id, offset, content)
     }
 
@@ -128,7 +130,7 @@ impl Pack {
                 self.put(id, offset, &delta)
             }
             None => {
-                self.bytes.extend(head(PackedKind::Tree as u8, tree.bytes().len()));
+                self.bytes.extend(head(TREE, tree.bytes().len()));
                 self.put(id, offset, tree.bytes())
             }
         }
@@ -136,16 +138,7 @@ impl Pack {
 
     /// Compresses what follows the beginning of an object, which is at this offset.
     fn put(&mut self, id: Digest, offset: usize, written: &[u8]) -> io::Result<()> {
-        self.compress.reset();
-        loop {
-            let done = usize::try_from(self.compress.total_in()).map_err(io::Error::other)?;
-            let rest = &written[done..];
-            self.bytes.reserve(64 + rest.len() / 2);
-            let status = self.compress.compress_vec(rest, &mut self.bytes, FlushCompress::Finish)?;
-            if status == Status::StreamEnd {
-                break;
-            }
-        }
+        self.deflate.append(written, &mut self.bytes)?;
         let mut crc = Crc::new();
         crc.update(&self.bytes[offset..]);
         self.objects.insert(id, Packed { offset, checksum: crc.sum() });
@@ -346,8 +339,8 @@ mod tests {
         for content in [&noise[..], b"", b"a", &noise[7..], &[0; 1 << 20]] {
             let begin = pack.bytes.len();
             let id = ObjectFormat::Sha1.blob(content);
-            pack.add(PackedKind::Blob, id, content).expect("compressed");
-            let stream = &pack.bytes[begin + head(PackedKind::Blob as u8, content.len()).len()..];
+            pack.add(ObjectType::Blob, id, content).expect("compressed");
+            let stream = &pack.bytes[begin + head(BLOB, content.len()).len()..];
             let mut read = Vec::new();
             let mut decoder = flate2::read::ZlibDecoder::new(stream);
             std::io::Read::read_to_end(&mut decoder, &mut read).expect("whole");

@@ -7,7 +7,7 @@ use super::error::{GitFault, no_identity, signing};
 use super::git::git_id;
 use super::{Error, Store, digest};
 use crate::base::{Code, Digest, ObjectFormat};
-use git2::{ErrorCode, Oid, Time, Tree};
+use git2::{ErrorCode, Oid, Time};
 use std::collections::HashMap;
 
 /// git's verdict on the signature of a commit.
@@ -83,10 +83,10 @@ impl Store {
     pub(super) fn signed_commit(
         &self,
         message: &str,
-        tree: &Tree<'_>,
-        parent: Option<Oid>,
+        tree: Digest,
+        parent: Option<Digest>,
     ) -> Result<Oid, Error> {
-        let (tree, parent) = (tree.id().to_string(), parent.map(|parent| parent.to_string()));
+        let (tree, parent) = (tree.to_string(), parent.map(|parent| parent.to_string()));
         let mut arguments = vec!["-c", "i18n.commitEncoding=UTF-8", "commit-tree", "-S"];
         arguments.extend(parent.iter().flat_map(|parent| ["-p", parent]));
         arguments.push(&tree);
@@ -100,8 +100,8 @@ impl Store {
     /// Whether git trusts the signature that it would put on a commit now. Signs an empty commit that no branch
     /// names. Returns an error if signing or git fails.
     pub fn trusts_own_signature(&self) -> Result<bool, Error> {
-        let empty = self.find_tree(self.repo.treebuilder(None)?.write()?)?;
-        let commit = self.signed_commit("orch: is this signature trusted?", &empty, None)?;
+        let empty = digest(self.repo.treebuilder(None)?.write()?);
+        let commit = self.signed_commit("orch: is this signature trusted?", empty, None)?;
         let told = self.signatures(&[digest(commit)])?;
         Ok(matches!(told.first(), Some(Signature::Good { .. })))
     }

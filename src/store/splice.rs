@@ -25,8 +25,8 @@ pub(super) struct SplicedIndex<'f> {
     skips_checksum: bool,
 }
 
-/// From how many bytes on an index is written while something else is done, and its checksum computed meanwhile.
-pub(super) const LARGE_INDEX: usize = 1 << 20;
+/// From how many bytes on an index is read while something else is done, and its checksum computed while it is written.
+pub(super) const LARGE_INDEX: u64 = 1 << 20;
 
 impl SplicedIndex<'_> {
     /// The parts, without the checksum.
@@ -41,7 +41,7 @@ impl SplicedIndex<'_> {
     /// Writes everything, with the checksum.
     pub(super) fn write(&self, file: &mut (impl Write + ?Sized)) -> io::Result<()> {
         let mut write = || self.bytes().try_for_each(|part| file.write_all(part));
-        let checksum = if self.bytes().map(<[u8]>::len).sum::<usize>() < LARGE_INDEX {
+        let checksum = if self.bytes().map(|part| part.len() as u64).sum::<u64>() < LARGE_INDEX {
             write()?;
             self.checksum()
         } else {

@@ -1,7 +1,7 @@
 //! The index as a source of files: what the next commit would contain.
 
 use super::entries::{IndexFile, RawEntry};
-use super::index::read_index;
+use super::index::{ReadIndex, read_index};
 use super::ls_files::{Listed, path_of};
 use super::sources::{entry, refused, regular};
 use super::{Error, Store, cache_tree, digest};
@@ -41,7 +41,7 @@ impl Store {
     pub fn index_source(&self) -> Result<IndexSource<'_>, Error> {
         let named = self.environment.index_file.as_ref().map(|path| self.root.join(path));
         let path = named.unwrap_or_else(|| self.index());
-        if let Ok(Some((index, _))) = read_index(&path, self.format()) {
+        if let Ok(Some(ReadIndex { index, .. })) = read_index(&path, self.format()) {
             let (_, unmerged) =
                 sorted(Vec::new(), index.unmerged().filter_map(|entry| path_of(entry.name)).collect());
             let trees = index.extensions().find(|(signature, _)| *signature == b"TREE");

@@ -75,7 +75,7 @@ impl Store {
         }
         let path = self.loose_file(id);
         tracing::warn!(object = %id, "removing an object that a power failure tore");
-        let removed = Directory::open(self.repo.commondir(), durable::parent(&path))
+        let removed = Directory::open(&self.repo.commondir().join("objects"), durable::parent(&path))
             .and_then(|directory| directory.remove_if_there(path.file_name().unwrap_or_default()));
         removed.map(|()| true).map_err(|source| io_error(&path, source))
     }
@@ -213,19 +213,6 @@ impl Store {
             }
         }
         (torn, failure)
-    }
-
-    /// A tree that was written now. Returns an error if its file is torn, or that of a directory in it above one of these
-    /// paths.
-    pub(super) fn whole_tree<'p>(
-        &self,
-        id: Oid,
-        paths: impl Iterator<Item = &'p RepoPath>,
-    ) -> Result<Tree<'_>, Error> {
-        self.require_whole(id)?;
-        let tree = self.find_tree(id)?;
-        self.require_whole_above(&tree, paths)?;
-        Ok(tree)
     }
 
     /// Returns an error if the file of a directory of a tree above one of these paths is torn. libgit2 reads those that

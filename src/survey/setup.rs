@@ -113,6 +113,11 @@ impl Workspace {
         self.setting.changed_files(&read_setting(&self.root, self.store.as_ref()))
     }
 
+    /// Begins to read what a step needs, however large it is, while the task is evaluated.
+    pub(crate) fn expect_step(&self) {
+        self.store.iter().for_each(Store::read_index_ahead);
+    }
+
     /// Reads the settings again after they have changed. Returns an error if the workspace cannot be opened.
     pub(crate) fn reload(&mut self) -> Result<(), Error> {
         let fresh = Self::open(&self.root, self.environment.clone())?;

@@ -37,6 +37,9 @@ pub struct NextArgs {
 
 pub fn run(args: &NextArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
     let workspace = context.workspace(ui)?;
+    if !args.dry_run {
+        workspace.expect_step();
+    }
     let task = match args.task.as_deref().map(|name| workspace.tasks_meant(name)).transpose()? {
         None => report::meant(&workspace, context, None)?,
         Some(tasks) => match <[TaskRef; 1]>::try_from(tasks) {

@@ -27,7 +27,7 @@ fn step_of(call: &str, line: &str) -> Option<Step> {
     let has = |part: &str| line.contains(part);
     Some(match call {
         "flock" if has("/.git/orch/lock>") => Step::Lock,
-        "link" if has("tmp_object") => Step::WriteObjects,
+        "renameat" if has("\"tmp_obj_orch") => Step::WriteObjects,
         "linkat" if has("\"index.lock\"") => Step::LockIndex,
         "openat" if has("\"journal.json\"") && has("O_CREAT") => Step::WriteJournal,
         "fsync" if has("/.git/refs/heads") || has("/tasks/t>") => Step::SyncSecond,

@@ -1,16 +1,20 @@
-//! The commits of a large batch, made in memory and written as one pack; and what of any batch was torn before.
+//! The commits of a batch, made in memory and written as loose objects, or as one pack if there are many.
 //!
-//! Loose objects would be a file each, and a sync each. Of a directory with many tasks, each commit after the first
-//! adds only what differs from the tree of the one before.
+//! Each loose object is a file, and a sync. Of a directory with many tasks, each commit in a pack after the first adds only
+//! what differs from the tree of the one before. The cost depends on the depth of the paths and the size of their
+//! directories, not on the repository.
 
 use super::commit::{Built, IsEnough, NewObjects, PlannedCommit, Transaction, directory_taken};
 use super::journal::MovedPath;
 use super::listing::{Listing, TREE, ordered};
+use super::loose::LooseObjects;
 use super::new_pack::NewPack;
-use super::pack::{Pack, PackedKind};
+use super::pack::Pack;
+use super::syncs::Syncs;
 use super::{Error, Store, digest};
 use crate::base::Digest;
 use crate::scan::io_error;
+use git2::{ObjectType, Oid};
 use std::collections::{BTreeMap, HashMap};
 use std::io;
 use std::ops::Range;
@@ -21,16 +25,15 @@ use std::sync::Arc;
 const FEWEST: usize = 10;
 
 /// What becomes of the new objects of a batch.
-enum Sink {
+enum Sink<'s> {
     Packed(Pack),
-    /// Files of them that a power failure tore are removed; whether there was one.
-    Mended(bool),
+    Loose(LooseObjects<'s>),
 }
 
 /// The new objects of a batch.
 struct BatchObjects<'s> {
     store: &'s Store,
-    sink: Sink,
+    sink: Sink<'s>,
     /// The present content of each changed directory by its path, with its id.
     directories: HashMap<String, (Digest, Arc<Listing>)>,
 }
@@ -69,60 +72,111 @@ impl Transaction<'_> {
         Ok(is_large && !signs && self.head().commit.is_some() && self.store.sharing()? == 0o700)
     }
 
-    /// Builds the chain of commits like [`Self::build`], as one pack, whose files are synced before they get their
-    /// names.
+    /// Builds the chain of commits on the tree of HEAD.
+    pub(super) fn build(
+        &self,
+        planned: &[PlannedCommit],
+        signs: bool,
+        is_enough: &IsEnough<'_>,
+    ) -> Result<Built, Error> {
+        match self.packs(planned, signs)? {
+            true => self.build_pack(planned, is_enough),
+            false => self.build_loose(planned, signs, is_enough),
+        }
+    }
+
+    /// Builds the commits as one pack, whose files are synced before they get their names.
     pub(super) fn build_pack(
         &self,
         planned: &[PlannedCommit],
         is_enough: &IsEnough<'_>,
     ) -> Result<Built, Error> {
         let store = self.store;
-        let parent = self.head().commit.ok_or_else(Error::moved)?;
-        let tree = digest(store.tree_of(parent)?);
-        let mut objects = BatchObjects::new(store, Sink::Packed(Pack::new(store.format())));
-        let (mut parent, mut tree) = (parent, tree);
+        let objects = BatchObjects::new(store, Sink::Packed(Pack::new(store.format())));
+        let (commits, sink) = self.build_into(objects, planned, false, is_enough)?;
+        let Sink::Packed(pack) = sink else { return Err(Error::moved()) };
+        let objects = store.repo.commondir().join("objects");
+        let directory = objects.join("pack");
+        let written = pack.finish().and_then(|files| NewPack::write(&objects, &directory, &files));
+        let pack = Some(written.map_err(|source| io_error(&directory, source))?);
+        // The library finds the pack when it misses an object.
+        commits.last().map(|last| store.repo.find_commit(*last)).transpose()?;
+        let syncs = Syncs::default();
+        syncs.add(directory);
+        Ok(Built { commits, objects: NewObjects { syncs, pack } })
+    }
+
+    /// Builds the commits as one file for each object.
+    pub(super) fn build_loose(
+        &self,
+        planned: &[PlannedCommit],
+        signs: bool,
+        is_enough: &IsEnough<'_>,
+    ) -> Result<Built, Error> {
+        let objects = BatchObjects::new(self.store, Sink::Loose(LooseObjects::new(self.store)?));
+        let (commits, sink) = self.build_into(objects, planned, signs, is_enough)?;
+        let Sink::Loose(loose) = sink else { return Err(Error::moved()) };
+        Ok(Built { commits, objects: NewObjects { syncs: loose.finish(), pack: None } })
+    }
+
+    fn build_into<'s>(
+        &self,
+        mut objects: BatchObjects<'s>,
+        planned: &[PlannedCommit],
+        signs: bool,
+        is_enough: &IsEnough<'_>,
+    ) -> Result<(Vec<Oid>, Sink<'s>), Error> {
+        let mut parent = self.head().commit;
+        let mut tree = parent.map(|parent| self.store.tree_of(parent)).transpose()?.map(digest);
         let mut commits = Vec::new();
         for one in planned {
             if !commits.is_empty() && is_enough(commits.len()) {
                 break;
             }
-            tree = objects.edited(Some(tree), one)?;
-            let text = self.text_of(tree, parent, &one.message);
-            parent = store.format().commit(&text);
-            objects.add(parent, |pack| pack.add(PackedKind::Commit, parent, &text))?;
-            commits.push(store.oid(parent)?);
-        }
-        let directory = store.repo.commondir().join("objects/pack");
-        let Sink::Packed(pack) = objects.sink else { return Err(Error::moved()) };
-        let written =
-            pack.finish().and_then(|files| NewPack::write(store.repo.commondir(), &directory, &files));
-        let pack = Some(written.map_err(|source| io_error(&directory, source))?);
-        // The library finds the pack when it misses an object.
-        commits.last().map(|last| store.repo.find_commit(*last)).transpose()?;
-        Ok(Built { commits, objects: NewObjects { places: vec![directory], pack } })
-    }
-
-    /// Removes the files of objects that these commits write, if a power failure tore them. Returns whether there was one,
-    /// and an error if one cannot be read or removed.
-    pub(super) fn remove_torn(&self, planned: &[PlannedCommit]) -> Result<bool, Error> {
-        let store = self.store;
-        let mut objects = BatchObjects::new(store, Sink::Mended(false));
-        let mut tree = match self.head().commit {
-            Some(commit) => Some(digest(store.tree_of(commit)?)),
-            None => None,
-        };
-        for one in planned {
             for moved in &one.moves {
                 tree = Some(objects.moved(tree.ok_or_else(Error::moved)?, moved)?);
             }
-            tree = Some(objects.edited(tree, one)?);
+            let after = objects.edited(tree, one)?;
+            let commit = match signs {
+                true => self.signed(&mut objects, after, parent, &one.message)?,
+                false => {
+                    let text = self.text_of(after, parent, &one.message);
+                    let commit = self.store.format().commit(&text);
+                    objects.add(ObjectType::Commit, commit, &text)?;
+                    self.store.oid(commit)?
+                }
+            };
+            // Neither is read again.
+            self.store.trees_of_commits.borrow_mut().put(commit, self.store.oid(after)?, 1);
+            commits.push(commit);
+            (parent, tree) = (Some(digest(commit)), Some(after));
         }
-        Ok(matches!(objects.sink, Sink::Mended(true)))
+        Ok((commits, objects.sink))
+    }
+
+    /// A commit that git signs and writes.
+    fn signed(
+        &self,
+        objects: &mut BatchObjects<'_>,
+        tree: Digest,
+        parent: Option<Digest>,
+        message: &str,
+    ) -> Result<Oid, Error> {
+        let store = self.store;
+        let mut commit = store.signed_commit(message, tree, parent)?;
+        if store.remove_if_torn(commit)? {
+            commit = store.signed_commit(message, tree, parent)?;
+        }
+        if let Sink::Loose(loose) = &mut objects.sink {
+            loose.sync(commit);
+        }
+        Ok(commit)
     }
 
     /// The content of a commit object.
-    fn text_of(&self, tree: Digest, parent: Digest, message: &str) -> Vec<u8> {
-        let mut text = format!("tree {tree}\nparent {parent}\n").into_bytes();
+    fn text_of(&self, tree: Digest, parent: Option<Digest>, message: &str) -> Vec<u8> {
+        let mut text = format!("tree {tree}\n").into_bytes();
+        text.extend(parent.iter().flat_map(|parent| format!("parent {parent}\n").into_bytes()));
         for (role, person) in [("author", &self.author), ("committer", &self.committer)] {
             let when = person.when();
             let (minutes, sign) = (when.offset_minutes().unsigned_abs(), when.sign());
@@ -139,17 +193,26 @@ impl Transaction<'_> {
 }
 
 impl<'s> BatchObjects<'s> {
-    fn new(store: &'s Store, sink: Sink) -> Self {
+    fn new(store: &'s Store, sink: Sink<'s>) -> Self {
         Self { store, sink, directories: HashMap::new() }
     }
 
-    /// Adds the object with this id to the pack, if there is one.
-    fn add(&mut self, id: Digest, to_pack: impl FnOnce(&mut Pack) -> io::Result<()>) -> Result<(), Error> {
+    fn add(&mut self, kind: ObjectType, id: Digest, content: &[u8]) -> Result<(), Error> {
         match &mut self.sink {
-            Sink::Packed(pack) => to_pack(pack)
-                .map_err(|source| io_error(&self.store.repo.commondir().join("objects/pack"), source)),
-            Sink::Mended(was_torn) => {
-                *was_torn |= self.store.remove_if_torn(self.store.oid(id)?)?;
+            Sink::Packed(pack) => pack.add(kind, id, content).map_err(|source| self.store.unpacked(source)),
+            Sink::Loose(loose) => loose.add(kind, id, content),
+        }
+    }
+
+    /// Adds a directory, of which there may be a version before.
+    fn add_tree(&mut self, id: Digest, tree: &Arc<Listing>, before: Option<Digest>) -> Result<(), Error> {
+        match &mut self.sink {
+            Sink::Packed(pack) => {
+                pack.add_tree(id, tree, before).map_err(|source| self.store.unpacked(source))
+            }
+            Sink::Loose(loose) => {
+                loose.add(ObjectType::Tree, id, tree.bytes())?;
+                self.store.know_listing(self.store.oid(id)?, tree);
                 Ok(())
             }
         }
@@ -198,14 +261,14 @@ impl<'s> BatchObjects<'s> {
         }
         for write in &planned.writes {
             let blob = self.store.format().blob(write.bytes());
-            self.add(blob, |pack| pack.add(PackedKind::Blob, blob, write.bytes()))?;
+            self.add(ObjectType::Blob, blob, write.bytes())?;
             edits.put(write.path().as_str(), Some((write.mode().into(), blob)));
         }
         match self.directory("", tree, &edits)? {
             Some(tree) => Ok(tree),
             None => {
                 let empty = self.store.format().tree(b"");
-                self.add(empty, |pack| pack.add(PackedKind::Tree, empty, b""))?;
+                self.add(ObjectType::Tree, empty, b"")?;
                 Ok(empty)
             }
         }
@@ -251,10 +314,16 @@ impl<'s> BatchObjects<'s> {
         }
         let id = format.tree(after.bytes());
         if !is_empty && Some(id) != tree {
-            self.add(id, |pack| pack.add_tree(id, &after, tree))?;
+            self.add_tree(id, &after, tree)?;
         }
         self.directories.insert(path.to_owned(), (id, after));
         Ok((!is_empty).then_some(id))
+    }
+}
+
+impl Store {
+    fn unpacked(&self, source: io::Error) -> Error {
+        io_error(&self.repo.commondir().join("objects/pack"), source)
     }
 }
 

@@ -1,0 +1,150 @@
+//! Syncs files and directories to the disk in a few threads, while their owner prepares others.
+//!
+//! A sync mostly waits for the disk, and file systems combine concurrent requests. The threads belong to the process and
+//! stay for the next batch.
+
+use super::Error;
+use crate::scan::io_error;
+use std::collections::VecDeque;
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread;
+
+/// How many threads sync at once, besides those that wait for them.
+const MOST_WORKERS: usize = 7;
+
+/// What all batches of this process share.
+static POOL: Mutex<Pool> = Mutex::new(Pool { waiting: VecDeque::new(), workers: 0, idle: 0 });
+/// Something waits to be synced.
+static WORK: Condvar = Condvar::new();
+
+struct Pool {
+    waiting: VecDeque<(PathBuf, Arc<SyncBatch>)>,
+    workers: usize,
+    /// How many of them have nothing to do.
+    idle: usize,
+}
+
+/// Files and directories to sync. Missing ones are skipped.
+#[derive(Default)]
+pub(super) struct Syncs(Arc<SyncBatch>);
+
+#[derive(Default)]
+struct SyncBatch {
+    progress: Mutex<SyncProgress>,
+    over: Condvar,
+}
+
+#[derive(Default)]
+struct SyncProgress {
+    /// How many are not synced yet.
+    left: usize,
+    /// The first failure.
+    failure: Option<Error>,
+}
+
+impl Syncs {
+    /// Begins to sync a file or a directory, as it is now.
+    pub(super) fn add(&self, path: PathBuf) {
+        locked(&self.0.progress).left += 1;
+        let mut pool = locked(&POOL);
+        pool.waiting.push_back((path, Arc::clone(&self.0)));
+        // If the system grants no thread, the one that waits does the work.
+        if pool.idle < pool.waiting.len()
+            && pool.workers < MOST_WORKERS
+            && thread::Builder::new().spawn(work).is_ok()
+        {
+            pool.workers += 1;
+        }
+        drop(pool);
+        WORK.notify_one();
+    }
+
+    /// Waits until everything that was added is synced. Returns the first error if something could not be.
+    pub(super) fn wait(&self) -> Result<(), Error> {
+        while let Some((path, batch)) = next() {
+            batch.sync(path);
+        }
+        let is_over = |progress: &mut SyncProgress| progress.left > 0;
+        let waited = self.0.over.wait_while(locked(&self.0.progress), is_over);
+        waited.unwrap_or_else(PoisonError::into_inner).failure.take().map_or(Ok(()), Err)
+    }
+}
+
+impl SyncBatch {
+    fn sync(&self, path: PathBuf) {
+        let synced = sync_one(&path);
+        let mut progress = locked(&self.progress);
+        progress.left -= 1;
+        progress.failure = progress.failure.take().or(synced.err());
+        if progress.left == 0 {
+            self.over.notify_all();
+        }
+    }
+}
+
+/// What waits to be synced, of whatever batch.
+fn next() -> Option<(PathBuf, Arc<SyncBatch>)> {
+    locked(&POOL).waiting.pop_front()
+}
+
+/// A thread that syncs, for as long as the process lives.
+fn work() {
+    loop {
+        let mut pool = locked(&POOL);
+        pool.idle += 1;
+        pool = WORK.wait_while(pool, |pool| pool.waiting.is_empty()).unwrap_or_else(PoisonError::into_inner);
+        pool.idle -= 1;
+        let next = pool.waiting.pop_front();
+        drop(pool);
+        if let Some((path, batch)) = next {
+            batch.sync(path);
+        }
+    }
+}
+
+/// Syncs a file or a directory, unless it is missing.
+pub(super) fn sync_one(path: &Path) -> Result<(), Error> {
+    match File::open(path) {
+        Ok(file) => file.sync_all().map_err(|source| io_error(path, source)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        Err(error) => Err(io_error(path, error)),
+    }
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    #[test]
+    fn a_batch_is_over_when_all_of_it_is_synced_and_tells_its_own_failure() {
+        let home = tempfile::tempdir().expect("a directory");
+        let path = |number: usize| home.path().join(number.to_string());
+        (0..100).for_each(|number| fs::write(path(number), "x").expect("written"));
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    let (good, bad) = (Syncs::default(), Syncs::default());
+                    for number in 0..100 {
+                        good.add(path(number));
+                        bad.add(path(number).join("below"));
+                    }
+                    good.wait().expect("all are there");
+                    good.add(home.path().join("missing"));
+                    good.wait().expect("it is skipped");
+                    assert_eq!(locked(&good.0.progress).left, 0);
+                    bad.wait().expect_err("a file is no directory");
+                    bad.wait().expect("it was told");
+                });
+            }
+        });
+        assert!(locked(&POOL).workers <= MOST_WORKERS);
+    }
+}
