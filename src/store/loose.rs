@@ -73,15 +73,17 @@ impl<'s> LooseObjects<'s> {
         let mut bytes = Vec::new();
         let head = format!("{} {}\0", kind.str(), content.len());
         self.deflate.append(&[head.as_bytes(), content].concat(), &mut bytes)?;
-        let directory = Directory::make(&self.directory, durable::parent(path))?;
+        // File systems keep what is made in one directory together, so that a disk writes it together.
+        let objects = Directory::open(&self.directory, &self.directory)?;
+        let parent = objects.make_child(durable::parent(path).file_name().unwrap_or_default())?;
         let new = format!("{NEW_OBJECT}-{}", std::process::id());
-        directory.remove_if_there(&new)?;
-        let written = directory.create_unchanging(&new).and_then(|mut file| file.write_all(&bytes));
+        objects.remove_if_there(&new)?;
+        let written = objects.create_unchanging(&new).and_then(|mut file| file.write_all(&bytes));
         let placed =
-            written.and_then(|()| directory.rename(&new, &directory, path.file_name().unwrap_or_default()));
+            written.and_then(|()| objects.rename(&new, &parent, path.file_name().unwrap_or_default()));
         placed.inspect_err(|_| {
             // `git gc` removes one that stays.
-            let _ = directory.remove(&new);
+            let _ = objects.remove(&new);
         })
     }
 }
