@@ -13,7 +13,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
 /// How many threads sync at once, besides those that wait for them.
-const MOST_WORKERS: usize = 7;
+const MOST_WORKERS: usize = 3;
 
 /// What all batches of this process share.
 static POOL: Mutex<Pool> = Mutex::new(Pool { waiting: VecDeque::new(), workers: 0, idle: 0 });
