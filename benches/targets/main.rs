@@ -295,6 +295,7 @@ fn transitions(table: &mut Table) {
         to_ref.push(moved);
         let row = Row::ms("next TASK", size, orch).beside("git add + git commit", add + commit);
         table.add(row.target(Target::MostTimes(most)));
+        // The start of the process is included.
         let row = Row::ms("  up to the moved branch", size, moved);
         table.add(match to_ref[..] {
             [small, _] => row.beside("at 1,000 files", small).target(Target::MostTimes(1.3)),

@@ -133,9 +133,9 @@ fn clone_into(group: BorrowedFd<'_>, start: &mut ChildStart) -> Option<Pid> {
         ..CloneArguments::default()
     };
     // SAFETY: the child has a stack of its own, and this thread waits until the child has become the program or has
-    // exited, so that nothing of this thread is used by both at once and everything that `start` points to lives. Other
-    // threads go on, and a lock that one of them holds stays held: `become_program` takes none and allocates nothing. The
-    // child shares no handlers of signals, and runs none.
+    // exited, so that nothing of this thread is used by both at once and everything that `start` points to lives. The child
+    // runs with what the C library keeps for this thread, of which it changes `errno`: `become_program` takes no lock, which
+    // would stay taken, and allocates nothing. The child shares no handlers of signals, and runs none.
     let child = unsafe { clone3(&raw const request, become_program, start) };
     Pid::from_raw(i32::try_from(child).ok().filter(|child| *child > 0)?)
 }

@@ -25,6 +25,8 @@ pub struct Environment {
     pub index_file: Option<PathBuf>,
     /// Whether the environment contains settings, as `git -c` passes them.
     pub has_settings: bool,
+    /// Whether the environment says where objects are (`GIT_OBJECT_DIRECTORY`).
+    pub moves_objects: bool,
     /// The gate that the stores opened with it pass to lock an index.
     pub index_gate: IndexGate,
 }
@@ -54,6 +56,7 @@ impl Environment {
             crosses_devices: given("GIT_DISCOVERY_ACROSS_FILESYSTEM").is_some_and(|value| is_true(&value)),
             index_file: given("GIT_INDEX_FILE").map(PathBuf::from),
             has_settings: given("GIT_CONFIG_COUNT").or_else(|| given("GIT_CONFIG_PARAMETERS")).is_some(),
+            moves_objects: given("GIT_OBJECT_DIRECTORY").is_some(),
             index_gate: IndexGate::default(),
         }
     }

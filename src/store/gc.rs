@@ -71,7 +71,7 @@ impl Store {
             match GcLock::create(&self.own_directory()?, self.repo.commondir()) {
                 Ok(created) if created.is_alone() => {
                     if was_left {
-                        remove_unfinished(&self.repo.commondir().join("objects"));
+                        remove_unfinished(&self.objects());
                     }
                     return Ok(created);
                 }

@@ -184,6 +184,7 @@ impl Store {
         let (path, format) = (self.index(), self.format());
         if self.index_ahead.borrow().0.is_none()
             && path.symlink_metadata().is_ok_and(|index| index.len() >= LARGE_INDEX)
+            && !self.wants_git_to_write()
         {
             // Without a thread it is read when it is needed.
             let thread = thread::Builder::new().spawn(move || read_index(&path, format));

@@ -1,13 +1,16 @@
 //! New objects as files, one for each, as git writes them; see "object storage format" in git's documentation.
 
 use super::deflate::Deflate;
+use super::new_pack::own_name;
 use super::syncs::Syncs;
-use super::{Error, Store, durable};
+use super::{Error, Store, UNSHARED, durable};
 use crate::base::Digest;
 use crate::scan::{Directory, io_error};
 use git2::{ObjectType, OdbLookupFlags, Oid};
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
+use std::fs::Permissions;
 use std::io::{self, Write as _};
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 /// How the names of the files begin while they are written: `git gc` removes those that a killed process left.
@@ -16,35 +19,42 @@ const NEW_OBJECT: &str = "tmp_obj_orch";
 /// New objects, of which the files are synced while others are made.
 pub(super) struct LooseObjects<'s> {
     store: &'s Store,
-    /// The directory of the objects.
-    directory: PathBuf,
+    directory: Directory,
     deflate: Deflate,
     syncs: Syncs,
+    /// Those that were added.
+    added: HashSet<Oid>,
     /// The directories of the files.
     parents: BTreeSet<PathBuf>,
-    /// Whether libgit2 writes them, because it knows what a shared repository permits.
-    is_shared: bool,
+    /// The permissions of directories that users share; `None` if the process decides.
+    shared: Option<u32>,
 }
 
 impl<'s> LooseObjects<'s> {
     pub(super) fn new(store: &'s Store) -> Result<Self, Error> {
+        let path = store.objects();
         Ok(Self {
             store,
-            directory: store.repo.commondir().join("objects"),
+            directory: Directory::open(&path, &path).map_err(|source| io_error(&path, source))?,
             deflate: Deflate::new(),
             syncs: Syncs::default(),
+            added: HashSet::new(),
             parents: BTreeSet::new(),
-            is_shared: store.sharing()? != 0o700,
+            shared: Some(store.sharing()?).filter(|mode| *mode != UNSHARED),
         })
     }
 
     /// Writes an object, unless the repository has it. A file of it that a power failure tore is replaced. Returns an
-    /// error if it cannot be written.
+    /// error if it cannot be written, or is torn where objects are borrowed from.
     pub(super) fn add(&mut self, kind: ObjectType, id: Digest, content: &[u8]) -> Result<(), Error> {
         let oid = self.store.oid(id)?;
+        if !self.added.insert(oid) {
+            return Ok(());
+        }
         self.store.remove_if_torn(oid)?;
+        self.store.refuse_torn(oid)?;
         let objects = self.store.repo.odb()?;
-        if self.is_shared || objects.exists_ext(oid, OdbLookupFlags::NO_REFRESH) {
+        if self.store.environment.moves_objects || objects.exists_ext(oid, OdbLookupFlags::NO_REFRESH) {
             // It also renews the time of an object that is there, so that `git gc` does not take it for an old one.
             objects.write(kind, content)?;
         } else {
@@ -65,25 +75,38 @@ impl<'s> LooseObjects<'s> {
     /// What remains to be waited for, when all objects are written. git does not sync loose objects, but a power cut must
     /// not lose a reported transition.
     pub(super) fn finish(self) -> Syncs {
-        self.parents.into_iter().chain([self.directory]).for_each(|place| self.syncs.add(place));
+        let last = self.directory.path().to_owned();
+        self.parents.into_iter().chain([last]).for_each(|place| self.syncs.add(place));
         self.syncs
     }
 
+    /// Writes the file of an object. It is made beside the directories of the files: file systems keep what is made in one
+    /// directory together, and a disk writes that together.
     fn write(&mut self, path: &Path, kind: ObjectType, content: &[u8]) -> io::Result<()> {
         let mut bytes = Vec::new();
         let head = format!("{} {}\0", kind.str(), content.len());
         self.deflate.append(&[head.as_bytes(), content].concat(), &mut bytes)?;
-        // File systems keep what is made in one directory together, so that a disk writes it together.
-        let objects = Directory::open(&self.directory, &self.directory)?;
-        let parent = objects.make_child(durable::parent(path).file_name().unwrap_or_default())?;
-        let new = format!("{NEW_OBJECT}-{}", std::process::id());
-        objects.remove_if_there(&new)?;
-        let written = objects.create_unchanging(&new).and_then(|mut file| file.write_all(&bytes));
-        let placed =
-            written.and_then(|()| objects.rename(&new, &parent, path.file_name().unwrap_or_default()));
+        let parent = self.directory.make_child(durable::parent(path).file_name().unwrap_or_default())?;
+        if let Some(mode) = self.shared {
+            // It may be that of another user.
+            let _ = parent.permit(mode);
+        }
+        let new = own_name(NEW_OBJECT);
+        self.directory.remove_if_there(&new)?;
+        let placed = self
+            .create(&new, &bytes)
+            .and_then(|()| self.directory.rename(&new, &parent, path.file_name().unwrap_or_default()));
         placed.inspect_err(|_| {
             // `git gc` removes one that stays.
-            let _ = objects.remove(&new);
+            let _ = self.directory.remove(&new);
         })
+    }
+
+    fn create(&self, name: &str, bytes: &[u8]) -> io::Result<()> {
+        let mut file = self.directory.create_unchanging(name)?;
+        if let Some(mode) = self.shared {
+            file.set_permissions(Permissions::from_mode(mode & 0o444))?;
+        }
+        file.write_all(bytes)
     }
 }

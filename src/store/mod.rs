@@ -137,6 +137,9 @@ pub struct Store {
     costs: Arc<StoreCosts>,
 }
 
+/// The permissions of directories where the users of a machine share no repository.
+const UNSHARED: u32 = 0o700;
+
 /// Counters for tests of how often a store does expensive work.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct StoreCounts {
@@ -403,7 +406,7 @@ impl Store {
         written.map_err(|source| io_error(&self.own(name), source))
     }
 
-    /// The permissions of directories that users share, as `core.sharedRepository` says.
+    /// The permissions of directories that users share, as `core.sharedRepository` says; [`UNSHARED`] if they share none.
     fn sharing(&self) -> Result<u32, Error> {
         let said = environment::settings(&self.repo)?.get_str("core.sharedRepository").map(str::to_owned);
         let said = said.unwrap_or_default().to_lowercase();
@@ -414,7 +417,7 @@ impl Store {
                 let files = u32::from_str_radix(octal, 8).unwrap_or_default() & 0o666;
                 0o700 | files | (files & 0o444) >> 2
             }
-            _ => 0o700,
+            _ => UNSHARED,
         })
     }
 

@@ -11,7 +11,7 @@ use super::loose::LooseObjects;
 use super::new_pack::NewPack;
 use super::pack::Pack;
 use super::syncs::Syncs;
-use super::{Error, Store, digest};
+use super::{Error, Store, UNSHARED, digest};
 use crate::base::Digest;
 use crate::scan::io_error;
 use git2::{ObjectType, Oid};
@@ -65,11 +65,12 @@ impl<'p> Edits<'p> {
 }
 
 impl Transaction<'_> {
-    /// Whether these commits are written as a pack. git makes signed commits, and knows what a shared repository
-    /// permits.
+    /// Whether these commits are written as a pack. git writes signed commits, the files of a pack get no permissions that
+    /// a shared repository needs, and libgit2 knows where objects are if the environment says it.
     pub(super) fn packs(&self, planned: &[PlannedCommit], signs: bool) -> Result<bool, Error> {
         let is_large = planned.len() >= FEWEST && planned.iter().all(|one| one.moves.is_empty());
-        Ok(is_large && !signs && self.head().commit.is_some() && self.store.sharing()? == 0o700)
+        let (store, has_head) = (self.store, self.head().commit.is_some());
+        Ok(is_large && !signs && has_head && !store.environment.moves_objects && store.sharing()? == UNSHARED)
     }
 
     /// Builds the chain of commits on the tree of HEAD.
@@ -91,19 +92,8 @@ impl Transaction<'_> {
         planned: &[PlannedCommit],
         is_enough: &IsEnough<'_>,
     ) -> Result<Built, Error> {
-        let store = self.store;
-        let objects = BatchObjects::new(store, Sink::Packed(Pack::new(store.format())));
-        let (commits, sink) = self.build_into(objects, planned, false, is_enough)?;
-        let Sink::Packed(pack) = sink else { return Err(Error::moved()) };
-        let objects = store.repo.commondir().join("objects");
-        let directory = objects.join("pack");
-        let written = pack.finish().and_then(|files| NewPack::write(&objects, &directory, &files));
-        let pack = Some(written.map_err(|source| io_error(&directory, source))?);
-        // The library finds the pack when it misses an object.
-        commits.last().map(|last| store.repo.find_commit(*last)).transpose()?;
-        let syncs = Syncs::default();
-        syncs.add(directory);
-        Ok(Built { commits, objects: NewObjects { syncs, pack } })
+        let pack = Sink::Packed(Pack::new(self.store.format()));
+        self.build_into(BatchObjects::new(self.store, pack), planned, false, is_enough)
     }
 
     /// Builds the commits as one file for each object.
@@ -113,21 +103,20 @@ impl Transaction<'_> {
         signs: bool,
         is_enough: &IsEnough<'_>,
     ) -> Result<Built, Error> {
-        let objects = BatchObjects::new(self.store, Sink::Loose(LooseObjects::new(self.store)?));
-        let (commits, sink) = self.build_into(objects, planned, signs, is_enough)?;
-        let Sink::Loose(loose) = sink else { return Err(Error::moved()) };
-        Ok(Built { commits, objects: NewObjects { syncs: loose.finish(), pack: None } })
+        let loose = Sink::Loose(LooseObjects::new(self.store)?);
+        self.build_into(BatchObjects::new(self.store, loose), planned, signs, is_enough)
     }
 
-    fn build_into<'s>(
+    fn build_into(
         &self,
-        mut objects: BatchObjects<'s>,
+        mut objects: BatchObjects<'_>,
         planned: &[PlannedCommit],
         signs: bool,
         is_enough: &IsEnough<'_>,
-    ) -> Result<(Vec<Oid>, Sink<'s>), Error> {
+    ) -> Result<Built, Error> {
+        let store = self.store;
         let mut parent = self.head().commit;
-        let mut tree = parent.map(|parent| self.store.tree_of(parent)).transpose()?.map(digest);
+        let mut tree = parent.map(|parent| store.tree_of(parent)).transpose()?.map(digest);
         let mut commits = Vec::new();
         for one in planned {
             if !commits.is_empty() && is_enough(commits.len()) {
@@ -141,17 +130,20 @@ impl Transaction<'_> {
                 true => self.signed(&mut objects, after, parent, &one.message)?,
                 false => {
                     let text = self.text_of(after, parent, &one.message);
-                    let commit = self.store.format().commit(&text);
+                    let commit = store.format().commit(&text);
                     objects.add(ObjectType::Commit, commit, &text)?;
-                    self.store.oid(commit)?
+                    store.oid(commit)?
                 }
             };
             // Neither is read again.
-            self.store.trees_of_commits.borrow_mut().put(commit, self.store.oid(after)?, 1);
+            store.trees_of_commits.borrow_mut().put(commit, store.oid(after)?, 1);
             commits.push(commit);
             (parent, tree) = (Some(digest(commit)), Some(after));
         }
-        Ok((commits, objects.sink))
+        let objects = objects.finish()?;
+        // Everyone else finds it, too; the library looks for a new pack when it misses an object.
+        commits.last().map(|last| store.repo.find_commit(*last)).transpose()?;
+        Ok(Built { commits, objects })
     }
 
     /// A commit that git signs and writes.
@@ -195,6 +187,21 @@ impl Transaction<'_> {
 impl<'s> BatchObjects<'s> {
     fn new(store: &'s Store, sink: Sink<'s>) -> Self {
         Self { store, sink, directories: HashMap::new() }
+    }
+
+    /// Writes what is not written yet.
+    fn finish(self) -> Result<NewObjects, Error> {
+        match self.sink {
+            Sink::Loose(loose) => Ok(NewObjects { syncs: loose.finish(), pack: None }),
+            Sink::Packed(pack) => {
+                let (objects, directory) = (self.store.objects(), self.store.objects().join("pack"));
+                let written = pack.finish().and_then(|files| NewPack::write(&objects, &directory, &files));
+                let pack = Some(written.map_err(|source| io_error(&directory, source))?);
+                let syncs = Syncs::default();
+                syncs.add(directory);
+                Ok(NewObjects { syncs, pack })
+            }
+        }
     }
 
     fn add(&mut self, kind: ObjectType, id: Digest, content: &[u8]) -> Result<(), Error> {
@@ -323,7 +330,7 @@ impl<'s> BatchObjects<'s> {
 
 impl Store {
     fn unpacked(&self, source: io::Error) -> Error {
-        io_error(&self.repo.commondir().join("objects/pack"), source)
+        io_error(&self.objects().join("pack"), source)
     }
 }
 

@@ -92,7 +92,7 @@ impl Drop for NewPack {
 }
 
 /// The name of a file that this process writes.
-fn own_name(begin: &str) -> String {
+pub(super) fn own_name(begin: &str) -> String {
     format!("{begin}-{}", std::process::id())
 }
 

@@ -169,10 +169,15 @@ impl Store {
         if self.opened_anew()?.odb()?.exists(id) { Err(unread(id)) } else { Ok(()) }
     }
 
+    /// The directory of the objects of this repository.
+    pub(super) fn objects(&self) -> PathBuf {
+        self.repo.commondir().join("objects")
+    }
+
     /// The directories of objects: that of the repository and its alternates. Returns an error if a list of
     /// alternates cannot be read.
     pub(super) fn object_directories(&self) -> Result<Vec<PathBuf>, Error> {
-        let mut found = vec![self.repo.commondir().join("objects")];
+        let mut found = vec![self.objects()];
         let mut level = 0..1;
         for _ in 0..MOST_LEVELS {
             let end = found.len();

@@ -64,18 +64,37 @@ impl Syncs {
 
     /// Waits until everything that was added is synced. Returns the first error if something could not be.
     pub(super) fn wait(&self) -> Result<(), Error> {
-        while let Some((path, batch)) = next() {
-            batch.sync(path);
+        while let Some(path) = self.next() {
+            self.0.sync(path);
         }
-        let is_over = |progress: &mut SyncProgress| progress.left > 0;
-        let waited = self.0.over.wait_while(locked(&self.0.progress), is_over);
+        let is_left = |progress: &mut SyncProgress| progress.left > 0;
+        let waited = self.0.over.wait_while(locked(&self.0.progress), is_left);
         waited.unwrap_or_else(PoisonError::into_inner).failure.take().map_or(Ok(()), Err)
+    }
+}
+
+impl Syncs {
+    /// What of it no thread has begun to sync.
+    fn next(&self) -> Option<PathBuf> {
+        let waiting = &mut locked(&POOL).waiting;
+        let own = waiting.iter().position(|(_, batch)| Arc::ptr_eq(batch, &self.0))?;
+        waiting.remove(own).map(|(path, _)| path)
+    }
+}
+
+impl Drop for Syncs {
+    fn drop(&mut self) {
+        // A batch that failed otherwise is not waited for.
+        locked(&POOL).waiting.retain(|(_, batch)| !Arc::ptr_eq(batch, &self.0));
     }
 }
 
 impl SyncBatch {
     fn sync(&self, path: PathBuf) {
         let synced = sync_one(&path);
+        if let Err(error) = &synced {
+            tracing::warn!(path = %path.display(), error = error.logged(), "cannot sync");
+        }
         let mut progress = locked(&self.progress);
         progress.left -= 1;
         progress.failure = progress.failure.take().or(synced.err());
@@ -83,11 +102,6 @@ impl SyncBatch {
             self.over.notify_all();
         }
     }
-}
-
-/// What waits to be synced, of whatever batch.
-fn next() -> Option<(PathBuf, Arc<SyncBatch>)> {
-    locked(&POOL).waiting.pop_front()
 }
 
 /// A thread that syncs, for as long as the process lives.

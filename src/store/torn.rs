@@ -65,7 +65,7 @@ impl Store {
     /// Where an object is, if it has a file of its own.
     pub(super) fn loose_file(&self, id: Oid) -> PathBuf {
         let hex = id.to_string();
-        self.repo.commondir().join("objects").join(&hex[..2]).join(&hex[2..])
+        self.objects().join(&hex[..2]).join(&hex[2..])
     }
 
     /// Removes the file of an object if it is torn. Returns whether it was, and an error if it cannot be read or removed.
@@ -75,7 +75,7 @@ impl Store {
         }
         let path = self.loose_file(id);
         tracing::warn!(object = %id, "removing an object that a power failure tore");
-        let removed = Directory::open(&self.repo.commondir().join("objects"), durable::parent(&path))
+        let removed = Directory::open(&self.objects(), durable::parent(&path))
             .and_then(|directory| directory.remove_if_there(path.file_name().unwrap_or_default()));
         removed.map(|()| true).map_err(|source| io_error(&path, source))
     }
@@ -194,7 +194,7 @@ impl Store {
         let (mut torn, mut failure) = (BTreeMap::new(), None);
         let directories = self.object_directories().unwrap_or_else(|error| {
             failure = Some(error);
-            vec![self.repo.commondir().join("objects")]
+            vec![self.objects()]
         });
         for directory in directories {
             for first in names(&directory, &mut failure).iter().filter(|name| name.len() == 2) {
@@ -222,27 +222,17 @@ impl Store {
         tree: &Tree<'_>,
         paths: impl Iterator<Item = &'p RepoPath>,
     ) -> Result<(), Error> {
-        if self.has_torn_history() { self.require_whole_above(tree, paths) } else { Ok(()) }
-    }
-
-    fn require_whole_above<'p>(
-        &self,
-        tree: &Tree<'_>,
-        paths: impl Iterator<Item = &'p RepoPath>,
-    ) -> Result<(), Error> {
+        if !self.has_torn_history() {
+            return Ok(());
+        }
         let above = paths.flat_map(|path| std::iter::successors(path.parent(), RepoPath::parent));
         // A directory comes before what is in it.
         let directories: BTreeSet<RepoPath> = above.filter(|path| !path.as_str().is_empty()).collect();
         for directory in &directories {
             let entry = named_in(tree, directory)?.filter(|entry| entry.kind() == Some(ObjectType::Tree));
-            entry.map_or(Ok(()), |entry| self.require_whole(entry.id()))?;
+            entry.map_or(Ok(()), |entry| self.refuse_torn(entry.id()))?;
         }
         Ok(())
-    }
-
-    /// Returns an error if an object has a torn file, whatever is known of it: it may have been written now.
-    fn require_whole(&self, id: Oid) -> Result<(), Error> {
-        if self.is_torn(id)? { Err(Self::torn(digest(id))) } else { self.refuse_torn(id) }
     }
 }
 

@@ -70,6 +70,11 @@ fn what_orch_keeps_is_for_the_owner_alone_unless_it_is_shared() {
         world.git(&["config", "core.sharedRepository", said]);
         world.orch(&["new", &format!("shared-{said}")]).succeeds();
         assert_eq!((mode(&world.path(".git/orch")), mode(&lock)), (directory, file), "{said}");
+        let head = world.git(&["rev-parse", "HEAD"]);
+        let (first, rest) = head.trim().split_at(2);
+        let object = world.path(&format!(".git/objects/{first}/{rest}"));
+        let modes = (mode(object.parent().expect("a directory")), mode(&object));
+        assert_eq!(modes, (directory, file & 0o444), "{said}");
     }
 }
 

@@ -349,8 +349,9 @@ fn unsafe_code_is_in_two_files() {
             found.push(name.clone());
         }
     }
-    found.dedup();
-    assert_eq!(found, ["run/grouped_start.rs", "store/environment.rs"]);
+    let many = |name: &str| found.iter().filter(|found| *found == name).count();
+    let counts = ["run/grouped_start.rs", "store/environment.rs"].map(many);
+    assert_eq!((counts, found.len()), ([7, 1], 8), "{found:?}");
 }
 
 #[test]

@@ -5,7 +5,7 @@ use crate::base::{Class, Digest, ObjectFormat};
 use crate::store::gc::own_host;
 use crate::store::ref_tables::RefMove;
 use crate::store::sign::Person;
-use crate::store::{MovedPath, PlannedCommit, Store, StoreOptions, Write};
+use crate::store::{MovedPath, PlannedCommit, Store, StoreOptions, Transaction, Write};
 use std::collections::BTreeSet;
 use std::fs::{self, File, FileTimes};
 use std::os::unix::fs::PermissionsExt;
@@ -243,6 +243,32 @@ fn the_newest_changes_are_those_of_a_walk_whoever_committed() {
     assert_eq!(store.last_changes(&asked).expect("read"), walked, "after a reset");
 }
 
+/// The last of the commits that git makes of these, on the same commit and by the same person.
+fn by_git(repo: &Repo, transaction: &Transaction<'_>, planned: &[PlannedCommit]) -> String {
+    let person = |role: &str, person: &git2::Signature<'static>| {
+        let (name, mail, when) = (person.name(), person.email(), person.when());
+        let (sign, minutes) = (when.sign(), when.offset_minutes().abs());
+        let zone = format!("{sign}{:02}{:02}", minutes / 60, minutes % 60);
+        format!("{role} {} <{}> {} {zone}\n", name.expect("text"), mail.expect("text"), when.seconds())
+    };
+    let mut script = String::new();
+    let mut from = transaction.head().commit.map(|head| format!("from {head}\n"));
+    for PlannedCommit { message, writes, removes, moves } in planned {
+        script += "commit refs/heads/by-git\n";
+        script += &person("author", &transaction.author);
+        script += &person("committer", &transaction.committer);
+        script += &format!("data {}\n{message}\n{}", message.len(), from.take().unwrap_or_default());
+        moves.iter().for_each(|moved| script += &format!("R {} {}\n", moved.from, moved.to));
+        removes.iter().for_each(|path| script += &format!("D {path}\n"));
+        for write in writes {
+            let (mode, text) = (u32::from(write.mode()), str::from_utf8(write.bytes()).expect("text"));
+            script += &format!("M {mode:o} inline {}\ndata {}\n{text}\n", write.path(), text.len());
+        }
+    }
+    repo.git_on("index", &["fast-import", "--quiet", "--force"], script.as_bytes());
+    repo.git(&["rev-parse", "by-git"]).trim().to_owned()
+}
+
 /// A pack in place of loose objects changes no id, whatever the batch writes, and git can read it.
 #[test]
 fn a_pack_has_the_commits_that_loose_objects_have() {
@@ -289,15 +315,17 @@ fn a_pack_has_the_commits_that_loose_objects_have() {
         let store = repo.store();
         let transaction = store.begin().expect("begun");
         assert!(transaction.packs(&planned, false).expect("known"));
+        let loose = transaction.build_loose(&planned, false, &|_| false).expect("built");
+        for commit in &loose.commits {
+            assert!(transaction.store.loose_file(*commit).exists(), "a file of its own");
+        }
         let packed = transaction.build_pack(&planned, &|_| false).expect("packed");
-        assert!(repo.path(".git/objects/pack").read_dir().expect("listed").count() == 2);
         let count =
             |said: &str| repo.git(&["count-objects", "-v"]).lines().filter(|line| *line == said).count();
         assert_eq!(count("garbage: 0"), 1);
         let last = packed.commits.last().expect("a commit").to_string();
         repo.git(&["fsck", "--strict", "--no-dangling", &last]);
         repo.git(&["verify-pack", "--", &index_of(&repo)]);
-        let loose = transaction.build_loose(&planned, false, &|_| false).expect("built");
         assert_eq!(packed.commits, loose.commits);
         // Most trees are written as what differs from the one before.
         let listed = repo.git(&["verify-pack", "-v", "--", &index_of(&repo)]);
@@ -306,6 +334,7 @@ fn a_pack_has_the_commits_that_loose_objects_have() {
             .filter(|line| line.contains(" tree ") && line.split_whitespace().count() > 5)
             .count();
         assert!(deltas > 100, "{deltas} in\n{listed}");
+        assert_eq!(by_git(&repo, &transaction, &planned), last);
     }
 }
 
@@ -343,6 +372,7 @@ fn what_a_power_failure_tore_is_written_anew() {
         let built = transaction.build_loose(&planned, false, &|_| false).expect("built").commits;
         let new: Vec<String> = objects().difference(&before).cloned().collect();
         assert!(new.len() > 10, "{new:?}");
+        assert_eq!(by_git(&repo, &transaction, &planned), built[1].to_string());
         let file = |object: &str| repo.path(&format!(".git/objects/{}/{}", &object[..2], &object[2..]));
         for torn in new.iter().map(std::slice::from_ref).chain([new.as_slice()]) {
             for left in ["nothing", "a part", "its size"] {
@@ -363,6 +393,58 @@ fn what_a_power_failure_tore_is_written_anew() {
             }
         }
     }
+}
+
+/// The first commit of a branch, with files or without.
+#[test]
+fn a_first_commit_is_that_of_git() {
+    for format in [ObjectFormat::Sha1, ObjectFormat::Sha256] {
+        let repo = Repo::of(format);
+        repo.git(&["config", "user.name", "Ann"]);
+        repo.git(&["config", "user.email", "ann@example.com"]);
+        let store = repo.store();
+        let transaction = store.begin().expect("begun");
+        for paths in [&[][..], &["a", "b/c/d", "b/c.d"]] {
+            let writes = paths.iter().map(|at| Write::evidence(path(at), b"x\n".to_vec(), false)).collect();
+            let message = "first\n".to_owned();
+            let planned = [PlannedCommit { message, writes, removes: Vec::new(), moves: Vec::new() }];
+            let built = transaction.build(&planned, false, &|_| false).expect("built").commits;
+            repo.git(&["fsck", "--strict", "--no-dangling", &built[0].to_string()]);
+            assert_eq!(by_git(&repo, &transaction, &planned), built[0].to_string());
+            repo.git(&["branch", "-q", "-D", "by-git"]);
+        }
+    }
+}
+
+/// An object that a power failure tore where objects are borrowed from is not taken for one that is there.
+#[test]
+fn no_commit_rests_on_a_borrowed_object_that_is_torn() {
+    let lender = with_a_task();
+    let repo = Repo::new();
+    for (name, value) in [("user.name", "Ann"), ("user.email", "ann@example.com")] {
+        repo.git(&["config", name, value]);
+    }
+    let lent = lender.path(".git/objects");
+    fs::create_dir_all(repo.path(".git/objects/info")).expect("made");
+    repo.write(".git/objects/info/alternates", &format!("{}\n", lent.display()));
+    let write = || vec![Write::evidence(path("t/state.json"), b"old\n".to_vec(), false)];
+    let planned = || [PlannedCommit { message: "m".into(), writes: write(), removes: vec![], moves: vec![] }];
+    let built = |repo: &Repo| {
+        let store = repo.store();
+        let transaction = store.begin().expect("begun");
+        transaction.build(&planned(), false, &|_| false).map(|built| built.commits)
+    };
+    built(&repo).expect("all is whole");
+    let tree = lender.git(&["rev-parse", "HEAD:t"]);
+    let file = lent.join(&tree[..2]).join(tree[2..].trim());
+    let bytes = fs::read(&file).expect("loose");
+    fs::remove_file(&file).expect("removed");
+    fs::write(&file, &bytes[..bytes.len() / 2]).expect("cut off");
+    fs::remove_file(repo.path(".git/orch/whole-objects")).ok();
+    let refused = built(&repo).expect_err("torn");
+    assert!(refused.to_string().contains(tree.trim()), "{refused}");
+    fs::write(&file, &bytes).expect("mended");
+    built(&repo).expect("all is whole again");
 }
 
 fn index_of(repo: &Repo) -> String {

@@ -4,11 +4,12 @@ use super::{Row, sound, works, works_by};
 use crate::harness::{Ended, World};
 use std::fs;
 
-pub const ROWS: [Row; 4] = [
+pub const ROWS: [Row; 5] = [
     ("`GIT_DIR` alone names the repository", git_dir_alone),
     ("`GIT_DIR` names a repository other than the surrounding one", git_dir_elsewhere),
     ("`GIT_WORK_TREE`", git_work_tree),
     ("`GIT_INDEX_FILE`", git_index_file),
+    ("`GIT_OBJECT_DIRECTORY`", git_object_directory),
 ];
 
 fn orch(world: &World, variables: &[(&str, &str)], arguments: &[&str]) -> Ended {
@@ -129,4 +130,30 @@ fn git_index_file() {
     sound(&world, ".");
     assert_eq!(fs::read(&other).expect("an index"), before, "another index is left alone");
     works(&World::ready(), ".");
+}
+
+#[test]
+fn git_object_directory() {
+    let world = World::ready();
+    let objects = world.path("../objects");
+    fs::rename(world.path(".git/objects"), &objects).expect("moved");
+    fs::create_dir(world.path(".git/objects")).expect("made");
+    let variables = [("GIT_OBJECT_DIRECTORY", objects.to_str().expect("text"))];
+    orch(&world, &variables, &["new", "t"]).succeeds();
+    world.plan("t", 1);
+    orch(&world, &variables, &["next", "t"]).succeeds().says("planning -> plan_review");
+    // Also as many together as are written as a pack elsewhere.
+    let ids: Vec<String> = (0..12).map(|number| format!("m{number}")).collect();
+    for id in &ids {
+        orch(&world, &variables, &["new", id]).succeeds();
+        world.plan(id, 1);
+    }
+    orch(&world, &variables, &["watch", "--once"]).succeeds();
+    assert_eq!(git(&world, &variables, &["status", "--porcelain"]), "");
+    assert_eq!(git(&world, &variables, &["fsck", "--strict"]), "");
+    orch(&world, &variables, &["audit"]).succeeds();
+    let there = fs::read_dir(world.path(".git/objects")).expect("listed");
+    let names: Vec<_> =
+        there.flatten().map(|entry| entry.file_name()).filter(|name| name.len() == 2).collect();
+    assert!(names.is_empty(), "{names:?}");
 }
