@@ -65,6 +65,11 @@ impl ControlGroup {
         let _ = fs::write(self.directory.join("cgroup.kill"), "1");
     }
 
+    /// Removes it, with the groups below it, if nothing lives in it any more.
+    pub(super) fn remove(&self) {
+        self.groups().for_each(|group| drop(fs::remove_dir(group)));
+    }
+
     /// The directories of the group and of those below it, those below first.
     fn groups(&self) -> impl Iterator<Item = PathBuf> {
         let below = WalkDir::new(&self.directory).contents_first(true).into_iter().flatten();
@@ -74,7 +79,7 @@ impl ControlGroup {
 
 impl Drop for ControlGroup {
     fn drop(&mut self) {
-        self.groups().for_each(|group| drop(fs::remove_dir(group)));
+        self.remove();
     }
 }
 

@@ -26,9 +26,7 @@ fn live() -> MutexGuard<'static, Vec<Group>> {
 pub fn kill_all() -> impl Drop {
     let mut live = live();
     let groups = std::mem::take(&mut *live);
-    for group in &groups {
-        group.remaining(&|| group.escaped(&groups)).kill();
-    }
+    groups.iter().for_each(|group| group.end_now(&|| group.escaped(&groups)));
     live
 }
 
@@ -43,7 +41,7 @@ impl RunningExecutor {
     pub fn kill(&self) -> impl Drop {
         let mut running = self.lock();
         if let Some(group) = running.take() {
-            group.remaining(&|| group.escaped(&live())).kill();
+            group.end_now(&|| group.escaped(&live()));
             group.forget();
         }
         running
@@ -127,6 +125,12 @@ impl Group {
     /// anything remained.
     pub(super) fn clear(&self, grace: Duration) -> bool {
         self.remaining(&|| self.escaped(&live())).end(grace)
+    }
+
+    /// Kills it and these, for a process that is about to exit: nobody removes its control group later.
+    fn end_now(&self, others: &dyn Fn() -> Vec<Pid>) {
+        self.remaining(others).kill();
+        self.control.iter().for_each(|control| control.remove());
     }
 
     fn remaining<'a>(&'a self, others: &'a dyn Fn() -> Vec<Pid>) -> Remaining<'a> {

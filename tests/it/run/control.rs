@@ -1,5 +1,6 @@
 //! Orders from other processes at any moment, and what a killed run leaves.
 
+use super::leftovers::left_groups;
 use super::{GOOD, Loop, limited, processes_in};
 use crate::harness::{World, eventually};
 use rustix::process::{Pid, Signal, kill_process};
@@ -145,8 +146,10 @@ fn twice_at_once_ends_now() {
     signal(&child, "INT");
     std::thread::sleep(std::time::Duration::from_millis(100));
     signal(&child, "INT");
+    let process = child.id();
     task.world.end(child.wait_with_output().expect("ends")).ends(130);
     eventually("the executor is gone", || processes_in(&task.world.root()).is_empty());
+    assert_eq!(left_groups(process), [""; 0]);
     assert_eq!(task.world.orch_json(&["runs"])["runs"][0]["state"], "interrupted");
     may_end(&task.world);
     assert_eq!(task.run_json()["ending"], "completed");

@@ -5,7 +5,7 @@ use super::{GOOD, Loop, processes_in};
 use crate::harness::{eventually, skipped};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::thread::sleep;
 use std::time::Duration;
 
@@ -99,15 +99,26 @@ fn what_the_recording_of_a_step_starts_is_left_alone() {
     assert_eq!(world.dirty(), "");
 }
 
-/// Whether the system lets this process make control groups of version 2.
-fn has_control_groups() -> bool {
+/// Where the control group of version 2 of this process may be.
+fn own_groups() -> [PathBuf; 2] {
     let groups = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
     let own = groups.lines().find_map(|line| line.strip_prefix("0::/")).unwrap_or("..").to_owned();
-    ["/sys/fs/cgroup", "/sys/fs/cgroup/unified"].iter().any(|mount| {
-        let own = Path::new(mount).join(&own);
+    ["/sys/fs/cgroup", "/sys/fs/cgroup/unified"].map(|mount| Path::new(mount).join(&own))
+}
+
+/// Whether the system lets this process make control groups of version 2.
+fn has_control_groups() -> bool {
+    own_groups().iter().any(|own| {
         let probe = own.join(format!("probe-{}", std::process::id()));
         own.join("cgroup.procs").exists() && fs::create_dir(&probe).is_ok() && fs::remove_dir(&probe).is_ok()
     })
+}
+
+/// The control groups that a process of `orch` has made and left.
+pub fn left_groups(process: u32) -> Vec<String> {
+    let entries = own_groups().into_iter().filter_map(|own| fs::read_dir(own).ok()).flatten().flatten();
+    let names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
+    names.filter(|name| name.starts_with(&format!("orch-{process}-"))).collect()
 }
 
 /// Each link of the chain has a session and a parent that is gone, and lives for less time than it takes to find it. The
