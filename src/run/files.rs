@@ -433,7 +433,7 @@ impl RunFiles {
             let mut file = own.create_anew(&beside)?;
             let written = file.write_all(text.as_bytes());
             let written = written.and_then(|()| if sync { file.sync_data() } else { Ok(()) });
-            let placed = written.and_then(|()| own.rename(&beside, &target, name));
+            let placed = written.and_then(|()| durable::rename_over(&own, &beside, &target, name));
             placed.inspect_err(|_| drop(own.remove(&beside)))
         };
         let written = match write() {

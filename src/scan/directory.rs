@@ -214,6 +214,16 @@ impl Directory {
         Ok(renameat(&self.handle, single(name.as_ref())?, &to.handle, single(new.as_ref())?)?)
     }
 
+    /// A handle of a file, which lives while it is open, also without a name; `None` if there is none. It is not read.
+    #[must_use]
+    pub fn held(&self, name: impl AsRef<OsStr>) -> Option<OwnedFd> {
+        #[cfg(target_os = "linux")]
+        let flags = OFlags::PATH;
+        #[cfg(not(target_os = "linux"))]
+        let flags = OFlags::RDONLY;
+        self.file(name.as_ref(), flags, Mode::empty()).ok().map(OwnedFd::from)
+    }
+
     /// Gives a file a second name in another directory. Returns an error if that name is taken.
     pub fn link(&self, name: impl AsRef<OsStr>, to: &Self, new: impl AsRef<OsStr>) -> io::Result<()> {
         let (name, new) = (single(name.as_ref())?, single(new.as_ref())?);

@@ -1,10 +1,11 @@
 //! Crash-safe file writes: write a temporary file, sync it, rename it, and sync the directory.
 
 use super::Error;
-use super::syncs::{Syncs, sync_one};
+use super::syncs::{self, Syncs, sync_one};
 use crate::scan::{Directory, FileStamp, io_error, open_regular, read_up_to};
 use rustix::process::geteuid;
 use std::collections::BTreeSet;
+use std::ffi::OsStr;
 use std::fs::{File, Permissions};
 use std::io::{self, Write};
 use std::iter;
@@ -155,7 +156,7 @@ impl TemporaryFile {
     /// Renames the file to its target. Returns its stamp, or `None` if someone has changed it since.
     fn place(mut self) -> Result<Option<FileStamp>, Error> {
         let name = self.target.file_name().unwrap_or_default();
-        let renamed = self.directory().and_then(|at| at.rename(&self.name, &at, name));
+        let renamed = self.directory().and_then(|at| rename_over(&at, &self.name, &at, name));
         renamed.map_err(|error| io_error(&self.target, error))?;
         self.is_placed = true;
         let is_ours = |now: &FileStamp| self.stamp.is_some_and(|ours| now.is_same_file(&ours));
@@ -170,6 +171,15 @@ impl Drop for TemporaryFile {
             let _ = self.directory().and_then(|directory| directory.remove(&self.name));
         }
     }
+}
+
+/// Moves a file to a name in another directory, or in the same one, like [`Directory::rename`], without waiting until the
+/// file that had the name is freed.
+pub fn rename_over(from: &Directory, name: &str, to: &Directory, new: impl AsRef<OsStr>) -> io::Result<()> {
+    let replaced = to.held(&new);
+    from.rename(name, to, new)?;
+    replaced.into_iter().for_each(syncs::close);
+    Ok(())
 }
 
 /// Moves a file or a directory to a path where nothing is, and creates the directories above it, all below `base` and

@@ -11,7 +11,7 @@ use super::ls_files::Listed;
 use super::splice::{Edit, LARGE_INDEX, is_plain, splice};
 use super::syncs::Syncs;
 use super::update_index::GitUpdate;
-use super::{Error, Store};
+use super::{Error, Store, syncs};
 use crate::base::{Class, Code, Digest, ObjectFormat, RepoPath, command};
 use crate::record::{STATE_FILE, TRANSCRIPT_FILE};
 use crate::scan::FileStamp;
@@ -57,7 +57,7 @@ pub(super) struct PlainUpdate<'s> {
 pub(super) struct ReadIndex {
     pub index: IndexFile,
     /// The file, if there is one. While it is open, no other file gets its number.
-    _file: Option<File>,
+    file: Option<File>,
     /// Its metadata when it was read.
     metadata: Option<Metadata>,
 }
@@ -106,6 +106,7 @@ impl<'s> PlainUpdate<'s> {
             return Ok(None);
         }
         self.lock.put_next()?;
+        self.read.file.into_iter().for_each(|file| syncs::close(file.into()));
         Ok(Some(self.lock))
     }
 }
@@ -363,7 +364,7 @@ pub(super) fn read_index(path: &Path, format: ObjectFormat) -> io::Result<Option
     match path.symlink_metadata() {
         Ok(metadata) if !metadata.is_file() => return Ok(None),
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            return Ok(Some(ReadIndex { index: IndexFile::empty(format), _file: None, metadata: None }));
+            return Ok(Some(ReadIndex { index: IndexFile::empty(format), file: None, metadata: None }));
         }
         _ => {}
     }
@@ -372,7 +373,7 @@ pub(super) fn read_index(path: &Path, format: ObjectFormat) -> io::Result<Option
     let mut bytes = Vec::with_capacity(usize::try_from(metadata.len()).unwrap_or_default());
     file.read_to_end(&mut bytes)?;
     let index = IndexFile::parse(bytes, format);
-    Ok(index.map(|index| ReadIndex { index, _file: Some(file), metadata: Some(metadata) }))
+    Ok(index.map(|index| ReadIndex { index, file: Some(file), metadata: Some(metadata) }))
 }
 
 /// Returns an error if one of these paths is unmerged, even if no other trace of the merge remains.

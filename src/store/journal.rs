@@ -3,7 +3,7 @@
 use super::durable::read_if_regular;
 use super::index::IndexChange;
 use super::references::RefStorage;
-use super::{Error, Store, durable};
+use super::{Error, Store, durable, syncs};
 use crate::base::{Code, Diagnostic, Digest, RepoPath, command};
 use crate::scan::{Directory, FileStamp, io_error};
 use serde::{Deserialize, Serialize};
@@ -90,8 +90,11 @@ impl Store {
     }
 
     pub(super) fn remove_journal(&self) -> Result<(), Error> {
-        let path = self.own(FILE);
-        self.own_directory()?.remove_if_there(FILE).map_err(|source| io_error(&path, source))
+        let (path, own) = (self.own(FILE), self.own_directory()?);
+        let removed = own.held(FILE);
+        own.remove_if_there(FILE).map_err(|source| io_error(&path, source))?;
+        removed.into_iter().for_each(syncs::close);
+        Ok(())
     }
 
     /// Whether a process is committing, or left something when it was killed. Returns an error if that is unknown.

@@ -8,10 +8,12 @@ use super::error::{ambiguous_revision, unknown_revision, unsupported};
 use super::git::git_id;
 use super::lock_wait::LockWait;
 use super::ref_tables::{RefMove, RefTables, TableLock};
-use super::{Error, Head, Store, digest};
+use super::{Error, Head, Store, digest, durable, syncs};
 use crate::base::{Code, Digest};
+use crate::scan::Directory;
 use git2::{ErrorCode, Object, ObjectType, Oid, Reference, ReferenceType, Repository, RepositoryState};
 use std::fs;
+use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 use std::sync::atomic::Ordering::Relaxed;
 use std::thread::sleep;
@@ -41,7 +43,8 @@ impl RefStorage {
 /// A locked reference that is at the expected commit. No other process can move it; dropping the lock leaves
 /// it where it is.
 pub(super) enum RefLock<'s> {
-    File(git2::Transaction<'s>),
+    /// A file, which is replaced.
+    File(git2::Transaction<'s>, Option<OwnedFd>),
     Table(TableLock<'s>),
 }
 
@@ -49,7 +52,11 @@ impl RefLock<'_> {
     /// Moves the reference and releases the lock. Returns an error if it has not moved.
     pub(super) fn commit(self) -> Result<(), Error> {
         match self {
-            Self::File(transaction) => Ok(transaction.commit()?),
+            Self::File(transaction, replaced) => {
+                transaction.commit()?;
+                replaced.into_iter().for_each(syncs::close);
+                Ok(())
+            }
             Self::Table(lock) => lock.commit(),
         }
     }
@@ -339,7 +346,10 @@ impl Store {
             return Err(Error::moved());
         }
         lock.set_target(name, self.oid(moved.to)?, Some(committer), moved.message)?;
-        Ok(RefLock::File(lock))
+        let file = self.repo.commondir().join(name);
+        let directory = Directory::open_itself(durable::parent(&file)).ok();
+        let replaced = directory.and_then(|at| at.held(file.file_name().unwrap_or_default()));
+        Ok(RefLock::File(lock, replaced))
     }
 
     /// Refuses a first commit on a branch whose name is a directory of another branch, or lies below one.

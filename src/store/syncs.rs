@@ -1,4 +1,5 @@
-//! Syncs files and directories to the disk in a few threads, while their owner prepares others.
+//! Syncs files and directories to the disk in a few threads, while their owner prepares others, and frees files that were
+//! replaced.
 //!
 //! A sync mostly waits for the disk, and file systems combine concurrent requests. The threads belong to the process and
 //! stay for the next batch.
@@ -8,6 +9,7 @@ use crate::scan::io_error;
 use std::collections::VecDeque;
 use std::fs::File;
 use std::io;
+use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
@@ -16,12 +18,15 @@ use std::thread;
 const MOST_WORKERS: usize = 3;
 
 /// What all batches of this process share.
-static POOL: Mutex<Pool> = Mutex::new(Pool { waiting: VecDeque::new(), workers: 0, idle: 0 });
-/// Something waits to be synced.
+static POOL: Mutex<Pool> =
+    Mutex::new(Pool { waiting: VecDeque::new(), replaced: Vec::new(), workers: 0, idle: 0 });
+/// Something waits to be synced or closed.
 static WORK: Condvar = Condvar::new();
 
 struct Pool {
     waiting: VecDeque<(PathBuf, Arc<SyncBatch>)>,
+    /// Files to close.
+    replaced: Vec<OwnedFd>,
     workers: usize,
     /// How many of them have nothing to do.
     idle: usize,
@@ -104,15 +109,32 @@ impl SyncBatch {
     }
 }
 
+/// How many replaced files wait to be closed; a process may open only so many.
+const MOST_REPLACED: usize = 64;
+
+/// Closes a file that was replaced or removed, in one of the threads if there are any. The file system frees it then, which
+/// takes longer than all else where a disk is told of each block that is free.
+pub(super) fn close(file: OwnedFd) {
+    let mut pool = locked(&POOL);
+    if pool.workers > 0 && pool.replaced.len() < MOST_REPLACED {
+        pool.replaced.push(file);
+        drop(pool);
+        WORK.notify_one();
+    }
+}
+
 /// A thread that syncs, for as long as the process lives.
 fn work() {
     loop {
         let mut pool = locked(&POOL);
         pool.idle += 1;
-        pool = WORK.wait_while(pool, |pool| pool.waiting.is_empty()).unwrap_or_else(PoisonError::into_inner);
+        let is_done = |pool: &mut Pool| pool.waiting.is_empty() && pool.replaced.is_empty();
+        pool = WORK.wait_while(pool, is_done).unwrap_or_else(PoisonError::into_inner);
         pool.idle -= 1;
         let next = pool.waiting.pop_front();
+        let replaced = if next.is_none() { pool.replaced.pop() } else { None };
         drop(pool);
+        drop(replaced);
         if let Some((path, batch)) = next {
             batch.sync(path);
         }
