@@ -89,7 +89,7 @@ impl<'s> PlainUpdate<'s> {
         let ReadIndex { index, metadata, .. } = &self.read;
         let Some(content) = splice(index, edits) else { return Ok(()) };
         let time = metadata.as_ref().and_then(|metadata| time_to_keep(index, metadata));
-        syncs.add(self.lock.write_next(&content, metadata.as_ref(), time)?);
+        self.lock.write_next(&content, metadata.as_ref(), time, syncs)?;
         self.is_ready = true;
         Ok(())
     }

@@ -12,11 +12,12 @@
 
 use super::durable::read_if_regular;
 use super::splice::SplicedIndex;
+use super::syncs::Syncs;
 use super::{Error, Store, durable};
 use crate::scan::{Directory, io_error};
 use std::cell::Cell;
 use std::fs::{self, File, FileTimes, Metadata};
-use std::io;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::thread::sleep;
@@ -149,17 +150,17 @@ impl IndexLock<'_> {
         self.is_left = true;
     }
 
-    /// Writes the file that is to replace the index, with the permissions of the index; `time` is its modification
-    /// time, if not the current time. Returns its path, to be synced. Nothing else changes yet.
+    /// Writes the file that is to replace the index, with the permissions of the index, and begins to sync it; `time` is
+    /// its modification time, if not the current time. Nothing else changes yet.
     pub(super) fn write_next(
         &self,
         content: &SplicedIndex<'_>,
         old: Option<&Metadata>,
         time: Option<FileTimes>,
-    ) -> Result<PathBuf, Error> {
+        syncs: &Syncs,
+    ) -> Result<(), Error> {
         self.has_next.set(true);
-        self.write(content, old, time).map_err(|source| io_error(&self.index, source))?;
-        Ok(self.own.path().join(NEXT))
+        self.write(content, old, time, syncs).map_err(|source| io_error(&self.index, source))
     }
 
     /// The same, written by git: `write` gets the path of a copy of the index, with its time, by which git knows the files
@@ -200,13 +201,44 @@ impl IndexLock<'_> {
         content: &SplicedIndex<'_>,
         old: Option<&Metadata>,
         time: Option<FileTimes>,
+        syncs: &Syncs,
     ) -> io::Result<()> {
-        let mut file = self.own.create_anew(NEXT)?;
-        content.write(&mut file)?;
+        let file = self.own.create_anew(NEXT)?;
+        let path = self.own.path().join(NEXT);
+        content.write(&mut InParts { file: &file, path: &path, syncs, unsynced: 0 })?;
         if let Some(old) = old {
             file.set_permissions(old.permissions())?;
         }
-        time.map_or(Ok(()), |time| file.set_times(time))
+        time.map_or(Ok(()), |time| file.set_times(time))?;
+        syncs.add(path);
+        Ok(())
+    }
+}
+
+/// How many bytes are written until they begin to be synced.
+const PART: usize = 2 << 20;
+
+/// A file of which each large part is synced while the next one is written.
+struct InParts<'f> {
+    file: &'f File,
+    path: &'f Path,
+    syncs: &'f Syncs,
+    unsynced: usize,
+}
+
+impl Write for InParts<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = self.file.write(bytes.get(..PART).unwrap_or(bytes))?;
+        self.unsynced += written;
+        if self.unsynced >= PART {
+            self.syncs.add(self.path.to_owned());
+            self.unsynced = 0;
+        }
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
     }
 }
 

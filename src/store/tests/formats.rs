@@ -5,6 +5,7 @@ use crate::base::ObjectFormat;
 use crate::store::entries::IndexFile;
 use crate::store::index::IndexUpdate;
 use crate::store::splice::splice;
+use crate::store::syncs::Syncs;
 use std::fs::{self, File, FileTimes};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::thread::sleep;
@@ -270,7 +271,7 @@ fn a_lock_that_was_taken_away_stops_the_writing() {
     fs::rename(repo.path(".git/theirs"), repo.path(".git/index.lock")).expect("taken away");
     let empty = IndexFile::empty(repo.format);
     let content = splice(&empty, &[]).expect("spliced");
-    held.write_next(&content, None, None).expect("written");
+    held.write_next(&content, None, None, &Syncs::default()).expect("written");
     held.put_next().expect_err("the lock was replaced");
     drop(held);
     assert_eq!(fs::read(repo.path(".git/index")).expect("an index"), before);
