@@ -2,6 +2,7 @@
 
 use super::deflate::Deflate;
 use super::new_pack::own_name;
+use super::objects::damaged;
 use super::syncs::Syncs;
 use super::{Error, Store, UNSHARED, durable};
 use crate::base::Digest;
@@ -54,12 +55,25 @@ impl<'s> LooseObjects<'s> {
         self.store.remove_if_torn(oid)?;
         self.store.refuse_torn(oid)?;
         let objects = self.store.repo.odb()?;
-        if self.store.environment.moves_objects || objects.exists_ext(oid, OdbLookupFlags::NO_REFRESH) {
+        let is_there = objects.exists_ext(oid, OdbLookupFlags::NO_REFRESH);
+        if is_there {
+            let held = objects.read(oid)?;
+            if (held.kind(), held.data()) != (kind, content) {
+                return Err(damaged(oid, "it does not have the bytes that its id names"));
+            }
+        }
+        if is_there || self.store.environment.moves_objects {
             // It also renews the time of an object that is there, so that `git gc` does not take it for an old one.
             objects.write(kind, content)?;
         } else {
             let path = self.store.loose_file(oid);
-            self.write(&path, kind, content).map_err(|source| io_error(&path, source))?;
+            match self.write(&path, kind, content) {
+                // The directory of the file is a link, which someone put there.
+                Err(error) if error.kind() == io::ErrorKind::NotADirectory => {
+                    objects.write(kind, content)?;
+                }
+                written => written.map_err(|source| io_error(&path, source))?,
+            }
         }
         self.sync(oid);
         Ok(())
@@ -86,20 +100,27 @@ impl<'s> LooseObjects<'s> {
         let mut bytes = Vec::new();
         let head = format!("{} {}\0", kind.str(), content.len());
         self.deflate.append(&[head.as_bytes(), content].concat(), &mut bytes)?;
+        let new = own_name(NEW_OBJECT);
+        self.directory.remove_if_there(&new)?;
+        let placed = self.create(&new, &bytes).and_then(|()| match self.place(&new, path) {
+            // git may have removed the directory, because it was empty.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => self.place(&new, path),
+            placed => placed,
+        });
+        placed.inspect_err(|_| {
+            // `git gc` removes one that stays.
+            let _ = self.directory.remove(&new);
+        })
+    }
+
+    /// Gives a new file its name, in a directory that may be new.
+    fn place(&self, new: &str, path: &Path) -> io::Result<()> {
         let parent = self.directory.make_child(durable::parent(path).file_name().unwrap_or_default())?;
         if let Some(mode) = self.shared {
             // It may be that of another user.
             let _ = parent.permit(mode);
         }
-        let new = own_name(NEW_OBJECT);
-        self.directory.remove_if_there(&new)?;
-        let placed = self
-            .create(&new, &bytes)
-            .and_then(|()| self.directory.rename(&new, &parent, path.file_name().unwrap_or_default()));
-        placed.inspect_err(|_| {
-            // `git gc` removes one that stays.
-            let _ = self.directory.remove(&new);
-        })
+        self.directory.rename(new, &parent, path.file_name().unwrap_or_default())
     }
 
     fn create(&self, name: &str, bytes: &[u8]) -> io::Result<()> {

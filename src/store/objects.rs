@@ -42,8 +42,7 @@ impl Store {
         if held == digest(id) {
             return Ok(());
         }
-        let why = format!("the object {id} is damaged: what is stored under this id has the id {held}");
-        Err(Error::new(Code::Git, why).with_hint("git fsck".to_owned()))
+        Err(damaged(id, &format!("what is stored under this id has the id {held}")))
     }
 
     /// Whether this clone has an object. Returns an error if that cannot be determined.
@@ -234,6 +233,11 @@ fn readable_packs(directory: &Path) -> Result<(), Error> {
 fn unread(id: Oid) -> Error {
     Error::new(Code::Git, format!("git did not find the object {id}, although it is in this repository"))
         .with_hint("try again; if it stays so: git fsck".to_owned())
+}
+
+/// The error for an object whose content is another one.
+pub(super) fn damaged(id: Oid, why: &str) -> Error {
+    Error::new(Code::Git, format!("the object {id} is damaged: {why}")).with_hint("git fsck".to_owned())
 }
 
 pub(super) fn not_in_clone(what: &str, id: Oid) -> Error {

@@ -9,6 +9,7 @@ use crate::base::{Digest, ObjectFormat, RepoPath};
 use std::borrow::Cow;
 use std::collections::HashSet;
 use std::io::{self, Write};
+use std::thread;
 
 /// An edit of the index: the new blob and mode of a path, or `None` to remove it.
 #[derive(Debug, Clone, Copy)]
@@ -45,10 +46,12 @@ impl SplicedIndex<'_> {
             write()?;
             self.checksum()
         } else {
-            std::thread::scope(|scope| {
-                let checksum = scope.spawn(|| self.checksum());
+            thread::scope(|scope| {
+                let checksum = thread::Builder::new().spawn_scoped(scope, || self.checksum());
                 write()?;
-                checksum.join().map_err(|_| io::Error::other("a thread that computes a checksum panicked"))
+                let lost = |_| io::Error::other("a thread that computes a checksum panicked");
+                // Without a thread it is computed here.
+                checksum.map_or_else(|_| Ok(self.checksum()), |checksum| checksum.join().map_err(lost))
             })?
         };
         file.write_all(checksum.as_bytes())

@@ -8,7 +8,8 @@ use crate::store::sign::Person;
 use crate::store::{MovedPath, PlannedCommit, Store, StoreOptions, Transaction, Write};
 use std::collections::BTreeSet;
 use std::fs::{self, File, FileTimes};
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::PathBuf;
 use std::time::Duration;
 
 /// Runs `between` when the branch has moved, and then places the files.
@@ -414,6 +415,80 @@ fn a_first_commit_is_that_of_git() {
             repo.git(&["branch", "-q", "-D", "by-git"]);
         }
     }
+}
+
+/// What has the name of an object of the step and not its bytes is not taken for it, whatever it is and wherever it is.
+#[test]
+fn no_commit_rests_on_a_damaged_object() {
+    let repo = with_a_task();
+    let write = |text: &str| vec![Write::evidence(path("t/state.json"), text.as_bytes().to_vec(), false)];
+    let planned =
+        [PlannedCommit { message: "m".to_owned(), writes: write("new\n"), removes: vec![], moves: vec![] }];
+    let built = || {
+        let store = repo.store();
+        let transaction = store.begin().expect("begun");
+        transaction.build(&planned, false, &|_| false).map(|built| built.commits[0].to_string())
+    };
+    let objects = || -> BTreeSet<String> {
+        let listed = repo.git(&["cat-file", "--batch-all-objects", "--batch-check=%(objectname)"]);
+        listed.lines().map(str::to_owned).collect()
+    };
+    let file = |object: &str| repo.path(&format!(".git/objects/{}/{}", &object[..2], &object[2..]));
+    let before = objects();
+    let commit = built().expect("all is whole");
+    let new: Vec<String> = objects().difference(&before).cloned().collect();
+    // A blob, two trees, and the commit of each second.
+    assert!(new.len() >= 4, "{new:?}");
+    let other = fs::read(file(before.first().expect("an object"))).expect("loose");
+    for object in new.iter().filter(|object| **object != commit) {
+        let whole = fs::read(file(object)).expect("loose");
+        for damage in ["another object", "a directory", "a damaged pack"] {
+            fs::remove_file(file(object)).expect("removed");
+            match damage {
+                "another object" => fs::write(file(object), &other).expect("written"),
+                "a directory" => fs::create_dir(file(object)).expect("made"),
+                _ => {
+                    fs::write(file(object), &whole).expect("written");
+                    let base = repo.path(".git/objects/pack/pack").to_string_lossy().into_owned();
+                    let name = repo.git_on("index", &["pack-objects", "-q", &base], object.as_bytes());
+                    let pack = PathBuf::from(format!("{base}-{}.pack", name.trim()));
+                    let mut bytes = fs::read(&pack).expect("a pack");
+                    bytes[16..20].fill(0);
+                    fs::remove_file(&pack).and_then(|()| fs::write(&pack, bytes)).expect("damaged");
+                    fs::remove_file(file(object)).expect("only in the pack");
+                }
+            }
+            let refused = built().expect_err(damage).to_string();
+            assert!(!refused.is_empty(), "{damage}: {refused}");
+            match damage {
+                "another object" => fs::remove_file(file(object)).expect("removed"),
+                "a directory" => fs::remove_dir(file(object)).expect("removed"),
+                _ => fs::remove_dir_all(repo.path(".git/objects/pack")).expect("removed"),
+            }
+            fs::write(file(object), &whole).expect("mended");
+            built().expect("all is whole again");
+        }
+    }
+}
+
+/// git removes empty directories of objects at any time, and someone may have made links of them.
+#[test]
+fn directories_of_objects_may_be_links() {
+    let repo = with_a_task();
+    fs::create_dir(repo.path("elsewhere")).expect("made");
+    for first in 0..=255_u8 {
+        let (at, there) = (format!(".git/objects/{first:02x}"), format!("elsewhere/{first:02x}"));
+        if repo.path(&at).exists() {
+            fs::rename(repo.path(&at), repo.path(&there)).expect("moved");
+        } else {
+            fs::create_dir(repo.path(&there)).expect("made");
+        }
+        symlink(repo.path(&there), repo.path(&at)).expect("linked");
+    }
+    let writes = vec![Write::evidence(path("t/state.json"), b"new\n".to_vec(), false)];
+    let planned = PlannedCommit { message: "m".to_owned(), writes, removes: vec![], moves: vec![] };
+    moved(&repo.store(), planned, || {});
+    repo.git(&["fsck", "--strict"]);
 }
 
 /// An object that a power failure tore where objects are borrowed from is not taken for one that is there.
