@@ -33,7 +33,7 @@ use std::fs;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitCode, Stdio};
-use std::sync::OnceLock;
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, Instant};
 use table::{Row, Table, Target, Unit};
 
@@ -78,11 +78,16 @@ fn main() -> ExitCode {
         }
     }
     println!("\n{}", table.text());
+    KEPT.lock().expect("no panic").clear();
     if table.has_regression() { ExitCode::FAILURE } else { ExitCode::SUCCESS }
 }
 
+/// The repositories on the disk, which are removed at the end: for some minutes after many files were removed, a file system
+/// without a journal takes long to create one.
+static KEPT: Mutex<Vec<Arc<tempfile::TempDir>>> = Mutex::new(Vec::new());
+
 struct World {
-    directory: tempfile::TempDir,
+    directory: Arc<tempfile::TempDir>,
     /// The program that everything in it is made with.
     orch: String,
 }
@@ -100,6 +105,10 @@ impl World {
     fn within(place: &Path, orch: &str) -> Self {
         let directory =
             tempfile::Builder::new().prefix("orch-bench-").tempdir_in(place).expect("a directory");
+        let directory = Arc::new(directory);
+        if place == std::env::temp_dir() {
+            KEPT.lock().expect("no panic").push(Arc::clone(&directory));
+        }
         let world = Self { directory, orch: orch.to_owned() };
         world.run("git", &["init", "-q", "-b", "main"]);
         world.orch(&["init"]);
