@@ -51,7 +51,7 @@ struct SyncProgress {
 }
 
 impl Syncs {
-    /// Begins to sync a file or a directory, as it is now.
+    /// Begins to sync what a file or a directory contains now.
     pub(super) fn add(&self, path: PathBuf) {
         locked(&self.0.progress).left += 1;
         let mut pool = locked(&POOL);
@@ -76,9 +76,7 @@ impl Syncs {
         let waited = self.0.over.wait_while(locked(&self.0.progress), is_left);
         waited.unwrap_or_else(PoisonError::into_inner).failure.take().map_or(Ok(()), Err)
     }
-}
 
-impl Syncs {
     /// What of it no thread has begun to sync.
     fn next(&self) -> Option<PathBuf> {
         let waiting = &mut locked(&POOL).waiting;
