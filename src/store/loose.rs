@@ -57,7 +57,7 @@ impl<'s> LooseObjects<'s> {
         let objects = self.store.repo.odb()?;
         let is_there = objects.exists_ext(oid, OdbLookupFlags::NO_REFRESH);
         if is_there {
-            let held = objects.read(oid)?;
+            let held = objects.read(oid).map_err(|error| damaged(oid, error.message()))?;
             if (held.kind(), held.data()) != (kind, content) {
                 return Err(damaged(oid, "it does not have the bytes that its id names"));
             }

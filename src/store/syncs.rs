@@ -107,8 +107,8 @@ impl SyncBatch {
     }
 }
 
-/// How many replaced files wait to be closed; a process may open only so many.
-const MOST_REPLACED: usize = 64;
+/// How many replaced files wait to be closed, about those of one step: a process may open only so many files.
+const MOST_REPLACED: usize = 4;
 
 /// Closes a file that was replaced or removed, in one of the threads if there are any. The file system frees it then, which
 /// takes longer than all else where a disk is told of each block that is free.
