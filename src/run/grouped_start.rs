@@ -50,16 +50,6 @@ struct CloneArguments {
     cgroup: u64,
 }
 
-/// What the child needs, and the number of the error for which it has not become the program.
-struct ChildStart {
-    files: Vec<*const libc::c_char>,
-    arguments: Vec<*const libc::c_char>,
-    environment: Vec<*const libc::c_char>,
-    directory: *const libc::c_char,
-    streams: [RawFd; 3],
-    error: i32,
-}
-
 /// A program as the system wants it: what an `exec` needs, made before there is a child, which must not allocate.
 struct Image {
     /// The files to try, in this order.
@@ -67,6 +57,16 @@ struct Image {
     arguments: Vec<CString>,
     environment: Vec<CString>,
     directory: CString,
+}
+
+/// What the child needs, and the number of the error for which it has not become the program.
+struct ChildStart<'i> {
+    image: &'i Image,
+    /// The arguments and the environment as execve(2) wants them: lists that end with a null.
+    arguments: Vec<*const libc::c_char>,
+    environment: Vec<*const libc::c_char>,
+    streams: [RawFd; 3],
+    error: i32,
 }
 
 impl Image {
@@ -100,14 +100,12 @@ pub(super) fn start_in(
     streams: [BorrowedFd<'_>; 3],
 ) -> io::Result<Option<Pid>> {
     let image = Image::of(program)?;
-    let pointers = |texts: &[CString]| -> Vec<_> { texts.iter().map(|text| text.as_ptr()).collect() };
-    let ended =
+    let pointers =
         |texts: &[CString]| -> Vec<_> { texts.iter().map(|text| text.as_ptr()).chain([null()]).collect() };
     let mut start = ChildStart {
-        files: pointers(&image.files),
-        arguments: ended(&image.arguments),
-        environment: ended(&image.environment),
-        directory: image.directory.as_ptr(),
+        image: &image,
+        arguments: pointers(&image.arguments),
+        environment: pointers(&image.environment),
         streams: streams.map(|stream| stream.as_raw_fd()),
         error: 0,
     };
@@ -121,7 +119,7 @@ pub(super) fn start_in(
 
 /// A child in the group that has become the program, or has set the error and exited. `None` if the system starts none.
 #[expect(unsafe_code, reason = "the standard library starts no process in a control group")]
-fn clone_into(group: BorrowedFd<'_>, start: &mut ChildStart) -> Option<Pid> {
+fn clone_into(group: BorrowedFd<'_>, start: &mut ChildStart<'_>) -> Option<Pid> {
     // Both architectures want the end of a stack at a multiple of 16.
     let mut stack = vec![0_u128; STACK / size_of::<u128>()];
     let request = CloneArguments {
@@ -152,8 +150,8 @@ fn clone_into(group: BorrowedFd<'_>, start: &mut ChildStart) -> Option<Pid> {
 )]
 unsafe fn clone3(
     request: *const CloneArguments,
-    entry: unsafe extern "C" fn(*mut ChildStart) -> !,
-    start: *mut ChildStart,
+    entry: unsafe extern "C" fn(*mut ChildStart<'_>) -> !,
+    start: *mut ChildStart<'_>,
 ) -> isize {
     let child: isize;
     // SAFETY: in this process the instructions change no more than the system call does. The child leaves them only into
@@ -203,10 +201,10 @@ unsafe fn clone3(
 ///
 /// # Safety
 ///
-/// Nothing else uses what `start` points to meanwhile. Its lists of arguments and of the environment end with a null, and
-/// all its pointers are to texts that do.
+/// Nothing else uses what `start` points to meanwhile. Its lists end with a null, and all else in them points to texts that
+/// do.
 #[expect(unsafe_code, reason = "the calls of the C library between clone(2) and execve(2)")]
-unsafe extern "C" fn become_program(start: *mut ChildStart) -> ! {
+unsafe extern "C" fn become_program(start: *mut ChildStart<'_>) -> ! {
     let last_error = || io::Error::last_os_error().raw_os_error().unwrap_or_default();
     // SAFETY: as the caller promises; the calls are among those that signal-safety(7) lists.
     unsafe {
@@ -214,14 +212,14 @@ unsafe extern "C" fn become_program(start: *mut ChildStart) -> ! {
         let mut none: libc::sigset_t = std::mem::zeroed();
         let is_ready = libc::setpgid(0, 0) == 0
             && (0..).zip(start.streams).all(|(number, stream)| libc::dup2(stream, number) == number)
-            && libc::chdir(start.directory) == 0
+            && libc::chdir(start.image.directory.as_ptr()) == 0
             && libc::signal(libc::SIGPIPE, libc::SIG_DFL) != libc::SIG_ERR
             && libc::sigemptyset(&raw mut none) == 0
             && libc::sigprocmask(libc::SIG_SETMASK, &raw const none, null_mut()) == 0;
         let mut error = if is_ready { libc::ENOENT } else { last_error() };
         let mut is_denied = false;
-        for file in start.files.iter().take_while(|_| is_ready) {
-            libc::execve(*file, start.arguments.as_ptr(), start.environment.as_ptr());
+        for file in start.image.files.iter().take_while(|_| is_ready) {
+            libc::execve(file.as_ptr(), start.arguments.as_ptr(), start.environment.as_ptr());
             error = last_error();
             is_denied |= error == libc::EACCES;
             if !TRY_ANOTHER.contains(&error) {

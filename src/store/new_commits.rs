@@ -191,12 +191,13 @@ impl<'s> BatchObjects<'s> {
 
     /// Writes what is not written yet.
     fn finish(self) -> Result<NewObjects, Error> {
+        let store = self.store;
         match self.sink {
             Sink::Loose(loose) => Ok(NewObjects { syncs: loose.finish(), pack: None }),
             Sink::Packed(pack) => {
-                let (objects, directory) = (self.store.objects(), self.store.objects().join("pack"));
+                let (objects, directory) = (store.objects(), store.objects().join("pack"));
                 let written = pack.finish().and_then(|files| NewPack::write(&objects, &directory, &files));
-                let pack = Some(written.map_err(|source| io_error(&directory, source))?);
+                let pack = Some(written.map_err(|source| store.unpacked(source))?);
                 let syncs = Syncs::default();
                 syncs.add(directory);
                 Ok(NewObjects { syncs, pack })

@@ -471,7 +471,7 @@ fn no_commit_rests_on_a_damaged_object() {
     }
 }
 
-/// git removes empty directories of objects at any time, and someone may have made links of them.
+/// Someone may have made links of the directories of objects.
 #[test]
 fn directories_of_objects_may_be_links() {
     let repo = with_a_task();
