@@ -80,8 +80,13 @@ impl Context {
     /// Opens the repository around the start directory and prints the findings in its settings. Returns an
     /// error if there is no usable repository or if a finding is an error.
     pub fn workspace(&self, ui: &Ui) -> Result<Workspace, Failure> {
+        self.workspace_for(Purpose::Work, ui)
+    }
+
+    /// The same for [`Purpose::Work`] or [`Purpose::Step`].
+    fn workspace_for(&self, purpose: Purpose, ui: &Ui) -> Result<Workspace, Failure> {
         self.interrupts.listen();
-        let mut workspace = self.open(Purpose::Work)?;
+        let mut workspace = self.open(purpose)?;
         self.wait.into_iter().for_each(|wait| workspace.wait_for_locks(wait));
         if self.whole_ids {
             workspace.take_whole_ids_alone();

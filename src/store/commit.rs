@@ -2,19 +2,20 @@
 
 use super::durable::Prepared;
 use super::gc::GcLock;
-use super::index::{IndexChange, refuse_unmerged};
+use super::index::refuse_unmerged;
 use super::journal::{Journal, JournalFile, MovedPath, PlacedFile};
 use super::lock::IndexLock;
 use super::lock_wait::{LockWait, PATIENCE};
 use super::new_pack::NewPack;
+use super::read_index::IndexChange;
 use super::ref_tables::RefMove;
 use super::sign::Person;
 use super::syncs::Syncs;
-use super::{Error, Head, Store, TreeSource, digest};
+use super::{Error, Head, Store, digest};
 use crate::base::{Class, Code, Digest, RepoPath};
 use crate::scan::{FileStamp, io_error};
 use git2::{FileMode, Oid};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
@@ -247,10 +248,14 @@ impl<'s> Transaction<'s> {
             return Ok(Committed::default());
         }
         let gc = store.lock_gc()?;
+        let changes = self.index_changes(planned)?;
+        store.write_index_ahead(&changes)?;
         // Signing may wait for a person, so the index is not locked yet.
         let Built { commits: built, objects } = self.build(planned, store.signs()?, is_enough)?;
+        let is_whole = built.len() == planned.len();
         let planned = &planned[..built.len()];
-        let mut journal = self.journal(planned, &built)?;
+        let changes = if is_whole { changes } else { self.index_changes(planned)? };
+        let mut journal = self.journal(planned, &built, changes)?;
         let published = self.publish(planned, &mut journal, &objects, &gc).inspect_err(|_| {
             // Without a journal, nothing has been changed yet.
             let taken_back = store.has_journal().and_then(|is_there| match is_there {
@@ -309,8 +314,9 @@ impl<'s> Transaction<'s> {
         let staged = store.staged_under(&index, &journal.index)?;
         refuse_unmerged(&staged)?;
         let left_staged = staged.keep_due(&mut journal.index);
-        index.prepare(&journal.index, &objects.syncs)?;
+        index.begin(&journal.index)?;
         let prepared = self.prepare(planned, journal, &objects.syncs)?;
+        index.prepare(&journal.index)?;
         // Evaluating takes time; check again whether another operation has started.
         store.vet(&self.head)?;
         gc.require()?;
@@ -334,8 +340,7 @@ impl<'s> Transaction<'s> {
         Ok(Published { prepared, left_staged, index })
     }
 
-    /// Writes the journal and the new files beside their targets, and waits until all of it is synced, with the objects
-    /// and the index.
+    /// Writes the journal and the new files beside their targets, and waits until all of it is synced, with the objects.
     fn prepare(
         &self,
         planned: &[PlannedCommit],
@@ -390,43 +395,52 @@ impl<'s> Transaction<'s> {
         journal.files.iter().map(is_judged).collect()
     }
 
-    pub(super) fn journal(&self, planned: &[PlannedCommit], built: &[Oid]) -> Result<Journal, Error> {
-        let store = self.store;
+    pub(super) fn journal(
+        &self,
+        planned: &[PlannedCommit],
+        built: &[Oid],
+        index: Vec<IndexChange>,
+    ) -> Result<Journal, Error> {
         let last = built.last().copied().ok_or_else(Error::moved)?;
-        let after = store.tree_source(digest(last));
-        let mut index: BTreeMap<RepoPath, IndexChange> = BTreeMap::new();
-        let mut paths: Vec<RepoPath> = planned
-            .iter()
-            .flat_map(|one| one.writes.iter().map(|write| &write.path).chain(&one.removes))
-            .cloned()
-            .collect();
-        let moves: Vec<MovedPath> = planned.iter().flat_map(|one| one.moves.clone()).collect();
-        let head = store.source_at(self.head.commit);
-        for moved in &moves {
-            let file = head.blob_at(&moved.from)?.map(|_| moved.from.clone());
-            for path in head.paths_below(&moved.from)?.into_iter().chain(file) {
-                paths.extend(moved.after(&path));
-                paths.push(path);
-            }
-        }
-        for path in &paths {
-            let side = |source: &TreeSource<'_>| -> Result<Option<(Digest, i32)>, Error> {
-                let held = source.object(path)?;
-                Ok(held.map(|(id, mode)| (id, i32::try_from(mode).unwrap_or_default())))
-            };
-            let change = IndexChange { path: path.clone(), before: side(&head)?, after: side(&after)? };
-            index.insert(path.clone(), change);
-        }
+        let moves = planned.iter().flat_map(|one| one.moves.clone()).collect();
         let files = placed(planned)
             .into_iter()
             .map(|(path, (blob, before))| JournalFile {
                 path: path.clone(),
                 before,
-                after: store.format().blob(blob),
+                after: self.store.format().blob(blob),
             })
             .collect();
         let reference = self.head.branch.clone().unwrap_or_else(|| "HEAD".to_owned());
-        Ok(Journal { reference, new: digest(last), files, moves, index: index.into_values().collect() })
+        Ok(Journal { reference, new: digest(last), files, moves, index })
+    }
+
+    /// What these commits change, from HEAD to the last one, sorted by path.
+    pub(super) fn index_changes(&self, planned: &[PlannedCommit]) -> Result<Vec<IndexChange>, Error> {
+        let head = self.store.source_at(self.head.commit);
+        let before = |path: &RepoPath| -> Result<Option<(Digest, i32)>, Error> {
+            Ok(head.object(path)?.map(|(id, mode)| (id, i32::try_from(mode).unwrap_or_default())))
+        };
+        let mut after = BTreeMap::new();
+        for one in planned {
+            for moved in &one.moves {
+                let file = head.blob_at(&moved.from)?.map(|_| moved.from.clone());
+                let mut paths: BTreeSet<_> = head.paths_below(&moved.from)?.into_iter().chain(file).collect();
+                paths.extend(after.keys().filter(|path| moved.after(path).is_some()).cloned());
+                for path in paths {
+                    let held = after.get(&path).copied().map_or_else(|| before(&path), Ok)?;
+                    moved.after(&path).and_then(|new| after.insert(new, held));
+                    after.insert(path, None);
+                }
+            }
+            after.extend(one.removes.iter().map(|path| (path.clone(), None)));
+            for write in &one.writes {
+                let mode = i32::from(write.mode());
+                after.insert(write.path.clone(), Some((self.store.format().blob(&write.blob), mode)));
+            }
+        }
+        let change = |(path, after)| Ok(IndexChange { before: before(&path)?, after, path });
+        after.into_iter().map(change).collect()
     }
 }
 

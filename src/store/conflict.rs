@@ -2,10 +2,12 @@
 
 use super::environment::{settings, settings_of_clone};
 use super::ls_files::{Listed, path_of};
+use super::next_index::NextIndex;
 use super::{Error, Store, digest, durable};
 use crate::base::{Digest, RepoPath};
 use git2::RepositoryState;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// A git operation that waits to be continued.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -96,8 +98,8 @@ impl Store {
         let names = files.iter().map(|(path, _)| path.as_str());
         let arguments: Vec<&str> = ["--literal-pathspecs", "add", "--"].into_iter().chain(names).collect();
         let Some(lock) = lock else { return Ok(self.git(&arguments, &[]).map(drop)?) };
-        lock.write_next_by(|index| Ok(self.git_with_index(index, &arguments)?))?;
-        lock.put_next()
+        let add = |index: &Path| Ok(self.git_with_index(index, &arguments)?);
+        lock.put(NextIndex::write_by(Arc::clone(&lock.own), &lock.index, add)?)
     }
 
     /// The merge bases of two commits; empty if they have no common ancestor in this clone. Returns an error

@@ -4,6 +4,7 @@
 //! See gitformat-index(5). Reads only sorted, unsplit indexes of version 2 or 3. For any other it returns
 //! `None`, and the caller asks git.
 
+use super::file_bytes::FileBytes;
 use crate::base::{Digest, ObjectFormat, RepoPath};
 use std::collections::HashMap;
 use std::ops::Range;
@@ -29,7 +30,7 @@ pub(super) struct Staged {
 /// The bytes of an index file, and the positions of its parts.
 #[derive(Debug)]
 pub(super) struct IndexFile {
-    bytes: Vec<u8>,
+    bytes: FileBytes,
     /// The format of the ids in the file.
     format: ObjectFormat,
     /// The offset of each entry, and finally that of the extensions.
@@ -57,7 +58,8 @@ const HEADER: usize = 12;
 
 impl IndexFile {
     /// Parses the bytes of an index file with ids of this format. Returns `None` if only git can read it.
-    pub(super) fn parse(bytes: Vec<u8>, format: ObjectFormat) -> Option<Self> {
+    pub(super) fn parse(bytes: impl Into<FileBytes>, format: ObjectFormat) -> Option<Self> {
+        let bytes = bytes.into();
         let version = number(&bytes, 4)?;
         if bytes.get(..4)? != b"DIRC" || !matches!(version, 2 | 3) {
             return None;
@@ -102,6 +104,7 @@ impl IndexFile {
     pub(super) fn empty(format: ObjectFormat) -> Self {
         let header = *b"DIRC\0\0\0\x02\0\0\0\0";
         let bytes = [&header[..], format.parts([&header[..]]).as_bytes()].concat();
+        let bytes = bytes.into();
         Self { bytes, format, starts: vec![HEADER], extensions: Vec::new(), newest: 0, unmerged: Vec::new() }
     }
 

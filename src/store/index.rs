@@ -4,31 +4,22 @@
 //! lose concurrent changes. A plain index is written here, because starting git for
 //! that is the slowest step in a large repository. Any other index is written by git.
 
-use super::entries::{IndexEntry, IndexFile, Staged};
+use super::entries::{IndexEntry, Staged};
 use super::environment::settings;
+use super::index_ahead::IndexAhead;
 use super::lock::IndexLock;
 use super::ls_files::Listed;
-use super::splice::{Edit, LARGE_INDEX, is_plain, splice};
-use super::syncs::Syncs;
+use super::read_index::{IndexChange, PreparedIndex, ReadIndex, edits_of, read_index};
+use super::splice::{LARGE_INDEX, is_plain};
 use super::update_index::GitUpdate;
 use super::{Error, Store, syncs};
-use crate::base::{Class, Code, Digest, ObjectFormat, RepoPath, command};
+use crate::base::{Class, Code, RepoPath, command};
 use crate::record::{STATE_FILE, TRANSCRIPT_FILE};
-use crate::scan::FileStamp;
-use serde::{Deserialize, Serialize};
-use std::fs::{File, FileTimes, Metadata};
-use std::io::{self, Read};
-use std::path::Path;
-use std::thread::{self, JoinHandle, sleep};
-use std::time::{Duration, UNIX_EPOCH};
-
-/// A change of one path by the commit: blob and mode before and after.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct IndexChange {
-    pub path: RepoPath,
-    pub before: Option<(Digest, i32)>,
-    pub after: Option<(Digest, i32)>,
-}
+use crate::scan::io_error;
+use std::io;
+use std::sync::Arc;
+use std::thread::sleep;
+use std::time::Duration;
 
 /// The maximum number of paths on a command line; for more, all paths are listed.
 const MAX_NAMED: usize = 500;
@@ -48,116 +39,64 @@ pub(super) enum IndexUpdate<'s> {
 /// A plain index, locked by this process, as it is under the lock.
 pub(super) struct PlainUpdate<'s> {
     lock: IndexLock<'s>,
-    read: ReadIndex,
-    /// Whether the file that is to replace the index is written.
-    is_ready: bool,
-}
-
-/// An index that was read.
-pub(super) struct ReadIndex {
-    pub index: IndexFile,
-    /// The file, if there is one. While it is open, no other file gets its number.
-    file: Option<File>,
-    /// Its metadata when it was read.
-    metadata: Option<Metadata>,
-}
-
-impl ReadIndex {
-    /// Whether the file at this path is the one that was read, unchanged.
-    fn is_still_at(&self, path: &Path) -> bool {
-        let read = self.metadata.as_ref().and_then(FileStamp::of);
-        read.is_some() && FileStamp::at(path) == read
-    }
-}
-
-/// A large index that another thread reads, while this one evaluates the task. Dropping it leaves the thread alone.
-#[derive(Default)]
-pub(super) struct IndexAhead(Option<JoinHandle<io::Result<Option<ReadIndex>>>>);
-
-impl IndexAhead {
-    /// What was read, if the file at this path has not changed since.
-    fn read(self, path: &Path) -> Option<ReadIndex> {
-        let read = self.0?.join().ok()?.ok()??;
-        read.is_still_at(path).then_some(read)
-    }
+    read: Arc<ReadIndex>,
+    /// What is to replace the index, as soon as it is written.
+    next: Option<PreparedIndex>,
+    /// What may still write it.
+    ahead: IndexAhead,
 }
 
 impl<'s> PlainUpdate<'s> {
-    /// Writes the file that is to replace the index, with these edits, and begins to sync it, unless only git can write
-    /// it: an index without its bytes would block git, and lose what is staged.
-    fn prepare(&mut self, edits: &[Edit<'_>], syncs: &Syncs) -> Result<(), Error> {
-        let ReadIndex { index, metadata, .. } = &self.read;
-        let Some(content) = splice(index, edits) else { return Ok(()) };
-        let time = metadata.as_ref().and_then(|metadata| time_to_keep(index, metadata));
-        self.lock.write_next(&content, metadata.as_ref(), time, syncs)?;
-        self.is_ready = true;
+    /// Writes what is to replace the index, unless that is done or only git can.
+    fn prepare(&mut self, due: &[IndexChange]) -> Result<(), Error> {
+        if self.ahead.is_writing() {
+            self.next = self.ahead.prepared();
+        }
+        if self.next.as_ref().is_none_or(|next| next.due != due) {
+            // Dropping it removes the file.
+            self.next = None;
+            let prepared = self.read.prepare(due.to_vec(), Arc::clone(&self.lock.own));
+            self.next = prepared.map_err(|source| io_error(&self.lock.index, source))?;
+        }
         Ok(())
     }
 
-    /// Replaces the index by one with these edits. Returns the lock, or `None` after releasing it if only git can
+    /// Replaces the index by one with these changes. Returns the lock, or `None` after releasing it if only git can
     /// write.
-    fn write(mut self, edits: &[Edit<'_>]) -> Result<Option<IndexLock<'s>>, Error> {
-        if !self.is_ready {
-            let syncs = Syncs::default();
-            self.prepare(edits, &syncs)?;
-            syncs.wait()?;
+    fn write(mut self, due: &[IndexChange]) -> Result<Option<IndexLock<'s>>, Error> {
+        self.prepare(due)?;
+        let Some(PreparedIndex { file, syncs, .. }) = self.next else { return Ok(None) };
+        syncs.wait()?;
+        // Nobody should, but whoever changes an index without its lock must not lose that.
+        if !self.read.is_still_at(&self.lock.index) {
+            return Err(Error::moved());
         }
-        if !self.is_ready {
-            return Ok(None);
-        }
-        self.lock.put_next()?;
-        self.read.file.into_iter().for_each(|file| syncs::close(file.into()));
+        self.lock.put(file)?;
+        syncs::close(self.read);
         Ok(Some(self.lock))
     }
 }
 
 impl IndexUpdate<'_> {
-    /// Writes what is to replace the index with these changes, and begins to sync it. Nothing but a file beside the index
-    /// changes by that.
-    pub(super) fn prepare(&mut self, due: &[IndexChange], syncs: &Syncs) -> Result<(), Error> {
+    /// Begins to write what is to replace the index with these changes, unless it is being written. Nothing but a file
+    /// beside the index changes by that.
+    pub(super) fn begin(&mut self, due: &[IndexChange]) -> Result<(), Error> {
         match self {
-            Self::Ours(update) if !due.is_empty() => update.prepare(&edits_of(due), syncs),
+            Self::Ours(update) if !due.is_empty() && !update.ahead.is_writing() => update.prepare(due),
             _ => Ok(()),
         }
     }
-}
 
-/// The modification time that the new index must have, if not the current time.
-///
-/// git considers a file unchanged if its time equals the one in the index. A file that changed twice within
-/// one clock tick also has that time, so git compares its bytes unless the file is older than the index
-/// itself. `orch` compares no bytes and therefore must not make such an index newer.
-fn time_to_keep(index: &IndexFile, metadata: &Metadata) -> Option<FileTimes> {
-    let written = metadata.modified().ok()?;
-    let seconds = written.duration_since(UNIX_EPOCH).map_or(0, |age| age.as_secs());
-    let is_racy = u32::try_from(seconds).map_or(true, |seconds| index.is_racy(seconds));
-    is_racy.then(|| FileTimes::new().set_modified(written))
-}
-
-impl Staged {
-    /// Keeps the changes that must be written, and drops those that the index already has or of which the user
-    /// has staged another version. Returns the paths of the latter.
-    pub(super) fn keep_due(&self, changes: &mut Vec<IndexChange>) -> Vec<RepoPath> {
-        let mut left = Vec::new();
-        changes.retain(|change| {
-            let entry = self.entries.get(change.path.as_str());
-            let present = entry.map(|entry| (entry.blob, entry.mode));
-            let intended = change.before.is_none() && entry.is_some_and(|entry| entry.intended);
-            if present == change.after && !intended {
-                return false;
+    /// Waits until it is written and synced.
+    pub(super) fn prepare(&mut self, due: &[IndexChange]) -> Result<(), Error> {
+        match self {
+            Self::Ours(update) if !due.is_empty() => {
+                update.prepare(due)?;
+                update.next.as_ref().map_or(Ok(()), |next| next.syncs.wait())
             }
-            let is_due = present == change.before || intended;
-            if !is_due {
-                left.push(change.path.clone());
-            }
-            is_due
-        });
-        left
+            _ => Ok(()),
+        }
     }
-}
-
-fn edits_of(changes: &[IndexChange]) -> Vec<Edit<'_>> {
-    changes.iter().map(|change| Edit { path: &change.path, entry: change.after }).collect()
 }
 
 impl Store {
@@ -183,14 +122,21 @@ impl Store {
     /// Begins to read the index for an update that may come soon, if it is a large one.
     pub(crate) fn read_index_ahead(&self) {
         let (path, format) = (self.index(), self.format());
-        if self.index_ahead.borrow().0.is_none()
+        if self.index_ahead.borrow().is_idle()
             && path.symlink_metadata().is_ok_and(|index| index.len() >= LARGE_INDEX)
             && !self.wants_git_to_write()
         {
-            // Without a thread it is read when it is needed.
-            let thread = thread::Builder::new().spawn(move || read_index(&path, format));
-            *self.index_ahead.borrow_mut() = IndexAhead(thread.ok());
+            self.index_ahead.replace(IndexAhead::begin(path, format));
         }
+    }
+
+    /// Begins to write the index with these changes, if it is read ahead.
+    pub(super) fn write_index_ahead(&self, changes: &[IndexChange]) -> Result<(), Error> {
+        let mut ahead = self.index_ahead.borrow_mut();
+        if !ahead.is_idle() {
+            ahead.write(changes.to_vec(), Arc::new(self.own_directory()?));
+        }
+        Ok(())
     }
 
     /// Locks the index if it is one that this process can write.
@@ -198,11 +144,17 @@ impl Store {
         if self.wants_git_to_write() {
             return Ok(None);
         }
-        let (lock, path) = (self.lock_index()?, self.index());
-        let ahead = self.index_ahead.take().read(&path);
-        let read = ahead.map_or_else(|| read_index(&path, self.format()), |read| Ok(Some(read)))?;
+        let (lock, path, mut ahead) = (self.lock_index()?, self.index(), self.index_ahead.take());
+        let read = match ahead.read().filter(|read| read.is_still_at(&path)) {
+            Some(read) => Some(read),
+            None => {
+                // What it writes is of another index.
+                ahead = IndexAhead::default();
+                read_index(&path, self.format())?.map(Arc::new)
+            }
+        };
         let plain = read.filter(|read| is_plain(&read.index));
-        Ok(plain.map(|read| PlainUpdate { lock, read, is_ready: false }))
+        Ok(plain.map(|read| PlainUpdate { lock, read, next: None, ahead }))
     }
 
     /// Whether the configuration contains something that only git applies when it writes an index.
@@ -240,7 +192,7 @@ impl Store {
     ) -> Result<Option<IndexLock<'s>>, Error> {
         let is_written = match update {
             IndexUpdate::Ours(update) if due.is_empty() => return Ok(Some(update.lock)),
-            IndexUpdate::Ours(update) => match update.write(&edits_of(due))? {
+            IndexUpdate::Ours(update) => match update.write(due)? {
                 Some(lock) => return Ok(Some(lock)),
                 None => false,
             },
@@ -357,23 +309,6 @@ impl Store {
         }
         Ok(staged)
     }
-}
-
-/// The parsed index; `None` if only git can read it.
-pub(super) fn read_index(path: &Path, format: ObjectFormat) -> io::Result<Option<ReadIndex>> {
-    match path.symlink_metadata() {
-        Ok(metadata) if !metadata.is_file() => return Ok(None),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            return Ok(Some(ReadIndex { index: IndexFile::empty(format), file: None, metadata: None }));
-        }
-        _ => {}
-    }
-    let mut file = File::open(path)?;
-    let metadata = file.metadata()?;
-    let mut bytes = Vec::with_capacity(usize::try_from(metadata.len()).unwrap_or_default());
-    file.read_to_end(&mut bytes)?;
-    let index = IndexFile::parse(bytes, format);
-    Ok(index.map(|index| ReadIndex { index, file: Some(file), metadata: Some(metadata) }))
 }
 
 /// Returns an error if one of these paths is unmerged, even if no other trace of the merge remains.

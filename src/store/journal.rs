@@ -1,7 +1,7 @@
 //! The journal of a commit in progress, from which the next command completes or takes back a killed one.
 
 use super::durable::read_if_regular;
-use super::index::IndexChange;
+use super::read_index::IndexChange;
 use super::references::RefStorage;
 use super::{Error, Store, durable, syncs};
 use crate::base::{Code, Diagnostic, Digest, RepoPath, command};

@@ -11,13 +11,11 @@
 //! the lock is released, see [`IndexGate`].
 
 use super::durable::read_if_regular;
-use super::splice::SplicedIndex;
-use super::syncs::Syncs;
+use super::next_index::NextIndex;
 use super::{Error, Store, durable};
 use crate::scan::{Directory, io_error};
-use std::cell::Cell;
-use std::fs::{self, File, FileTimes, Metadata};
-use std::io::{self, Write};
+use std::fs::{self, Metadata};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::thread::sleep;
@@ -26,11 +24,8 @@ use std::time::Duration;
 /// The content of our lock file, also for people who find it.
 const CONTENT: &str = "orch is writing the index, which takes a moment.\n\
                        If no orch is running, it was killed: `orch status` finishes its work.\n";
-/// The file that the lock is a link to, and the file that replaces the index.
+/// The file that the lock is a link to.
 const KEPT: &str = "index.lock";
-const NEXT: &str = "index.next";
-/// The lock of git for that file.
-const NEXT_LOCK: &str = "index.next.lock";
 /// The names of the lock and of the index in the git directory.
 const LOCK: &str = "index.lock";
 const INDEX: &str = "index";
@@ -72,12 +67,11 @@ impl Eq for IndexGate {}
 /// A held index lock. Dropping it releases the lock and leaves the index unchanged.
 pub(super) struct IndexLock<'s> {
     lock: PathBuf,
-    index: PathBuf,
-    own: Directory,
+    pub index: PathBuf,
+    /// The directory of `orch`.
+    pub own: Arc<Directory>,
     git: Directory,
     is_left: bool,
-    /// Whether the file that replaces the index is written.
-    has_next: Cell<bool>,
     _holding: MutexGuard<'s, ()>,
 }
 
@@ -104,11 +98,10 @@ impl Store {
         }
         Ok(IndexLock {
             lock,
-            own,
+            own: Arc::new(own),
             git,
             index: self.index(),
             is_left: false,
-            has_next: Cell::new(false),
             _holding: holding,
         })
     }
@@ -150,104 +143,19 @@ impl IndexLock<'_> {
         self.is_left = true;
     }
 
-    /// Writes the file that is to replace the index, with the permissions of the index, and begins to sync it; `time` is
-    /// its modification time, if not the current time. Nothing else changes yet.
-    pub(super) fn write_next(
-        &self,
-        content: &SplicedIndex<'_>,
-        old: Option<&Metadata>,
-        time: Option<FileTimes>,
-        syncs: &Syncs,
-    ) -> Result<(), Error> {
-        self.has_next.set(true);
-        self.write(content, old, time, syncs).map_err(|source| io_error(&self.index, source))
-    }
-
-    /// The same, written by git: `write` gets the path of a copy of the index, with its time, by which git knows the files
-    /// that it must compare. git locks the copy, so that a git that is killed leaves no lock of the index.
-    pub(super) fn write_next_by(&self, write: impl FnOnce(&Path) -> Result<(), Error>) -> Result<(), Error> {
-        self.has_next.set(true);
-        let fail = |source| io_error(&self.index, source);
-        let copied = || {
-            self.own.remove_if_there(NEXT_LOCK)?;
-            let mut old = File::open(&self.index)?;
-            let metadata = old.metadata()?;
-            let mut next = self.own.create_anew(NEXT)?;
-            io::copy(&mut old, &mut next)?;
-            next.set_permissions(metadata.permissions())?;
-            next.set_times(FileTimes::new().set_modified(metadata.modified()?))
-        };
-        copied().map_err(fail)?;
-        let next = self.own.path().join(NEXT);
-        write(&next)?;
-        durable::sync(&[next])
-    }
-
-    /// Replaces the index by the file that was written.
-    pub(super) fn put_next(&self) -> Result<(), Error> {
-        let at = |path: &Path, source| io_error(path, source);
+    /// Replaces the index by this file. It has to be synced.
+    pub(super) fn put(&self, next: NextIndex) -> Result<(), Error> {
         match is_ours(&self.lock) {
-            Ok(true) => self.own.rename(NEXT, &self.git, INDEX).map_err(|source| at(&self.index, source))?,
+            Ok(true) => next.put(&self.git, INDEX).map_err(|source| io_error(&self.index, source)),
             // A user may have removed the lock, because git suggests that for one that stays too long.
-            Ok(false) => return Err(at(&self.lock, io::Error::other("another process removed the lock"))),
-            Err(source) => return Err(at(&self.lock, source)),
+            Ok(false) => Err(io_error(&self.lock, io::Error::other("another process removed the lock"))),
+            Err(source) => Err(io_error(&self.lock, source)),
         }
-        self.has_next.set(false);
-        Ok(())
-    }
-
-    fn write(
-        &self,
-        content: &SplicedIndex<'_>,
-        old: Option<&Metadata>,
-        time: Option<FileTimes>,
-        syncs: &Syncs,
-    ) -> io::Result<()> {
-        let file = self.own.create_anew(NEXT)?;
-        let path = self.own.path().join(NEXT);
-        content.write(&mut InParts { file: &file, path: &path, syncs, unsynced: 0 })?;
-        if let Some(old) = old {
-            file.set_permissions(old.permissions())?;
-        }
-        time.map_or(Ok(()), |time| file.set_times(time))?;
-        syncs.add(path);
-        Ok(())
-    }
-}
-
-/// How many bytes are written until they begin to be synced.
-const PART: usize = 2 << 20;
-
-/// A file of which each large part is synced while the next one is written.
-struct InParts<'f> {
-    file: &'f File,
-    path: &'f Path,
-    syncs: &'f Syncs,
-    unsynced: usize,
-}
-
-impl Write for InParts<'_> {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let written = self.file.write(bytes.get(..PART).unwrap_or(bytes))?;
-        self.unsynced += written;
-        if self.unsynced >= PART {
-            self.syncs.add(self.path.to_owned());
-            self.unsynced = 0;
-        }
-        Ok(written)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        self.file.flush()
     }
 }
 
 impl Drop for IndexLock<'_> {
     fn drop(&mut self) {
-        if self.has_next.get() {
-            // If it cannot be removed now, the next update overwrites it.
-            let _ = self.own.remove(NEXT);
-        }
         // A lock that stays keeps git out, so one failure to look is not the last word.
         if !self.is_left && is_ours(&self.lock).or_else(|_| is_ours(&self.lock)).unwrap_or(false) {
             // If this fails, the next command removes it.

@@ -39,22 +39,24 @@ impl SplicedIndex<'_> {
         if self.skips_checksum { self.format.null() } else { self.format.parts(self.bytes()) }
     }
 
-    /// Writes everything, with the checksum.
-    pub(super) fn write(&self, file: &mut (impl Write + ?Sized)) -> io::Result<()> {
-        let mut write = || self.bytes().try_for_each(|part| file.write_all(part));
-        let checksum = if self.bytes().map(|part| part.len() as u64).sum::<u64>() < LARGE_INDEX {
-            write()?;
-            self.checksum()
-        } else {
-            thread::scope(|scope| {
-                let checksum = thread::Builder::new().spawn_scoped(scope, || self.checksum());
-                write()?;
-                let lost = |_| io::Error::other("a thread that computes a checksum panicked");
-                // Without a thread it is computed here.
-                checksum.map_or_else(|_| Ok(self.checksum()), |checksum| checksum.join().map_err(lost))
-            })?
+    /// Writes everything, with the checksum, to what `create` returns.
+    pub(super) fn write<W: Write + Send>(&self, create: impl Fn() -> io::Result<W> + Sync) -> io::Result<W> {
+        let write_parts = || {
+            let mut file = create()?;
+            self.bytes().try_for_each(|part| file.write_all(part)).map(|()| file)
         };
-        file.write_all(checksum.as_bytes())
+        let is_large = self.bytes().map(|part| part.len() as u64).sum::<u64>() >= LARGE_INDEX;
+        let (checksum, written) = thread::scope(|scope| {
+            // The checksum takes longest, and another thread may have to wait for a core.
+            let begin = || thread::Builder::new().spawn_scoped(scope, write_parts).ok();
+            let writer = is_large.then(begin).flatten();
+            let lost = |_| Err(io::Error::other("a thread that writes the index panicked"));
+            (self.checksum(), writer.map(|writer| writer.join().unwrap_or_else(lost)))
+        });
+        // Without a thread it is written here.
+        let mut file = written.unwrap_or_else(write_parts)?;
+        file.write_all(checksum.as_bytes())?;
+        Ok(file)
     }
 }
 

@@ -1,8 +1,8 @@
 //! The index as a source of files: what the next commit would contain.
 
 use super::entries::{IndexFile, RawEntry};
-use super::index::{ReadIndex, read_index};
 use super::ls_files::{Listed, path_of};
+use super::read_index::{ReadIndex, read_index};
 use super::sources::{entry, refused, regular};
 use super::{Error, Store, cache_tree, digest};
 use crate::base::{Digest, ObjectFormat, RepoPath};

@@ -9,7 +9,6 @@ use crate::scan::io_error;
 use std::collections::VecDeque;
 use std::fs::File;
 use std::io;
-use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
@@ -25,8 +24,8 @@ static WORK: Condvar = Condvar::new();
 
 struct Pool {
     waiting: VecDeque<(PathBuf, Arc<SyncBatch>)>,
-    /// Files to close.
-    replaced: Vec<OwnedFd>,
+    /// What to close.
+    replaced: Vec<Box<dyn Send>>,
     workers: usize,
     /// How many of them have nothing to do.
     idle: usize,
@@ -110,12 +109,12 @@ impl SyncBatch {
 /// How many replaced files wait to be closed, about those of one step: a process may open only so many files.
 const MOST_REPLACED: usize = 4;
 
-/// Closes a file that was replaced or removed, in one of the threads if there are any. The file system frees it then, which
-/// takes longer than all else where a disk is told of each block that is free.
-pub(super) fn close(file: OwnedFd) {
+/// Closes a file that was replaced or removed, given by what holds it open, in one of the threads if there are any. The file
+/// system frees it then, which takes longer than all else where a disk is told of each block that is free.
+pub(super) fn close(open: impl Send + 'static) {
     let mut pool = locked(&POOL);
     if pool.workers > 0 && pool.replaced.len() < MOST_REPLACED {
-        pool.replaced.push(file);
+        pool.replaced.push(Box::new(open));
         drop(pool);
         WORK.notify_one();
     }

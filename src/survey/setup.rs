@@ -27,6 +27,8 @@ fn cores() -> usize {
 pub enum Purpose {
     /// To write, and to complete first what a killed process left.
     Work,
+    /// The same, probably for a step soon: what that needs, however large it is, is read while the task is evaluated.
+    Step,
     /// To read, see [`Workspace::open_to_look`].
     Look,
 }
@@ -59,11 +61,15 @@ impl Workspace {
         let start = start.canonicalize().map_err(|error| no_directory(start, &error))?;
         let environment = environment.seen_from(&start);
         let found = Store::discover(&start, &environment)?;
-        if purpose == Purpose::Work {
+        let writes = purpose != Purpose::Look;
+        if writes {
             found.as_ref().map(Store::refuse_bare).transpose()?;
         }
+        if purpose == Purpose::Step {
+            found.iter().for_each(Store::read_index_ahead);
+        }
         let root = found.as_ref().map_or_else(|| configured_root(&start), |store| store.root().to_owned());
-        if let Some(store) = found.as_ref().filter(|_| purpose == Purpose::Work) {
+        if let Some(store) = found.as_ref().filter(|_| writes) {
             store.keep_whole();
             // A killed process may have left a transition half done; every command completes it. If that
             // fails now, the next command tries again.
@@ -85,7 +91,7 @@ impl Workspace {
             // Each version of `orch` has its own, because its readers may differ.
             let place = store.own(&format!("{}{}", caches::VALID, env!("CARGO_PKG_VERSION")));
             let cache = ValidationCache::kept_in(store.git_directory(), place);
-            if purpose == Purpose::Work { cache } else { cache.only_read() }
+            if writes { cache } else { cache.only_read() }
         });
         Ok(Self {
             root,
@@ -111,11 +117,6 @@ impl Workspace {
     /// The files of the settings that have changed since they were read, sorted.
     pub(crate) fn changed_settings(&self) -> Vec<RepoPath> {
         self.setting.changed_files(&read_setting(&self.root, self.store.as_ref()))
-    }
-
-    /// Begins to read what a step needs, however large it is, while the task is evaluated.
-    pub(crate) fn expect_step(&self) {
-        self.store.iter().for_each(Store::read_index_ahead);
     }
 
     /// Reads the settings again after they have changed. Returns an error if the workspace cannot be opened.

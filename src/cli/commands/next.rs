@@ -5,7 +5,7 @@ use super::report;
 use crate::apply::{AdvancePlan, Applied, Order, TaskOutcome};
 use crate::base::{Code, PhaseId, command, nearest, shell_word};
 use crate::decide::{ActorKind, Decision, Transition, Verdict};
-use crate::survey::{Sight, TaskRef, Workspace};
+use crate::survey::{Purpose, Sight, TaskRef, Workspace};
 
 /// Apply the transition that the rules decide, or override them with a reason.
 ///
@@ -36,10 +36,8 @@ pub struct NextArgs {
 }
 
 pub fn run(args: &NextArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
-    let workspace = context.workspace(ui)?;
-    if !args.dry_run {
-        workspace.expect_step();
-    }
+    let purpose = if args.dry_run { Purpose::Work } else { Purpose::Step };
+    let workspace = context.workspace_for(purpose, ui)?;
     let task = match args.task.as_deref().map(|name| workspace.tasks_meant(name)).transpose()? {
         None => report::meant(&workspace, context, None)?,
         Some(tasks) => match <[TaskRef; 1]>::try_from(tasks) {
@@ -47,9 +45,14 @@ pub fn run(args: &NextArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fail
             Err(tasks) => return several(&workspace, &tasks, args, context, ui),
         },
     };
-    let judged = workspace.look(&task)?;
-    let expected = args.expect.as_deref().map(|name| phase(&judged, name)).transpose()?;
-    if let Some(expected) = expected.as_ref().filter(|expected| is_in(&judged, expected)) {
+    // The step itself looks at the task, too.
+    let named = args.expect.as_deref().or(args.to.as_deref());
+    let judged = named.map(|_| workspace.look(&task)).transpose()?;
+    let phase_of = |name: Option<&str>| judged.as_ref().zip(name).map(|(judged, name)| phase(judged, name));
+    let expected = phase_of(args.expect.as_deref()).transpose()?;
+    if let Some((judged, expected)) = judged.as_ref().zip(expected.as_ref())
+        && is_in(judged, expected)
+    {
         report::nothing(context, ui, &judged.decision, &format!("{} is already in {expected}", task.id))?;
         return Ok(ExitCode::Fine);
     }
@@ -59,7 +62,7 @@ pub fn run(args: &NextArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fail
         report::applied(&workspace, context, ui, &applied, args.dry_run)?;
         return Ok(ExitCode::Fine);
     }
-    let wanted = args.to.as_deref().map(|name| phase(&judged, name)).transpose()?.or(expected);
+    let wanted = phase_of(args.to.as_deref()).transpose()?.or(expected);
     decided(&workspace, &task, args, wanted.as_ref(), context, ui)
 }
 

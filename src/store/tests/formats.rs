@@ -4,10 +4,12 @@ use super::{Repo, change, path, store_at};
 use crate::base::ObjectFormat;
 use crate::store::entries::IndexFile;
 use crate::store::index::IndexUpdate;
+use crate::store::next_index::NextIndex;
 use crate::store::splice::splice;
 use crate::store::syncs::Syncs;
 use std::fs::{self, File, FileTimes};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::sync::Arc;
 use std::thread::sleep;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -271,8 +273,9 @@ fn a_lock_that_was_taken_away_stops_the_writing() {
     fs::rename(repo.path(".git/theirs"), repo.path(".git/index.lock")).expect("taken away");
     let empty = IndexFile::empty(repo.format);
     let content = splice(&empty, &[]).expect("spliced");
-    held.write_next(&content, None, None, &Syncs::default()).expect("written");
-    held.put_next().expect_err("the lock was replaced");
+    let own = Arc::clone(&held.own);
+    let next = NextIndex::write(own, &content, None, None, &Syncs::default()).expect("written");
+    held.put(next).expect_err("the lock was replaced");
     drop(held);
     assert_eq!(fs::read(repo.path(".git/index")).expect("an index"), before);
     assert_eq!(fs::read_to_string(repo.path(".git/index.lock")).expect("a lock"), "theirs");

@@ -1,6 +1,7 @@
 //! Tests of the store against git itself.
 
 mod against_git;
+mod ahead;
 mod discovery;
 mod formats;
 mod large;
@@ -8,7 +9,7 @@ mod placing;
 mod removals;
 mod replaced;
 
-use super::index::IndexChange;
+use super::read_index::IndexChange;
 use super::splice::Edit;
 use super::{Environment, Store};
 use crate::base::{Digest, ObjectFormat, RepoPath};

@@ -24,7 +24,8 @@ fn made_and_moved(store: &Store, planned: PlannedCommit, made: impl FnOnce(), be
     let gc = store.lock_gc().expect("locked");
     let built = transaction.build(&planned, false, &|_| false).expect("built");
     made();
-    let mut journal = transaction.journal(&planned, &built.commits).expect("a journal");
+    let changes = transaction.index_changes(&planned).expect("read");
+    let mut journal = transaction.journal(&planned, &built.commits, changes).expect("a journal");
     let published = transaction.publish(&planned, &mut journal, &built.objects, &gc).expect("moved");
     drop(gc);
     between();
@@ -92,7 +93,8 @@ fn git_collects_no_object_of_a_commit_in_the_making() {
     let planned = [planned("forced")];
     let gc = store.lock_gc().expect("locked");
     let built = transaction.build(&planned, false, &|_| false).expect("built");
-    let mut journal = transaction.journal(&planned, &built.commits).expect("a journal");
+    let changes = transaction.index_changes(&planned).expect("read");
+    let mut journal = transaction.journal(&planned, &built.commits, changes).expect("a journal");
     repo.git(&["gc", "-q", "--prune=now", "--force"]);
     let error = transaction.publish(&planned, &mut journal, &built.objects, &gc).err().expect("refused");
     assert_eq!(error.class(), Class::Busy);
@@ -527,28 +529,4 @@ fn index_of(repo: &Repo) -> String {
     let mut paths = files.map(|file| file.expect("a file").path());
     let index = paths.find(|path| path.extension().is_some_and(|end| end == "idx")).expect("an index");
     index.to_string_lossy().into_owned()
-}
-
-/// A large index is prepared while objects are synced, and its checksum computed while it is written.
-#[test]
-fn a_large_index_is_written_like_a_small_one() {
-    let repo = Repo::new();
-    repo.git(&["config", "user.name", "Ann"]);
-    repo.git(&["config", "user.email", "ann@example.com"]);
-    let blob = repo.blob("x\n");
-    let lines: String = (0..20_000).map(|number| format!("100644 {blob}\tsrc/{number:05}\n")).collect();
-    repo.git_on("index", &["update-index", "--index-info"], lines.as_bytes());
-    repo.git(&["commit", "-q", "-m", "begin"]);
-    assert!(repo.path(".git/index").metadata().expect("an index").len() > 1 << 20);
-    let store = repo.store();
-    for (number, at) in ["a", "src/10000", "z/z"].into_iter().enumerate() {
-        let write = Write::evidence(path(at), format!("{number}\n").into_bytes(), false);
-        let planned =
-            PlannedCommit { message: "step".to_owned(), writes: vec![write], removes: vec![], moves: vec![] };
-        store.begin().and_then(|mut begun| begun.commit(&[planned])).expect("committed");
-        assert_eq!(repo.git(&["diff", "--cached", "--name-only"]), "", "the index is that of HEAD");
-        assert!(!repo.path(".git/orch/index.next").exists());
-        repo.git(&["fsck", "--strict"]);
-    }
-    assert_eq!(repo.git(&["ls-files"]).lines().count(), 20_002);
 }

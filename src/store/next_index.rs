@@ -1,0 +1,111 @@
+//! The file that is to replace the index: written in the directory of `orch`, and renamed when all else is ready.
+
+use super::splice::SplicedIndex;
+use super::syncs::Syncs;
+use super::{Error, durable};
+use crate::scan::{Directory, io_error, write_out};
+use std::fs::{File, FileTimes, Metadata};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+const NAME: &str = "index.next";
+/// The lock of git for it.
+const LOCK: &str = "index.next.lock";
+
+/// The written file. Dropping it removes the file. The owner holds the lock among `orch` processes.
+pub(super) struct NextIndex {
+    own: Arc<Directory>,
+    is_put: bool,
+}
+
+impl NextIndex {
+    /// Writes the file, with the permissions of the index, and begins to sync it; `time` is its modification time, if not
+    /// the current time.
+    pub(super) fn write(
+        own: Arc<Directory>,
+        content: &SplicedIndex<'_>,
+        old: Option<&Metadata>,
+        time: Option<FileTimes>,
+        syncs: &Syncs,
+    ) -> io::Result<Self> {
+        let next = Self { own, is_put: false };
+        let create = || Ok(InParts { file: next.own.create_anew(NAME)?, written: 0 });
+        let file = content.write(create)?.file;
+        if let Some(old) = old {
+            file.set_permissions(old.permissions())?;
+        }
+        time.map_or(Ok(()), |time| file.set_times(time))?;
+        syncs.add(next.path());
+        Ok(next)
+    }
+
+    /// The same, written by git and synced: `write` gets the path of a copy of the index, with its time, by which git knows
+    /// the files that it must compare. git locks the copy, so that a git that is killed leaves no lock of the index.
+    pub(super) fn write_by(
+        own: Arc<Directory>,
+        index: &Path,
+        write: impl FnOnce(&Path) -> Result<(), Error>,
+    ) -> Result<Self, Error> {
+        let next = Self { own, is_put: false };
+        let copied = || {
+            next.own.remove_if_there(LOCK)?;
+            let mut old = File::open(index)?;
+            let metadata = old.metadata()?;
+            let mut copy = next.own.create_anew(NAME)?;
+            io::copy(&mut old, &mut copy)?;
+            copy.set_permissions(metadata.permissions())?;
+            copy.set_times(FileTimes::new().set_modified(metadata.modified()?))
+        };
+        copied().map_err(|source| io_error(index, source))?;
+        write(&next.path())?;
+        durable::sync(&[next.path()])?;
+        Ok(next)
+    }
+
+    /// Gives the file its place.
+    pub(super) fn put(mut self, directory: &Directory, name: &str) -> io::Result<()> {
+        self.own.rename(NAME, directory, name)?;
+        self.is_put = true;
+        Ok(())
+    }
+
+    fn path(&self) -> PathBuf {
+        self.own.path().join(NAME)
+    }
+}
+
+impl Drop for NextIndex {
+    fn drop(&mut self) {
+        if !self.is_put {
+            // If it cannot be removed now, the next update overwrites it.
+            let _ = self.own.remove(NAME);
+        }
+    }
+}
+
+/// How many bytes are written until they begin to go to the disk.
+const PART: u64 = 512 << 10;
+
+/// A file of which each part goes to the disk while the next one is written.
+struct InParts {
+    file: File,
+    written: u64,
+}
+
+impl Write for InParts {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        // A part that ended within a page would keep the next one waiting until that page is on the disk.
+        let left = usize::try_from(PART - self.written % PART).unwrap_or(usize::MAX);
+        let written = self.file.write(bytes.get(..left).unwrap_or(bytes))?;
+        self.written += written as u64;
+        if self.written.is_multiple_of(PART) {
+            write_out(&self.file, self.written - PART, PART);
+        }
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
+    }
+}
