@@ -83,7 +83,11 @@ impl Context {
         self.workspace_for(Purpose::Work, ui)
     }
 
-    /// The same for [`Purpose::Work`] or [`Purpose::Step`].
+    /// The same, with a large index read while the task is evaluated.
+    fn workspace_for_step(&self, ui: &Ui) -> Result<Workspace, Failure> {
+        self.workspace_for(Purpose::Step, ui)
+    }
+
     fn workspace_for(&self, purpose: Purpose, ui: &Ui) -> Result<Workspace, Failure> {
         self.interrupts.listen();
         let mut workspace = self.open(purpose)?;

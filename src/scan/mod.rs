@@ -15,7 +15,7 @@ mod span;
 mod stamp;
 mod validation_cache;
 
-pub use directory::{Directory, permitted, unnamed_file, writable, write_out};
+pub use directory::{Directory, permitted, reserve, unnamed_file, writable, write_out};
 pub(crate) use error::{io_error, refusal};
 pub use files::FileSet;
 pub use matcher::Matcher;

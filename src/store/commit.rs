@@ -7,6 +7,7 @@ use super::journal::{Journal, JournalFile, MovedPath, PlacedFile};
 use super::lock::IndexLock;
 use super::lock_wait::{LockWait, PATIENCE};
 use super::new_pack::NewPack;
+use super::next_index::NextIndex;
 use super::read_index::IndexChange;
 use super::ref_tables::RefMove;
 use super::sign::Person;
@@ -165,6 +166,7 @@ impl Store {
         // Before anything else: only the lock that a killed process left keeps git from committing its index.
         self.finish_leftovers()?;
         self.clear_index_lock()?;
+        NextIndex::clear(&self.own(""));
         self.wait_for_index()?;
         self.wait_for_gc()?;
         self.refuse_bare()?;
@@ -215,7 +217,7 @@ impl Store {
 
 impl Drop for Transaction<'_> {
     fn drop(&mut self) {
-        // What was read for it may be large.
+        // What may still write the next index ends before `_lock` is released.
         self.store.index_ahead.take();
     }
 }
@@ -249,7 +251,7 @@ impl<'s> Transaction<'s> {
         }
         let gc = store.lock_gc()?;
         let changes = self.index_changes(planned)?;
-        store.write_index_ahead(&changes)?;
+        store.write_index_ahead(&changes);
         // Signing may wait for a person, so the index is not locked yet.
         let Built { commits: built, objects } = self.build(planned, store.signs()?, is_enough)?;
         let is_whole = built.len() == planned.len();
@@ -316,7 +318,7 @@ impl<'s> Transaction<'s> {
         let left_staged = staged.keep_due(&mut journal.index);
         index.begin(&journal.index)?;
         let prepared = self.prepare(planned, journal, &objects.syncs)?;
-        index.prepare(&journal.index)?;
+        index.wait(&journal.index)?;
         // Evaluating takes time; check again whether another operation has started.
         store.vet(&self.head)?;
         gc.require()?;
@@ -327,9 +329,11 @@ impl<'s> Transaction<'s> {
         let message = format!("commit: {subject}");
         let (name, from, to) = (journal.reference.as_str(), self.head.commit, journal.new);
         let branch = store.lock_reference(RefMove { name, from, to, message: &message }, &self.committer)?;
-        let index = match store.finish_index_update(index, &journal.index)? {
-            Some(held) => Some(held),
-            None => store.lock_written_index()?,
+        let index = match store.finish_index_update(index, &journal.index) {
+            Ok(Some(held)) => Some(held),
+            Ok(None) => store.lock_written_index()?,
+            Err(error) if error.class() == Class::Busy => return Err(Error::moved()),
+            Err(error) => return Err(error),
         };
         objects.keep();
         if let Err(error) = branch.commit() {

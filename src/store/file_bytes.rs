@@ -1,13 +1,13 @@
-//! The bytes of a file that is only ever replaced, never changed: a small one in memory, and a large one where the system
-//! has it. Providing new memory for megabytes takes the system longer than everything else that a step does.
+//! The bytes of an index file. Of a large one, an update maps the file: to allocate megabytes costs more than the rest of a
+//! step.
 
 use memmap2::{Mmap, MmapOptions};
 use std::fs::File;
 use std::io::{self, Read};
 use std::ops::Deref;
 
-/// From how many bytes on a file is not copied.
-const LARGE: usize = 1 << 20;
+/// From how many bytes on an update maps an index, and works on it in more than one thread.
+pub(super) const LARGE: u64 = 1 << 20;
 
 /// The bytes of a file.
 #[derive(Debug)]
@@ -17,24 +17,29 @@ pub(super) enum FileBytes {
 }
 
 impl FileBytes {
-    /// Reads a file of about this length from its beginning. Returns an error if it cannot be read.
-    pub(super) fn of(mut file: &File, length: usize) -> io::Result<Self> {
+    /// Copies a file of about this length. Returns an error if it cannot be read.
+    pub(super) fn copied(mut file: &File, length: u64) -> io::Result<Self> {
+        let mut bytes = Vec::with_capacity(usize::try_from(length).unwrap_or_default());
+        file.read_to_end(&mut bytes)?;
+        Ok(Self::Copied(bytes))
+    }
+
+    /// The same, but maps a large file where the file system can. Whoever uses the bytes expects them to change.
+    pub(super) fn mapped(file: &File, length: u64) -> io::Result<Self> {
         match (length >= LARGE).then(|| Self::map(file)).flatten() {
             Some(mapped) => Ok(Self::Mapped(mapped)),
-            None => {
-                let mut bytes = Vec::with_capacity(length);
-                file.read_to_end(&mut bytes)?;
-                Ok(Self::Copied(bytes))
-            }
+            None => Self::copied(file, length),
         }
     }
 
-    /// `None` where the file system maps no files.
+    /// Returns `None` if the file cannot be mapped.
     #[expect(unsafe_code, reason = "nothing keeps other processes from changing the file")]
     fn map(file: &File) -> Option<Mmap> {
-        // SAFETY: Whoever writes an index writes another file and renames it, as git does, which maps the index as well. If
-        // one is changed in place all the same, readers get other bytes, of which they rely on none without looking; if it
-        // is cut off, the system ends the process, which is like any other kill.
+        // SAFETY: git and orch replace an index by renaming another file over it, and git maps it as well. A program that
+        // overwrites it in place changes what is read here: the bytes are compared and copied, never taken for text or for
+        // offsets without a check, and what comes of them is not used. A program that cuts the file off, or a disk that
+        // cannot read it, ends the process with SIGBUS; a step that is cut short is completed or taken back, see
+        // ARCHITECTURE.md.
         unsafe { MmapOptions::new().populate().map(file).ok() }
     }
 }

@@ -1,23 +1,27 @@
 //! Updates the index for a commit, without touching what the user has staged.
 //!
-//! git's index lock is taken, and the index is read under that lock; libgit2 reads before it locks and would
-//! lose concurrent changes. A plain index is written here, because starting git for
+//! git's index lock is taken, and the index is read under that lock, or compared with what was read before; libgit2 reads
+//! before it locks and would lose concurrent changes. A plain index is written here, because starting git for
 //! that is the slowest step in a large repository. Any other index is written by git.
 
 use super::entries::{IndexEntry, Staged};
 use super::environment::settings;
-use super::index_ahead::IndexAhead;
+use super::file_bytes::LARGE;
+use super::index_ahead::{IndexAhead, IndexWriter};
 use super::lock::IndexLock;
 use super::ls_files::Listed;
-use super::read_index::{IndexChange, PreparedIndex, ReadIndex, edits_of, read_index};
-use super::splice::{LARGE_INDEX, is_plain};
+use super::next_index::NextIndex;
+use super::read_index::{IndexChange, PreparedIndex, ReadIndex, edits_of, map_index, read_index};
+use super::splice::is_plain;
 use super::update_index::GitUpdate;
 use super::{Error, Store, syncs};
 use crate::base::{Class, Code, RepoPath, command};
 use crate::record::{STATE_FILE, TRANSCRIPT_FILE};
-use crate::scan::io_error;
+use crate::scan::{FileStamp, io_error};
+use std::fs::Metadata;
 use std::io;
 use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
 use std::thread::sleep;
 use std::time::Duration;
 
@@ -38,38 +42,38 @@ pub(super) enum IndexUpdate<'s> {
 
 /// A plain index, locked by this process, as it is under the lock.
 pub(super) struct PlainUpdate<'s> {
-    lock: IndexLock<'s>,
     read: Arc<ReadIndex>,
+    /// What writes it anew, if that began before it was locked.
+    writer: Option<IndexWriter>,
     /// What is to replace the index, as soon as it is written.
     next: Option<PreparedIndex>,
-    /// What may still write it.
-    ahead: IndexAhead,
+    /// Released last, when nothing is left beside the index.
+    lock: IndexLock<'s>,
 }
 
 impl<'s> PlainUpdate<'s> {
     /// Writes what is to replace the index, unless that is done or only git can.
     fn prepare(&mut self, due: &[IndexChange]) -> Result<(), Error> {
-        if self.ahead.is_writing() {
-            self.next = self.ahead.prepared();
+        if let Some(writer) = self.writer.take() {
+            self.next = writer.wait();
         }
         if self.next.as_ref().is_none_or(|next| next.due != due) {
             // Dropping it removes the file.
             self.next = None;
             let prepared = self.read.prepare(due.to_vec(), Arc::clone(&self.lock.own));
-            self.next = prepared.map_err(|source| io_error(&self.lock.index, source))?;
+            self.next = prepared.map_err(|source| io_error(&NextIndex::path(&self.lock.own), source))?;
         }
         Ok(())
     }
 
     /// Replaces the index by one with these changes. Returns the lock, or `None` after releasing it if only git can
-    /// write.
+    /// write, and an error of [`Class::Busy`] if another program has changed the index.
     fn write(mut self, due: &[IndexChange]) -> Result<Option<IndexLock<'s>>, Error> {
         self.prepare(due)?;
         let Some(PreparedIndex { file, syncs, .. }) = self.next else { return Ok(None) };
         syncs.wait()?;
-        // Nobody should, but whoever changes an index without its lock must not lose that.
         if !self.read.is_still_at(&self.lock.index) {
-            return Err(Error::moved());
+            return Err(Error::busy("another program changes the index without its lock"));
         }
         self.lock.put(file)?;
         syncs::close(self.read);
@@ -82,13 +86,13 @@ impl IndexUpdate<'_> {
     /// beside the index changes by that.
     pub(super) fn begin(&mut self, due: &[IndexChange]) -> Result<(), Error> {
         match self {
-            Self::Ours(update) if !due.is_empty() && !update.ahead.is_writing() => update.prepare(due),
+            Self::Ours(update) if !due.is_empty() && update.writer.is_none() => update.prepare(due),
             _ => Ok(()),
         }
     }
 
     /// Waits until it is written and synced.
-    pub(super) fn prepare(&mut self, due: &[IndexChange]) -> Result<(), Error> {
+    pub(super) fn wait(&mut self, due: &[IndexChange]) -> Result<(), Error> {
         match self {
             Self::Ours(update) if !due.is_empty() => {
                 update.prepare(due)?;
@@ -121,22 +125,25 @@ impl Store {
 
     /// Begins to read the index for an update that may come soon, if it is a large one.
     pub(crate) fn read_index_ahead(&self) {
-        let (path, format) = (self.index(), self.format());
-        if self.index_ahead.borrow().is_idle()
-            && path.symlink_metadata().is_ok_and(|index| index.len() >= LARGE_INDEX)
-            && !self.wants_git_to_write()
-        {
-            self.index_ahead.replace(IndexAhead::begin(path, format));
+        let path = self.index();
+        let is_large = |index: &Metadata| index.len() >= LARGE;
+        let stamp = path.symlink_metadata().ok().filter(is_large).and_then(|index| FileStamp::of(&index));
+        if let Some(stamp) = stamp.filter(|_| !self.wants_git_to_write()) {
+            self.index_ahead.borrow_mut().read(path, stamp, self.format());
         }
     }
 
-    /// Begins to write the index with these changes, if it is read ahead.
-    pub(super) fn write_index_ahead(&self, changes: &[IndexChange]) -> Result<(), Error> {
+    /// Begins to write the index with these changes, if it was read ahead.
+    pub(super) fn write_index_ahead(&self, changes: &[IndexChange]) {
         let mut ahead = self.index_ahead.borrow_mut();
-        if !ahead.is_idle() {
-            ahead.write(changes.to_vec(), Arc::new(self.own_directory()?));
+        if matches!(*ahead, IndexAhead::Reading { .. })
+            && let Ok(own) = self.own_directory()
+        {
+            ahead.write(&self.index(), changes.to_vec(), Arc::new(own));
+        } else {
+            // An earlier attempt failed.
+            *ahead = IndexAhead::Idle;
         }
-        Ok(())
     }
 
     /// Locks the index if it is one that this process can write.
@@ -144,17 +151,17 @@ impl Store {
         if self.wants_git_to_write() {
             return Ok(None);
         }
-        let (lock, path, mut ahead) = (self.lock_index()?, self.index(), self.index_ahead.take());
-        let read = match ahead.read().filter(|read| read.is_still_at(&path)) {
-            Some(read) => Some(read),
-            None => {
-                // What it writes is of another index.
-                ahead = IndexAhead::default();
-                read_index(&path, self.format())?.map(Arc::new)
-            }
+        let path = self.index();
+        // What is written for another index ends before this one is locked.
+        let ahead = self.index_ahead.take().finish(&path);
+        let lock = self.lock_index()?;
+        let (read, writer) = match ahead.filter(|(read, _)| read.is_still_at(&path)) {
+            Some((read, writer)) => (Some(read), writer),
+            None => (map_index(&path, self.format())?.map(Arc::new), None),
         };
+        self.costs.indexes_ahead.fetch_add(u64::from(writer.is_some()), Relaxed);
         let plain = read.filter(|read| is_plain(&read.index));
-        Ok(plain.map(|read| PlainUpdate { lock, read, next: None, ahead }))
+        Ok(plain.map(|read| PlainUpdate { read, writer, next: None, lock }))
     }
 
     /// Whether the configuration contains something that only git applies when it writes an index.

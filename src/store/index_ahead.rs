@@ -1,91 +1,90 @@
-//! A large index, read and written in another thread: read while this one evaluates the task, and written with the changes
-//! of a step while this one builds its commits.
+//! A large index, read in another thread while this one evaluates the task, and written by another thread, with the changes
+//! of a step, while this one builds the commits.
 //!
-//! Neither needs the lock of the index. What comes of it is used only if the index is still the file that was read when the
-//! lock is held.
+//! Neither needs the lock of the index. The result is used only if the index is still the file that was read when the lock
+//! is held.
 
-use super::read_index::{IndexChange, PreparedIndex, ReadIndex, read_index};
+use super::read_index::{IndexChange, PreparedIndex, ReadIndex, map_index};
 use crate::base::ObjectFormat;
-use crate::scan::Directory;
-use std::path::PathBuf;
-use std::sync::{Arc, mpsc};
+use crate::scan::{Directory, FileStamp};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 
-/// The thread, if there is one.
+/// What is done with a large index, if anything.
 #[derive(Default)]
-pub(super) struct IndexAhead(Option<WorkAhead>);
-
-struct WorkAhead {
-    /// Gives what it has read, if it is an index that this process can read.
-    read: mpsc::Receiver<Arc<ReadIndex>>,
-    /// Takes what to write. If nothing is ordered, the thread ends when this is dropped.
-    orders: Option<mpsc::Sender<WriteOrder>>,
-    thread: JoinHandle<Option<PreparedIndex>>,
+pub(super) enum IndexAhead {
+    #[default]
+    Idle,
+    Reading {
+        /// The stamp of the file when it began.
+        stamp: FileStamp,
+        thread: JoinHandle<Option<ReadIndex>>,
+    },
+    Writing {
+        read: Arc<ReadIndex>,
+        writer: IndexWriter,
+    },
 }
 
-struct WriteOrder {
-    changes: Vec<IndexChange>,
-    /// The directory of `orch`.
-    own: Arc<Directory>,
-}
+/// A thread that writes what is to replace an index. Dropping it waits for the thread, and removes what it has written:
+/// another process may write next.
+pub(super) struct IndexWriter(Option<JoinHandle<Option<PreparedIndex>>>);
 
 impl IndexAhead {
-    /// Begins to read. If the system grants no thread, the index is read when it is needed.
-    pub(super) fn begin(path: PathBuf, format: ObjectFormat) -> Self {
-        let ((gives, read), (orders, ordered)) = (mpsc::channel(), mpsc::channel());
-        let work = move || {
-            let read = Arc::new(read_index(&path, format).ok()??);
-            gives.send(Arc::clone(&read)).ok()?;
-            prepare(&read, ordered.recv().ok()?)
+    /// Begins to read the file, unless that was begun since it has this stamp. If the system grants no thread, the index is
+    /// read when it is needed.
+    pub(super) fn read(&mut self, path: PathBuf, stamp: FileStamp, format: ObjectFormat) {
+        if matches!(self, Self::Reading { stamp: begun, .. } if *begun == stamp) {
+            return;
+        }
+        let read = move || map_index(&path, format).inspect_err(tell).ok()?;
+        let thread = thread::Builder::new().spawn(read);
+        *self = thread.map_or(Self::Idle, |thread| Self::Reading { stamp, thread });
+    }
+
+    /// Begins to write what is to replace the index at this path, with these changes, if the index was read and has not
+    /// changed since. The caller holds the lock among `orch` processes until it has the result, or has dropped this.
+    pub(super) fn write(&mut self, path: &Path, changes: Vec<IndexChange>, own: Arc<Directory>) {
+        if let Some((read, None)) = std::mem::take(self).finish(path) {
+            let begun = Arc::clone(&read);
+            let thread = thread::Builder::new().spawn(move || write_due(&begun, changes, own)).ok();
+            *self = Self::Writing { read, writer: IndexWriter(thread) };
+        }
+    }
+
+    /// The index, and the thread that writes it anew, if it was read and the file at this path has not changed since.
+    pub(super) fn finish(self, path: &Path) -> Option<(Arc<ReadIndex>, Option<IndexWriter>)> {
+        let (read, writer) = match self {
+            Self::Idle => return None,
+            Self::Reading { thread, .. } => (Arc::new(thread.join().ok()??), None),
+            Self::Writing { read, writer } => (read, Some(writer)),
         };
-        let thread = thread::Builder::new().spawn(work).ok();
-        Self(thread.map(|thread| WorkAhead { read, orders: Some(orders), thread }))
-    }
-
-    /// Whether there is no thread.
-    pub(super) fn is_idle(&self) -> bool {
-        self.0.is_none()
-    }
-
-    /// Begins to write the index with these changes. The caller holds the lock among `orch` processes until it has what is
-    /// written, or has dropped this.
-    pub(super) fn write(&mut self, changes: Vec<IndexChange>, own: Arc<Directory>) {
-        if let Some(orders) = self.0.as_mut().and_then(|ahead| ahead.orders.take()) {
-            // A thread that could not read has ended.
-            let _ = orders.send(WriteOrder { changes, own });
-        }
-    }
-
-    /// What it has read.
-    pub(super) fn read(&self) -> Option<Arc<ReadIndex>> {
-        self.0.as_ref()?.read.recv().ok()
-    }
-
-    /// Whether it was told what to write.
-    pub(super) fn is_writing(&self) -> bool {
-        self.0.as_ref().is_some_and(|ahead| ahead.orders.is_none())
-    }
-
-    /// What it has written, if it was told to and could.
-    pub(super) fn prepared(&mut self) -> Option<PreparedIndex> {
-        let WorkAhead { thread, orders, .. } = self.0.take()?;
-        drop(orders);
-        thread.join().ok()?
+        read.is_still_at(path).then_some((read, writer))
     }
 }
 
-impl Drop for IndexAhead {
+impl IndexWriter {
+    /// Waits until it is written, and returns what is, if it could be.
+    pub(super) fn wait(mut self) -> Option<PreparedIndex> {
+        self.0.take()?.join().ok()?
+    }
+}
+
+impl Drop for IndexWriter {
     fn drop(&mut self) {
-        // What only reads is left alone; what writes must be over before another process does.
-        if self.is_writing() {
-            self.prepared();
-        }
+        self.0.take().map(JoinHandle::join);
     }
 }
 
-fn prepare(read: &ReadIndex, WriteOrder { mut changes, own }: WriteOrder) -> Option<PreparedIndex> {
+fn write_due(read: &ReadIndex, mut changes: Vec<IndexChange>, own: Arc<Directory>) -> Option<PreparedIndex> {
     let staged = read.index.staged(changes.iter().map(|change| &change.path));
     staged.keep_due(&mut changes);
-    // If this fails, it is tried again under the lock.
-    if changes.is_empty() { None } else { read.prepare(changes, own).ok()? }
+    if changes.is_empty() { None } else { read.prepare(changes, own).inspect_err(tell).ok()? }
+}
+
+/// What fails here is tried again under the lock, and told there.
+fn tell(error: &io::Error) {
+    tracing::debug!(%error, "cannot work ahead on the index");
 }

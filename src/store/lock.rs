@@ -143,7 +143,7 @@ impl IndexLock<'_> {
         self.is_left = true;
     }
 
-    /// Replaces the index by this file. It has to be synced.
+    /// Replaces the index by this file, which the caller has synced.
     pub(super) fn put(&self, next: NextIndex) -> Result<(), Error> {
         match is_ours(&self.lock) {
             Ok(true) => next.put(&self.git, INDEX).map_err(|source| io_error(&self.index, source)),

@@ -161,6 +161,8 @@ pub struct StoreCounts {
     pub tree_entries: u64,
     /// How many files of objects were looked at because one may be torn.
     pub searched: u64,
+    /// How many indexes were being written before they were locked.
+    pub indexes_ahead: u64,
 }
 
 #[derive(Debug, Default)]
@@ -172,6 +174,7 @@ struct StoreCosts {
     trees: AtomicU64,
     tree_entries: AtomicU64,
     searched: AtomicU64,
+    indexes_ahead: AtomicU64,
 }
 
 /// The version of the library that reads and writes repositories.
@@ -428,7 +431,8 @@ impl Store {
     /// The counters since the store was opened.
     #[must_use]
     pub fn counted(&self) -> StoreCounts {
-        let StoreCosts { heads, locks, blob_bytes, attributes, trees, tree_entries, searched } = &*self.costs;
+        let StoreCosts { heads, locks, blob_bytes, attributes, trees, tree_entries, searched, indexes_ahead } =
+            &*self.costs;
         StoreCounts {
             heads: heads.load(Relaxed),
             locks: locks.load(Relaxed),
@@ -437,6 +441,7 @@ impl Store {
             trees: trees.load(Relaxed),
             tree_entries: tree_entries.load(Relaxed),
             searched: searched.load(Relaxed),
+            indexes_ahead: indexes_ahead.load(Relaxed),
         }
     }
 

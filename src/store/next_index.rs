@@ -3,8 +3,8 @@
 use super::splice::SplicedIndex;
 use super::syncs::Syncs;
 use super::{Error, durable};
-use crate::scan::{Directory, io_error, write_out};
-use std::fs::{File, FileTimes, Metadata};
+use crate::scan::{Directory, io_error, reserve, write_out};
+use std::fs::{self, File, FileTimes, Metadata};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -30,13 +30,17 @@ impl NextIndex {
         syncs: &Syncs,
     ) -> io::Result<Self> {
         let next = Self { own, is_put: false };
-        let create = || Ok(InParts { file: next.own.create_anew(NAME)?, written: 0 });
+        let create = || {
+            let file = next.own.create_anew(NAME)?;
+            reserve(&file, content.length());
+            Ok(InParts { file, written: 0 })
+        };
         let file = content.write(create)?.file;
         if let Some(old) = old {
             file.set_permissions(old.permissions())?;
         }
         time.map_or(Ok(()), |time| file.set_times(time))?;
-        syncs.add(next.path());
+        syncs.add(Self::path(&next.own));
         Ok(next)
     }
 
@@ -58,9 +62,20 @@ impl NextIndex {
             copy.set_times(FileTimes::new().set_modified(metadata.modified()?))
         };
         copied().map_err(|source| io_error(index, source))?;
-        write(&next.path())?;
-        durable::sync(&[next.path()])?;
+        write(&Self::path(&next.own))?;
+        durable::sync(&[Self::path(&next.own)])?;
         Ok(next)
+    }
+
+    /// Removes what a killed process left.
+    pub(super) fn clear(own: &Path) {
+        // If it cannot be removed now, the next update overwrites it.
+        let _ = fs::remove_file(own.join(NAME));
+    }
+
+    /// Where the file is, in the directory of `orch`.
+    pub(super) fn path(own: &Directory) -> PathBuf {
+        own.path().join(NAME)
     }
 
     /// Gives the file its place.
@@ -68,10 +83,6 @@ impl NextIndex {
         self.own.rename(NAME, directory, name)?;
         self.is_put = true;
         Ok(())
-    }
-
-    fn path(&self) -> PathBuf {
-        self.own.path().join(NAME)
     }
 }
 
@@ -87,7 +98,8 @@ impl Drop for NextIndex {
 /// How many bytes are written until they begin to go to the disk.
 const PART: u64 = 512 << 10;
 
-/// A file of which each part goes to the disk while the next one is written.
+/// A file of which each part goes to the disk while the next one is written. A part that is there already leaves the page
+/// cache, and whoever reads the index next reads it from the disk.
 struct InParts {
     file: File,
     written: u64,
@@ -99,7 +111,7 @@ impl Write for InParts {
         let left = usize::try_from(PART - self.written % PART).unwrap_or(usize::MAX);
         let written = self.file.write(bytes.get(..left).unwrap_or(bytes))?;
         self.written += written as u64;
-        if self.written.is_multiple_of(PART) {
+        if written > 0 && self.written.is_multiple_of(PART) {
             write_out(&self.file, self.written - PART, PART);
         }
         Ok(written)

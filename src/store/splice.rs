@@ -5,6 +5,7 @@
 
 use super::cache_tree;
 use super::entries::IndexFile;
+use super::file_bytes::LARGE;
 use crate::base::{Digest, ObjectFormat, RepoPath};
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -26,13 +27,16 @@ pub(super) struct SplicedIndex<'f> {
     skips_checksum: bool,
 }
 
-/// From how many bytes on an index is read while something else is done, and its checksum computed while it is written.
-pub(super) const LARGE_INDEX: u64 = 1 << 20;
-
 impl SplicedIndex<'_> {
     /// The parts, without the checksum.
     fn bytes(&self) -> impl Iterator<Item = &[u8]> {
         self.parts.iter().map(AsRef::as_ref)
+    }
+
+    /// How many bytes it is long, with the checksum.
+    pub(super) fn length(&self) -> u64 {
+        let parts: usize = self.bytes().map(<[u8]>::len).sum();
+        (parts + self.format.length()) as u64
     }
 
     fn checksum(&self) -> Digest {
@@ -45,7 +49,7 @@ impl SplicedIndex<'_> {
             let mut file = create()?;
             self.bytes().try_for_each(|part| file.write_all(part)).map(|()| file)
         };
-        let is_large = self.bytes().map(|part| part.len() as u64).sum::<u64>() >= LARGE_INDEX;
+        let is_large = self.length() >= LARGE;
         let (checksum, written) = thread::scope(|scope| {
             // The checksum takes longest, and another thread may have to wait for a core.
             let begin = || thread::Builder::new().spawn_scoped(scope, write_parts).ok();

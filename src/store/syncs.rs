@@ -109,8 +109,8 @@ impl SyncBatch {
 /// How many replaced files wait to be closed, about those of one step: a process may open only so many files.
 const MOST_REPLACED: usize = 4;
 
-/// Closes a file that was replaced or removed, given by what holds it open, in one of the threads if there are any. The file
-/// system frees it then, which takes longer than all else where a disk is told of each block that is free.
+/// Drops what holds a file open that was replaced or removed, in one of the threads if there are any. The file system frees
+/// the file then, which takes longer than all else where a disk is told of each block that is free.
 pub(super) fn close(open: impl Send + 'static) {
     let mut pool = locked(&POOL);
     if pool.workers > 0 && pool.replaced.len() < MOST_REPLACED {

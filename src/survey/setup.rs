@@ -27,7 +27,7 @@ fn cores() -> usize {
 pub enum Purpose {
     /// To write, and to complete first what a killed process left.
     Work,
-    /// The same, probably for a step soon: what that needs, however large it is, is read while the task is evaluated.
+    /// Like [`Purpose::Work`], for a command that probably commits: a large index is read while the task is evaluated.
     Step,
     /// To read, see [`Workspace::open_to_look`].
     Look,

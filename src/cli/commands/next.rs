@@ -5,7 +5,7 @@ use super::report;
 use crate::apply::{AdvancePlan, Applied, Order, TaskOutcome};
 use crate::base::{Code, PhaseId, command, nearest, shell_word};
 use crate::decide::{ActorKind, Decision, Transition, Verdict};
-use crate::survey::{Purpose, Sight, TaskRef, Workspace};
+use crate::survey::{Sight, TaskRef, Workspace};
 
 /// Apply the transition that the rules decide, or override them with a reason.
 ///
@@ -36,8 +36,7 @@ pub struct NextArgs {
 }
 
 pub fn run(args: &NextArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
-    let purpose = if args.dry_run { Purpose::Work } else { Purpose::Step };
-    let workspace = context.workspace_for(purpose, ui)?;
+    let workspace = if args.dry_run { context.workspace(ui)? } else { context.workspace_for_step(ui)? };
     let task = match args.task.as_deref().map(|name| workspace.tasks_meant(name)).transpose()? {
         None => report::meant(&workspace, context, None)?,
         Some(tasks) => match <[TaskRef; 1]>::try_from(tasks) {
@@ -45,9 +44,9 @@ pub fn run(args: &NextArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fail
             Err(tasks) => return several(&workspace, &tasks, args, context, ui),
         },
     };
-    // The step itself looks at the task, too.
-    let named = args.expect.as_deref().or(args.to.as_deref());
-    let judged = named.map(|_| workspace.look(&task)).transpose()?;
+    // Only a named phase is resolved before the step, which looks at the task itself.
+    let names_phase = args.expect.is_some() || (args.to.is_some() && args.reason.is_none());
+    let judged = names_phase.then(|| workspace.look(&task)).transpose()?;
     let phase_of = |name: Option<&str>| judged.as_ref().zip(name).map(|(judged, name)| phase(judged, name));
     let expected = phase_of(args.expect.as_deref()).transpose()?;
     if let Some((judged, expected)) = judged.as_ref().zip(expected.as_ref())

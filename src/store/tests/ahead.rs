@@ -1,9 +1,13 @@
 //! A large index, which is read and written in another thread while the commits are built.
 
 use super::{FORMATS, Repo, path};
-use crate::base::{Code, ObjectFormat};
+use crate::base::{Class, Code, ObjectFormat};
+use crate::store::read_index::IndexChange;
 use crate::store::{PlannedCommit, Write};
-use std::fs;
+use std::fs::{self, File};
+use std::os::unix::fs::FileExt;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::thread;
 
 /// The number of files in the index.
 const FILES: usize = 20_000;
@@ -44,6 +48,7 @@ fn it_is_written_like_a_small_one() {
             store.begin().and_then(|mut begun| begun.commit(&planned)).expect("committed");
             assert_eq!(staged(&repo), "", "the index is that of HEAD");
         }
+        assert_eq!(store.counted().indexes_ahead, 3);
         let removes = vec![path("src/00007"), path("z/z")];
         let planned = PlannedCommit { removes, writes: Vec::new(), ..writes("a", "") };
         store.begin().and_then(|mut begun| begun.commit(&[planned])).expect("committed");
@@ -65,6 +70,7 @@ fn what_changes_while_it_is_written_is_not_lost() {
     let planned = [writes("t/a", "1\n"), writes("t/b", "2\n")];
     store.begin().and_then(|mut begun| begun.commit_until(&planned, &meanwhile)).expect("committed");
     assert_eq!(staged(&repo), "theirs\n");
+    assert_eq!(store.counted().indexes_ahead, 0);
     // The same path as a later commit.
     let meanwhile = |_: usize| {
         repo.write("t/b", "theirs\n");
@@ -108,10 +114,76 @@ fn nothing_of_it_stays_if_the_commits_cannot_be_built() {
     let mut begun = store.begin().expect("begun");
     let refused = begun.commit(&[writes("t/a", "1\n"), writes("src", "a file\n")]).expect_err("refused");
     assert_eq!(refused.code(), Code::DirectoryTaken);
-    drop(begun);
     assert_eq!(staged(&repo), "");
     assert!(fs::read(repo.path(".git/index")).expect("an index") == before);
-    // Whoever only reads it waits for nothing.
-    drop(store.begin().expect("begun"));
+    // The same transaction can commit something else.
+    begun.commit(&[writes("t/a", "1\n")]).expect("committed");
+    drop(begun);
     assert_eq!(staged(&repo), "");
+    assert_eq!(store.counted().indexes_ahead, 0);
+}
+
+#[test]
+fn an_index_that_changed_before_the_lock_is_read_again() {
+    let repo = large(ObjectFormat::Sha1);
+    let store = repo.store();
+    store.read_index_ahead();
+    repo.write("theirs", "theirs\n");
+    repo.git(&["add", "theirs"]);
+    store.begin().and_then(|mut begun| begun.commit(&[writes("t/a", "1\n")])).expect("committed");
+    assert_eq!(staged(&repo), "theirs\n");
+    assert_eq!(store.counted().indexes_ahead, 1, "it was read again in time");
+}
+
+#[test]
+fn an_index_that_is_changed_without_its_lock_is_not_replaced() {
+    let repo = large(ObjectFormat::Sha1);
+    let store = repo.store();
+    let blob = repo.blob("new\n");
+    let due = [IndexChange { path: path("t/a"), before: None, after: Some((blob, 0o100_644)) }];
+    let mut update = store.begin_index_update().expect("locked");
+    update.begin(&due).expect("written");
+    update.wait(&due).expect("synced");
+    let file = repo.path(".git/index");
+    let mut changed = fs::read(&file).expect("an index");
+    changed.push(0);
+    fs::write(&file, &changed).expect("written");
+    let error = store.finish_index_update(update, &due).err().expect("refused");
+    assert_eq!(error.class(), Class::Busy);
+    assert!(fs::read(&file).expect("an index") == changed);
+    assert!(!repo.path(".git/orch/index.next").exists());
+    assert!(!repo.path(".git/index.lock").exists());
+}
+
+/// Whatever comes of it, it ends with an answer.
+#[test]
+fn no_change_in_place_makes_it_panic() {
+    let repo = large(ObjectFormat::Sha1);
+    let file = repo.path(".git/index");
+    let good = fs::read(&file).expect("an index");
+    let end = u64::try_from(good.len()).expect("small");
+    for round in 0..12_u64 {
+        fs::write(&file, &good).expect("written");
+        let is_over = AtomicBool::new(false);
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                let open = File::options().write(true).open(&file).expect("opened");
+                let mut at = round;
+                while !is_over.load(Relaxed) {
+                    at = at.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                    // The end has the trees.
+                    let place = if at & 1 == 0 { at >> 20 } else { end - 1 - (at >> 20) % 400 } % end;
+                    open.write_all_at(&[(at >> 56).to_le_bytes()[0]], place).expect("written");
+                }
+            });
+            let store = repo.store();
+            let planned = [writes("a", &format!("{round}\n")), writes("src/09999", &format!("{round}\n"))];
+            let _ = store.begin().and_then(|mut begun| begun.commit(&planned));
+            is_over.store(true, Relaxed);
+        });
+        let _ = fs::remove_file(repo.path(".git/index.lock"));
+    }
+    fs::write(&file, &good).expect("written");
+    repo.git(&["reset", "-q"]);
+    repo.git(&["fsck", "--strict"]);
 }

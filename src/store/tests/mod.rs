@@ -2,6 +2,7 @@
 
 mod against_git;
 mod ahead;
+mod changed;
 mod discovery;
 mod formats;
 mod large;

@@ -29,7 +29,7 @@ impl Order {
 /// The executor of `run`.
 pub const EXECUTOR: &str = "cp";
 
-pub const ORDERS: [Order; 37] = [
+pub const ORDERS: [Order; 38] = [
     Order { name: "new", arguments: &["new", "n", "--title", "New"], prepare: |_| {} },
     Order { name: "next", arguments: &["next", "t"], prepare: |world| world.plan("t", 1) },
     Order {
@@ -40,6 +40,18 @@ pub const ORDERS: [Order; 37] = [
             // Only git can write it.
             world.git(&["config", "core.splitIndex", "true"]);
             world.git(&["update-index", "--split-index"]);
+        },
+    },
+    Order {
+        name: "large index",
+        arguments: &["next", "t"],
+        prepare: |world| {
+            world.plan("t", 1);
+            // Few files with long names: other threads read and write an index from 1 MiB on.
+            let deep = vec!["n".repeat(200); 18].join("/");
+            (0..300).for_each(|number| world.write(&format!("{deep}/{number:03}"), "x\n"));
+            world.git(&["add", &"n".repeat(200)]);
+            world.git(&["commit", "-qm", "Long names"]);
         },
     },
     Order {
