@@ -55,9 +55,7 @@ fn nodes(extension: &[u8], format: ObjectFormat) -> Option<Vec<Node<'_>>> {
     loop {
         let (name, after) = cut(rest, 0)?;
         let (numbers, after) = cut(after, b'\n')?;
-        // A copy, because the bytes may be those of a mapped file.
-        let text = String::from_utf8(numbers.to_vec()).ok()?;
-        let (entries, below) = text.split_once(' ')?;
+        let (entries, below) = std::str::from_utf8(numbers).ok()?.split_once(' ')?;
         let (entries, below): (i64, usize) = (entries.parse().ok()?, below.parse().ok()?);
         let id = if entries < 0 { None } else { Some(after.get(..format.length())?) };
         if name.is_empty() != open.is_empty() {

@@ -250,10 +250,12 @@ impl<'s> Transaction<'s> {
             return Ok(Committed::default());
         }
         let gc = store.lock_gc()?;
-        let changes = self.index_changes(planned)?;
-        store.write_index_ahead(&changes);
-        // Signing may wait for a person, so the index is not locked yet.
-        let Built { commits: built, objects } = self.build(planned, store.signs()?, is_enough)?;
+        let (changes, signs) = (self.index_changes(planned)?, store.signs()?);
+        // Signing may wait for a person, so the index is neither locked yet nor written.
+        if !signs {
+            store.write_index_ahead(&changes);
+        }
+        let Built { commits: built, objects } = self.build(planned, signs, is_enough)?;
         let is_whole = built.len() == planned.len();
         let planned = &planned[..built.len()];
         let changes = if is_whole { changes } else { self.index_changes(planned)? };

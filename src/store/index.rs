@@ -11,7 +11,7 @@ use super::index_ahead::{IndexAhead, IndexWriter};
 use super::lock::IndexLock;
 use super::ls_files::Listed;
 use super::next_index::NextIndex;
-use super::read_index::{IndexChange, PreparedIndex, ReadIndex, edits_of, map_index, read_index};
+use super::read_index::{IndexChange, PreparedIndex, ReadIndex, edits_of, read_index};
 use super::splice::is_plain;
 use super::update_index::GitUpdate;
 use super::{Error, Store, syncs};
@@ -157,7 +157,7 @@ impl Store {
         let lock = self.lock_index()?;
         let (read, writer) = match ahead.filter(|(read, _)| read.is_still_at(&path)) {
             Some((read, writer)) => (Some(read), writer),
-            None => (map_index(&path, self.format())?.map(Arc::new), None),
+            None => (read_index(&path, self.format())?.map(Arc::new), None),
         };
         self.costs.indexes_ahead.fetch_add(u64::from(writer.is_some()), Relaxed);
         let plain = read.filter(|read| is_plain(&read.index));

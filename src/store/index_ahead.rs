@@ -4,7 +4,7 @@
 //! Neither needs the lock of the index. The result is used only if the index is still the file that was read when the lock
 //! is held.
 
-use super::read_index::{IndexChange, PreparedIndex, ReadIndex, map_index};
+use super::read_index::{IndexChange, PreparedIndex, ReadIndex, read_index};
 use crate::base::ObjectFormat;
 use crate::scan::{Directory, FileStamp};
 use std::io;
@@ -39,7 +39,7 @@ impl IndexAhead {
         if matches!(self, Self::Reading { stamp: begun, .. } if *begun == stamp) {
             return;
         }
-        let read = move || map_index(&path, format).inspect_err(tell).ok()?;
+        let read = move || read_index(&path, format).inspect_err(tell).ok()?;
         let thread = thread::Builder::new().spawn(read);
         *self = thread.map_or(Self::Idle, |thread| Self::Reading { stamp, thread });
     }

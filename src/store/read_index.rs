@@ -63,19 +63,6 @@ impl ReadIndex {
 
 /// The parsed index; `None` if only git can read it.
 pub(super) fn read_index(path: &Path, format: ObjectFormat) -> io::Result<Option<ReadIndex>> {
-    parse_index(path, format, FileBytes::copied)
-}
-
-/// The same for an update of the index, without a copy of a large one.
-pub(super) fn map_index(path: &Path, format: ObjectFormat) -> io::Result<Option<ReadIndex>> {
-    parse_index(path, format, FileBytes::mapped)
-}
-
-fn parse_index(
-    path: &Path,
-    format: ObjectFormat,
-    bytes_of: fn(&File, u64) -> io::Result<FileBytes>,
-) -> io::Result<Option<ReadIndex>> {
     let metadata = match path.symlink_metadata() {
         Ok(metadata) if metadata.is_file() => metadata,
         Ok(_) => return Ok(None),
@@ -86,7 +73,7 @@ fn parse_index(
     };
     // If it is replaced in between, it is not the file of these metadata, and counts as changed.
     let file = File::open(path)?;
-    let index = IndexFile::parse(bytes_of(&file, metadata.len())?, format);
+    let index = IndexFile::parse(FileBytes::read(&file, metadata.len())?, format);
     Ok(index.map(|index| ReadIndex { index, _file: Some(file), metadata: Some(metadata) }))
 }
 
