@@ -255,7 +255,8 @@ impl<'s> Transaction<'s> {
         if !signs {
             store.write_index_ahead(&changes);
         }
-        let Built { commits: built, objects } = self.build(planned, signs, is_enough)?;
+        let built = self.build(planned, signs, is_enough);
+        let Built { commits: built, objects } = built.inspect_err(|_| drop(store.index_ahead.take()))?;
         let is_whole = built.len() == planned.len();
         let planned = &planned[..built.len()];
         let changes = if is_whole { changes } else { self.index_changes(planned)? };

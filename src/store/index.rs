@@ -140,9 +140,6 @@ impl Store {
             && let Ok(own) = self.own_directory()
         {
             ahead.write(&self.index(), changes.to_vec(), Arc::new(own));
-        } else {
-            // An earlier attempt failed.
-            *ahead = IndexAhead::Idle;
         }
     }
 
