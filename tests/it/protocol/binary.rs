@@ -8,6 +8,8 @@ use super::steps::{COMMIT, Role, Step};
 use crate::faults::inject::{Effect, Fault, can_inject, choices, count, hit, is_whole, traced};
 use crate::harness::{World, copy, started};
 use stateright::Model;
+use std::thread::sleep;
+use std::time::Duration;
 
 /// The calls by which the steps show.
 const CALLS: [&str; 9] =
@@ -162,12 +164,16 @@ impl Alone {
     }
 }
 
+/// So long after files were made, a look at them counts; before, it is made again, with more calls.
+const SETTLED: Duration = Duration::from_millis(100);
+
 /// A task with its plan, the order that takes its step, and the steps that a trace of it shows.
 fn traced_order() -> (World, Vec<Seen>) {
     let template = started("planning");
     template.plan("t", 1);
-    let (run, trace) =
-        traced(&copy(&template), &["next", "t"], (&[&CALLS[..], &["flock"]].concat(), None), |_| {});
+    let world = copy(&template);
+    sleep(SETTLED);
+    let (run, trace) = traced(&world, &["next", "t"], (&[&CALLS[..], &["flock"]].concat(), None), |_| {});
     assert_eq!(run.code, Some(0), "{run:?}");
     (template, steps_in(&trace, step_of))
 }
@@ -181,6 +187,7 @@ fn killed_at(world: &World, arguments: &[&str], seen: &Seen) {
         Step::SyncSecond => Some(".git/refs/heads"),
         _ => None,
     };
+    sleep(SETTLED);
     let nth = if only.is_some() { 1 } else { seen.nth };
     let fault = Fault { call: seen.call, effect: Effect::Kill, nth, only };
     let (_, trace) = traced(world, arguments, (&[], Some(fault)), |_| {});
