@@ -312,10 +312,8 @@ impl<'s> Transaction<'s> {
         gc: &GcLock,
     ) -> Result<Published<'s>, Error> {
         let store = self.store;
-        let mut index = match store.begin_index_update() {
-            Err(error) if error.class() == Class::Busy => return Err(Error::moved()),
-            begun => begun?,
-        };
+        let moved = |error: Error| if error.class() == Class::Busy { Error::moved() } else { error };
+        let mut index = store.begin_index_update().map_err(moved)?;
         let staged = store.staged_under(&index, &journal.index)?;
         refuse_unmerged(&staged)?;
         let left_staged = staged.keep_due(&mut journal.index);
@@ -332,11 +330,9 @@ impl<'s> Transaction<'s> {
         let message = format!("commit: {subject}");
         let (name, from, to) = (journal.reference.as_str(), self.head.commit, journal.new);
         let branch = store.lock_reference(RefMove { name, from, to, message: &message }, &self.committer)?;
-        let index = match store.finish_index_update(index, &journal.index) {
-            Ok(Some(held)) => Some(held),
-            Ok(None) => store.lock_written_index()?,
-            Err(error) if error.class() == Class::Busy => return Err(Error::moved()),
-            Err(error) => return Err(error),
+        let index = match store.finish_index_update(index, &journal.index).map_err(moved)? {
+            Some(held) => Some(held),
+            None => store.lock_written_index()?,
         };
         objects.keep();
         if let Err(error) = branch.commit() {

@@ -128,8 +128,9 @@ impl Store {
         let path = self.index();
         let is_large = |index: &Metadata| index.len() >= LARGE;
         let stamp = path.symlink_metadata().ok().filter(is_large).and_then(|index| FileStamp::of(&index));
-        if let Some(stamp) = stamp.filter(|_| !self.wants_git_to_write()) {
-            self.index_ahead.borrow_mut().read(path, stamp, self.format());
+        let mut ahead = self.index_ahead.borrow_mut();
+        if let Some(stamp) = stamp.filter(|stamp| !ahead.reads(stamp) && !self.wants_git_to_write()) {
+            ahead.read(path, stamp, self.format());
         }
     }
 

@@ -33,12 +33,13 @@ pub(super) enum IndexAhead {
 pub(super) struct IndexWriter(Option<JoinHandle<Option<PreparedIndex>>>);
 
 impl IndexAhead {
-    /// Begins to read the file, unless that was begun since it has this stamp. If the system grants no thread, the index is
-    /// read when it is needed.
+    /// Whether it began to read the file since that has this stamp.
+    pub(super) fn reads(&self, stamp: &FileStamp) -> bool {
+        matches!(self, Self::Reading { stamp: begun, .. } if begun == stamp)
+    }
+
+    /// Begins to read the file. If the system grants no thread, the index is read when it is needed.
     pub(super) fn read(&mut self, path: PathBuf, stamp: FileStamp, format: ObjectFormat) {
-        if matches!(self, Self::Reading { stamp: begun, .. } if *begun == stamp) {
-            return;
-        }
         let read = move || read_index(&path, format).inspect_err(tell).ok()?;
         let thread = thread::Builder::new().spawn(read);
         *self = thread.map_or(Self::Idle, |thread| Self::Reading { stamp, thread });

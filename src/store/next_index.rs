@@ -32,7 +32,9 @@ impl NextIndex {
         let next = Self { own, is_put: false };
         let create = || {
             let file = next.own.create_anew(NAME)?;
-            reserve(&file, content.length());
+            if content.is_large() {
+                reserve(&file, content.length());
+            }
             Ok(InParts { file, written: 0 })
         };
         let file = content.write(create)?.file;

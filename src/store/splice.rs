@@ -39,6 +39,11 @@ impl SplicedIndex<'_> {
         (parts + self.format.length()) as u64
     }
 
+    /// Whether it is written in more than one thread.
+    pub(super) fn is_large(&self) -> bool {
+        self.length() >= LARGE
+    }
+
     fn checksum(&self) -> Digest {
         if self.skips_checksum { self.format.null() } else { self.format.parts(self.bytes()) }
     }
@@ -49,11 +54,10 @@ impl SplicedIndex<'_> {
             let mut file = create()?;
             self.bytes().try_for_each(|part| file.write_all(part)).map(|()| file)
         };
-        let is_large = self.length() >= LARGE;
         let (checksum, written) = thread::scope(|scope| {
             // The checksum takes longest, and another thread may have to wait for a core.
             let begin = || thread::Builder::new().spawn_scoped(scope, write_parts).ok();
-            let writer = is_large.then(begin).flatten();
+            let writer = self.is_large().then(begin).flatten();
             let lost = |_| Err(io::Error::other("a thread that writes the index panicked"));
             (self.checksum(), writer.map(|writer| writer.join().unwrap_or_else(lost)))
         });
