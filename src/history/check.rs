@@ -2,6 +2,7 @@
 
 use super::acknowledged::Acknowledgements;
 use super::archive::{Archive, ReadOnce};
+use super::behind::index_behind;
 use super::compared::Compared;
 use super::gates::{ChangeOwner, gate};
 use super::hidden::{HiddenChange, hidden_changes};
@@ -312,6 +313,9 @@ impl<'w> Checker<'w> {
                 } else if counts {
                     found.push(record_finding(task, &proof, compared, commit));
                 }
+            }
+            if is_recorded && commit.is_none() {
+                found.extend(index_behind(sides.store, task, compared)?);
             }
             checked.note(task);
             checked.add(within(commit, found), &compared.after);

@@ -3,6 +3,7 @@
 mod acknowledged;
 mod archive;
 mod audit;
+mod behind;
 mod check;
 mod compared;
 mod gates;

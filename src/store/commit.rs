@@ -332,7 +332,7 @@ impl<'s> Transaction<'s> {
         let branch = store.lock_reference(RefMove { name, from, to, message: &message }, &self.committer)?;
         let index = match store.finish_index_update(index, &journal.index).map_err(moved)? {
             Some(held) => Some(held),
-            None => store.lock_written_index()?,
+            None => store.lock_written_index(&journal.index)?,
         };
         objects.keep();
         if let Err(error) = branch.commit() {
@@ -379,9 +379,12 @@ impl<'s> Transaction<'s> {
         let mut index = index;
         let placed = self.judged(journal).and_then(|wanted| prepared.place(wanted)).and_then(|stamps| {
             // A directory may be moved only when its files are on the disk, so the index stays locked until then.
-            index = index.take().filter(|_| !journal.moves.is_empty());
+            if journal.moves.is_empty() {
+                store.release_index(index.take());
+            }
             store.sync_places(journal)?;
             journal.moves.iter().try_for_each(|moved| store.move_path(moved))?;
+            store.release_index(index.take());
             Ok(stamps)
         });
         let stamps = placed.inspect_err(|_| {

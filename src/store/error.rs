@@ -86,7 +86,7 @@ pub(super) fn signing(message: &str) -> Error {
 }
 
 /// A `git commit` is open in this process; moving the branch would make it fail.
-pub(super) fn commit_open(process: u32) -> Error {
+pub(super) fn commit_open(process: &str) -> Error {
     Error::new(Code::CommitOpen, format!("a `git commit` is open (process {process})"))
         .with_hint("finish or abort that commit, then try again".to_owned())
 }

@@ -215,11 +215,14 @@ impl Store {
         Ok(None)
     }
 
-    /// Locks the index after git has written it. Returns [`Error::moved`] if another process was faster, and
-    /// `None` where the lock cannot be taken, for example without hard links.
-    pub(super) fn lock_written_index(&self) -> Result<Option<IndexLock<'_>>, Error> {
+    /// Locks the index after git has written these changes. Returns [`Error::moved`] if another process was faster, or
+    /// wrote back what it had read before, and `None` where the lock cannot be taken, for example without hard links.
+    pub(super) fn lock_written_index(&self, changes: &[IndexChange]) -> Result<Option<IndexLock<'_>>, Error> {
         match self.lock_index() {
-            Ok(lock) => Ok(Some(lock)),
+            Ok(lock) => {
+                self.require_written(changes).map_err(|_| Error::moved())?;
+                Ok(Some(lock))
+            }
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(Error::moved()),
             Err(_) => Ok(None),
         }
@@ -254,7 +257,8 @@ impl Store {
             let update = self.begin_index_update()?;
             let mut due = changes.to_vec();
             let left = self.staged_under(&update, changes)?.keep_due(&mut due);
-            self.finish_index_update(update, &due).map(|_| left)
+            self.release_index(self.finish_index_update(update, &due)?);
+            Ok(left)
         })
     }
 

@@ -20,6 +20,7 @@ mod error;
 mod file_bytes;
 mod gc;
 mod git;
+mod git_processes;
 mod guard;
 mod held;
 mod history;

@@ -5,8 +5,8 @@
 
 use super::error::{GitFault, table_fault};
 use super::git::{finish_git, git_id};
+use super::git_processes::git_works_in;
 use super::lock_wait::LockWait;
-use super::vet::git_works_in;
 use super::{Error, Head, Store};
 use crate::base::{Code, Digest};
 use git2::Repository;

@@ -1,11 +1,10 @@
 //! Checks whether the repository allows a commit now.
 
-use super::error::commit_open;
+use super::git_processes::git_works_in;
 use super::sign::Person;
 use super::{Error, Head, Store};
 use crate::base::{Code, command};
-use std::fs::{self, File};
-use std::io::{self, Read};
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -106,45 +105,6 @@ impl Store {
             (message, _) => message.is_ok(),
         }
     }
-
-    /// A `git commit` with its editor open holds no lock, but fails if the branch moves. While its hooks run,
-    /// a hook manager may have changed the work tree.
-    pub(super) fn refuse_open_commit(&self) -> Result<(), Error> {
-        match open_commit(&self.root) {
-            Some(process) => Err(commit_open(process)),
-            None => Ok(()),
-        }
-    }
-}
-
-/// The process id of a `git commit` in this work tree, found in `/proc`.
-fn open_commit(root: &Path) -> Option<u32> {
-    for entry in fs::read_dir("/proc").ok()?.flatten() {
-        let Some(process) = entry.file_name().to_str().and_then(|name| name.parse::<u32>().ok()) else {
-            continue;
-        };
-        let directory = entry.path();
-        if is_git(&directory) && commits_below(&directory, root) {
-            return Some(process);
-        }
-    }
-    None
-}
-
-/// Whether a git process has one of these directories, or one below them, as its current directory, or an open
-/// file there. A process that may not be inspected counts, because it may be the owner of the lock.
-pub(super) fn git_works_in(places: &[&Path]) -> bool {
-    let Ok(processes) = fs::read_dir("/proc") else { return true };
-    let places: Vec<PathBuf> = places.iter().filter_map(|place| place.canonicalize().ok()).collect();
-    let is_here = |link: &Path| match fs::read_link(link) {
-        Ok(target) => places.iter().any(|place| target.starts_with(place)),
-        Err(error) => error.kind() == io::ErrorKind::PermissionDenied,
-    };
-    processes.flatten().any(|process| {
-        let process = process.path();
-        let files = || fs::read_dir(process.join("fd")).into_iter().flatten().flatten();
-        is_git(&process) && (is_here(&process.join("cwd")) || files().any(|file| is_here(&file.path())))
-    })
 }
 
 /// An age in its largest whole unit.
@@ -157,42 +117,4 @@ fn spoken(age: Duration) -> String {
         _ => (seconds / 86_400, "day"),
     };
     format!("{count} {unit}{}", if count == 1 { "" } else { "s" })
-}
-
-/// Whether a process is named `git`. There may be thousands, so only its name is read.
-fn is_git(process: &Path) -> bool {
-    let mut name = [0; 4];
-    let read = File::open(process.join("comm")).and_then(|mut file| file.read(&mut name));
-    read.is_ok_and(|length| &name[..length] == b"git\n")
-}
-
-fn commits_below(process: &Path, root: &Path) -> bool {
-    // A process that has ended, but was not waited for, has no command line. There may be thousands of these too.
-    let Some(line) = fs::read(process.join("cmdline")).ok().filter(|line| !line.is_empty()) else {
-        return false;
-    };
-    let Ok(mut place) = fs::read_link(process.join("cwd")) else { return false };
-    let arguments: Vec<String> = line
-        .split(|byte| *byte == 0)
-        .skip(1)
-        .map(|word| String::from_utf8_lossy(word).into_owned())
-        .collect();
-    let mut words = arguments.iter();
-    while let Some(word) = words.next() {
-        match word.as_str() {
-            "-C" => place = place.join(words.next().map_or("", String::as_str)),
-            "-c" | "--git-dir" | "--work-tree" | "--namespace" => {
-                words.next();
-            }
-            "commit" => {
-                // A commit concerns the nearest repository above its directory, not an outer one.
-                let Ok(place) = place.canonicalize() else { return false };
-                return place.ancestors().find(|above| *above == root || above.join(".git").exists())
-                    == Some(root);
-            }
-            option if option.starts_with('-') => {}
-            _ => return false,
-        }
-    }
-    false
 }

@@ -345,3 +345,30 @@ fn a_phase_says_which_code_may_change() {
     world.git(&["add", "src", "docs"]);
     staged(&world).succeeds();
 }
+
+#[test]
+fn an_index_from_before_a_step_does_not_take_it_back() {
+    let world = started("planning");
+    world.plan("t", 1);
+    world.write("mine.txt", "mine\n");
+    world.git(&["add", "mine.txt"]);
+    let index = world.path(".git/index");
+    let old = fs::read(&index).expect("read");
+    world.orch(&["next", "t"]).succeeds();
+    staged(&world).succeeds();
+    fs::write(&index, old).expect("written");
+    let found = staged(&world).ends(1).says("[index-behind]").says("would take back the last step");
+    let hint = found.stdout.lines().find_map(|line| line.split_once("git restore ")).expect("a hint").1;
+    world.git(&["restore"].into_iter().chain(hint.split(' ')).collect::<Vec<_>>());
+    assert_eq!(world.dirty(), "A  mine.txt\n");
+    staged(&world).succeeds();
+    // Whoever goes back has the old files in the work tree, too.
+    world.git(&["checkout", "-q", "HEAD~1", "--", "tasks/t"]);
+    staged(&world).succeeds();
+    world.git(&["reset", "-q", "--hard"]);
+    world.git(&["revert", "--no-commit", "HEAD"]);
+    staged(&world).succeeds();
+    // The commit of the step itself is judged by its record alone.
+    world.git(&["commit", "-q", "-m", "back"]);
+    world.orch(&["check", "--commit", "HEAD"]).succeeds();
+}

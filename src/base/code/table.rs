@@ -291,6 +291,11 @@ codes! {
         "An artifact that a phase builds on is missing or invalid.",
         "The file was removed or changed after the phase was entered.",
         "Restore the file, or go back: `orch rollback TASK --reason WHY`.";
+    IndexBehind = "index-behind", Finding,
+        "The index has an earlier record than HEAD and the work tree, so the commit would take back a step.",
+        "A `git` command read the index before a step and wrote it back afterwards, or the record was unstaged with \
+         `git reset COMMIT -- PATH`.",
+        "Run the command in the hint. To take back the step on purpose: `git commit --no-verify`.";
     Interrupted = "interrupted", Interrupted,
         "The command was interrupted.",
         "It received a signal such as Ctrl-C before it was finished.",

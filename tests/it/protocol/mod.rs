@@ -129,6 +129,8 @@ fn each_mistake_in_the_protocol_is_found() {
         (Mistake::IndexBeforeJournal, killed.clone(), HEALED),
         (Mistake::UnlockedEarly, beside(Kind::All), NOT_UNDONE),
         (Mistake::IndexAfterUnlock, beside(Kind::Staged), NOT_UNDONE),
+        (Mistake::UnlockedBeside, beside(Kind::Staged), HEALED),
+        (Mistake::UnlockedBeside, Protocol { users: vec![Kind::Staged; 2], ..movers() }, NOT_UNDONE),
         (Mistake::ReportedEarly, killed.clone(), KEPT),
         (Mistake::NoJournal, killed.clone(), HEALED),
         (Mistake::NoFirstSync, dark.clone(), KEPT),

@@ -18,7 +18,7 @@ pub enum Step {
     FinishSync,
     /// `follow_head`: the entries of the index.
     MendIndex,
-    /// The lock of the index is released.
+    /// The lock of the index is released, when no `git commit` is open.
     ReleaseIndex,
     RemoveLeftJournal,
     /// `clear_index_lock`, of a process that was killed before it wrote a journal.
@@ -45,7 +45,7 @@ pub enum Step {
     /// `Prepared::place`.
     PlaceState,
     PlaceLog,
-    /// The lock of the index is released.
+    /// The lock of the index is released, when no `git commit` is open.
     UnlockIndex,
     /// `durable::sync` of the branch and the directory of the task.
     SyncSecond,
@@ -95,6 +95,8 @@ pub enum Mistake {
     UnlockedEarly,
     /// The index is written after its lock was released.
     IndexAfterUnlock,
+    /// The lock of the index is released while a `git commit` is open that may have read the index before.
+    UnlockedBeside,
     /// The step is reported before the branch moves.
     ReportedEarly,
     NoJournal,
@@ -244,7 +246,6 @@ pub fn advance(disk: &mut Disk, id: usize, process: &mut Process, around: &mut A
             mend(&mut index.log, (&from.log, &to.log), &head.log);
             mend(&mut index.artifact, (&from.artifact, &to.artifact), &head.artifact);
         }
-        ReleaseIndex => disk.index_lock = None,
         RemoveLeftJournal => {
             disk.unsynced.removed = disk.journal.take();
             disk.unsynced.journal = false;
@@ -321,7 +322,11 @@ pub fn advance(disk: &mut Disk, id: usize, process: &mut Process, around: &mut A
             let to = tree_of(&process.moved()).log;
             disk.unsynced.log.get_or_insert(std::mem::replace(&mut disk.work.log, to));
         }
-        UnlockIndex => disk.index_lock = None,
+        // It may have read the old index, and would write it back. Until it ends, it finds the lock.
+        UnlockIndex | ReleaseIndex if around.is_commit_open && mistake != Some(Mistake::UnlockedBeside) => {
+            return None;
+        }
+        UnlockIndex | ReleaseIndex => disk.index_lock = None,
         FinishSync | SyncSecond => {
             let open = &mut disk.unsynced;
             (open.branch, open.state, open.log) = (None, None, None);

@@ -23,7 +23,10 @@ pub enum GitStep {
     Start,
     /// HEAD is read before the index is.
     ReadHead,
+    /// The index is read before it is locked.
     ReadIndex,
+    /// The lock of the index is taken, and the index is written as it was read.
+    LockIndex,
     /// The hook, if there is one, and then the editor.
     Hook,
     /// The branch moves by compare-and-swap.
@@ -80,14 +83,18 @@ pub fn advance(
             git.tree = tree_of(&git.head);
             Some(if git.kind == Kind::Plumbing { GitStep::Move } else { GitStep::ReadIndex })
         }
-        // `fatal: Unable to create index.lock: File exists`.
-        GitStep::ReadIndex if disk.index_lock.is_some() => None,
         GitStep::ReadIndex => {
+            git.tree.clone_from(&disk.index);
+            Some(GitStep::LockIndex)
+        }
+        // `fatal: Unable to create index.lock: File exists`.
+        GitStep::LockIndex if disk.index_lock.is_some() => None,
+        GitStep::LockIndex => {
             match git.kind {
-                Kind::Staged | Kind::Plumbing => {}
+                Kind::Staged | Kind::Plumbing => disk.index.clone_from(&git.tree),
                 Kind::All => {
                     disk.index_lock = Some(Owner::User(id));
-                    let artifact = if disk.index.artifact == 0 { 0 } else { disk.work.artifact };
+                    let artifact = if git.tree.artifact == 0 { 0 } else { disk.work.artifact };
                     git.tree = Tree { artifact, ..disk.work.clone() };
                 }
                 Kind::Forged => {
@@ -96,10 +103,8 @@ pub fn advance(
                     record.push(Event { from, to: from + 1, evidence: Some(due_at(from)) });
                     disk.index.state.clone_from(&record);
                     disk.index.log = record;
+                    git.tree.clone_from(&disk.index);
                 }
-            }
-            if git.kind != Kind::All {
-                git.tree = disk.index.clone();
             }
             Some(GitStep::Hook)
         }
