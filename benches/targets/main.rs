@@ -282,27 +282,9 @@ fn transitions(table: &mut Table) {
         }
         world.run("git", &["add", "-A"]);
         world.run("git", &["commit", "-qm", "files"]);
-        let mut times: [Vec<Duration>; 3] = Default::default();
-        let mut inside = Vec::new();
-        for run in 0..=7 {
-            let (timed, watched) = (format!("r-{run}"), format!("w-{run}"));
-            [&timed, &watched].into_iter().for_each(|id| world.task(id));
-            let orch = world.time(ORCH, &["next", &timed]);
-            let moved = until_moved(&world, &watched);
-            world.write("by-hand.txt", &format!("{run}\n"));
-            let add = world.time("git", &["add", "by-hand.txt"]);
-            let commit = world.time("git", &["commit", "-qm", "by hand"]);
-            if run > 0 {
-                inside.push(moved);
-                times[0].push(orch);
-                times[1].push(add);
-                times[2].push(commit);
-            }
-        }
-        let [orch, add, commit] = times.map(median);
-        let moved = median(inside);
+        let [orch, by_git, moved] = steps(&world, "plain");
         to_ref.push(moved);
-        let row = Row::ms("next TASK", size, orch).beside("git add + git commit", add + commit);
+        let row = Row::ms("next TASK", size, orch).beside("git add + git commit", by_git);
         table.add(row.target(Target::MostTimes(most)));
         // The start of the process is included.
         let row = Row::ms("  up to the moved branch", size, moved);
@@ -310,7 +292,34 @@ fn transitions(table: &mut Table) {
             [small, _] => row.beside("at 1,000 files", small).target(Target::MostTimes(1.3)),
             _ => row,
         });
+        if files == 100_000 {
+            // As git recommends for so many files: an index of version 4, without a checksum, with an untracked cache.
+            world.run("git", &["config", "feature.manyFiles", "true"]);
+            world.run("git", &["update-index", "--index-version", "4"]);
+            world.run("git", &["status"]);
+            let [orch, by_git, _] = steps(&world, "many");
+            let row = Row::ms("  feature.manyFiles", size, orch).beside("git add + git commit", by_git);
+            table.add(row.target(Target::MostTimes(most)));
+        }
     }
+}
+
+/// The medians of some transitions: by `orch`, of a file by git, and by `orch` until the branch has moved.
+fn steps(world: &World, name: &str) -> [f64; 3] {
+    let mut times: [Vec<Duration>; 3] = Default::default();
+    for run in 0..=7 {
+        let (timed, watched) = (format!("{name}-r-{run}"), format!("{name}-w-{run}"));
+        [&timed, &watched].into_iter().for_each(|id| world.task(id));
+        let orch = world.time(ORCH, &["next", &timed]);
+        let moved = until_moved(world, &watched);
+        world.write("by-hand.txt", &format!("{name} {run}\n"));
+        let by_git =
+            world.time("git", &["add", "by-hand.txt"]) + world.time("git", &["commit", "-qm", "by hand"]);
+        if run > 0 {
+            times.iter_mut().zip([orch, by_git, moved]).for_each(|(all, time)| all.push(time));
+        }
+    }
+    times.map(median)
 }
 
 /// The time from the start of a transition until the branch has moved. The branch is looked at now and then: a loop that

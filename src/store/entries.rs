@@ -1,22 +1,13 @@
 //! A parser for the index file, because starting a git process to read a few entries costs as much as the
 //! rest of a transition.
 //!
-//! See gitformat-index(5). Reads only sorted, unsplit indexes of version 2 or 3. For any other it returns
-//! `None`, and the caller asks git.
+//! See gitformat-index(5). Reads only sorted, unsplit indexes. For any other it returns `None`, and the caller asks git.
 
 use super::file_bytes::FileBytes;
-use crate::base::{Digest, ObjectFormat, RepoPath};
+use super::index_entry::{EntryHead, IndexEntry, RawEntry, decode, decode_next, number};
+use crate::base::{ObjectFormat, RepoPath};
 use std::collections::HashMap;
 use std::ops::Range;
-
-/// An entry of the index at stage 0.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct IndexEntry {
-    pub blob: Digest,
-    pub mode: i32,
-    /// Whether it is intent-to-add only: nothing is staged yet.
-    pub intended: bool,
-}
 
 /// The index entries of some paths.
 #[derive(Debug, Default, PartialEq)]
@@ -35,6 +26,8 @@ pub(super) struct IndexFile {
     format: ObjectFormat,
     /// The offset of each entry, and finally that of the extensions.
     starts: Vec<usize>,
+    /// In version 4, which has each name as what differs from the one before it, that of each [`SPAN`]-th entry.
+    names: Option<Vec<Box<[u8]>>>,
     /// The signature and range of each extension, header included.
     extensions: Vec<([u8; 4], Range<usize>)>,
     /// The latest modification time of the files in seconds, as recorded by git.
@@ -43,47 +36,55 @@ pub(super) struct IndexFile {
     unmerged: Vec<usize>,
 }
 
-/// An entry as it is encoded in the file.
-pub(super) struct RawEntry<'b> {
-    /// All its bytes, padding included.
-    bytes: &'b [u8],
-    pub name: &'b [u8],
-    id: &'b [u8],
-    flags: u16,
-    more: u16,
-}
-
 /// The size of the file header. At the end of the file is a checksum, which is as long as an id.
 const HEADER: usize = 12;
+/// So many entries of version 4 are decoded one after another to get at one of them.
+const SPAN: usize = 16;
 
 impl IndexFile {
     /// Parses the bytes of an index file with ids of this format. Returns `None` if only git can read it.
     pub(super) fn parse(bytes: impl Into<FileBytes>, format: ObjectFormat) -> Option<Self> {
         let bytes = bytes.into();
         let version = number(&bytes, 4)?;
-        if bytes.get(..4)? != b"DIRC" || !matches!(version, 2 | 3) {
+        if bytes.get(..4)? != b"DIRC" || !matches!(version, 2..=4) {
             return None;
         }
         let end = bytes.len().checked_sub(format.length())?;
         let count = usize::try_from(number(&bytes, 8)?).ok()?;
-        let mut starts = Vec::with_capacity(count.min(end / RawEntry::least(format)) + 1);
+        let mut starts = Vec::with_capacity(count.min(end / EntryHead::least(format)) + 1);
+        let mut names = (version == 4).then(Vec::new);
         let mut at = HEADER;
-        let mut last: Option<(&[u8], u16)> = None;
+        // The last name, in version 4 as it was put together.
+        let (mut name, mut built) = (&[][..], Vec::new());
+        let mut stage = 0;
         let mut newest = 0;
         let mut unmerged = Vec::new();
         for _ in 0..count {
-            let entry = RawEntry::decode(bytes.get(at..end)?, format)?;
-            let place = (entry.name, entry.stage());
-            if last.is_some_and(|last| last >= place) || (version == 2 && entry.is_extended()) {
+            let rest = bytes.get(at..end)?;
+            let (head, order, length) = match &mut names {
+                None => {
+                    let (head, next, length) = decode(rest, format)?;
+                    (head, std::mem::replace(&mut name, next).cmp(next), length)
+                }
+                Some(names) => {
+                    let (head, order, length) = decode_next(rest, format, &mut built)?;
+                    if starts.len() % SPAN == 0 {
+                        names.push(built.as_slice().into());
+                    }
+                    (head, order, length)
+                }
+            };
+            let is_next = order.is_lt() || order.is_eq() && stage < head.stage();
+            if !is_next || (version == 2 && head.is_extended()) {
                 return None;
             }
-            last = Some(place);
-            newest = newest.max(entry.modified());
-            if entry.stage() > 0 {
+            stage = head.stage();
+            newest = newest.max(head.modified());
+            if stage > 0 {
                 unmerged.push(starts.len());
             }
             starts.push(at);
-            at += entry.bytes.len();
+            at += length;
         }
         starts.push(at);
         let mut extensions = Vec::new();
@@ -97,15 +98,22 @@ impl IndexFile {
             extensions.push((signature, at..next));
             at = next;
         }
-        (at == end).then_some(Self { bytes, format, starts, extensions, newest, unmerged })
+        (at == end).then_some(Self { bytes, format, starts, names, extensions, newest, unmerged })
     }
 
     /// The index of a repository without one.
     pub(super) fn empty(format: ObjectFormat) -> Self {
         let header = *b"DIRC\0\0\0\x02\0\0\0\0";
         let bytes = [&header[..], format.parts([&header[..]]).as_bytes()].concat();
-        let bytes = bytes.into();
-        Self { bytes, format, starts: vec![HEADER], extensions: Vec::new(), newest: 0, unmerged: Vec::new() }
+        Self {
+            bytes: bytes.into(),
+            format,
+            starts: vec![HEADER],
+            names: None,
+            extensions: Vec::new(),
+            newest: 0,
+            unmerged: Vec::new(),
+        }
     }
 
     /// The number of entries.
@@ -115,10 +123,35 @@ impl IndexFile {
 
     /// The entry with this number.
     pub(super) fn entry(&self, number: usize) -> Option<RawEntry<'_>> {
-        RawEntry::decode(
-            self.bytes.get(*self.starts.get(number)?..*self.starts.get(number + 1)?)?,
-            self.format,
-        )
+        match &self.names {
+            None => {
+                let place = *self.starts.get(number)?..*self.starts.get(number + 1)?;
+                let (head, name, _) = decode(&self.bytes[place], self.format)?;
+                Some(RawEntry { head, name: name.into() })
+            }
+            Some(names) => self.span(names, number / SPAN).nth(number % SPAN),
+        }
+    }
+
+    /// The entries of version 4 from the one with this name in `names` on, up to the next of them.
+    fn span<'s>(&'s self, names: &'s [Box<[u8]>], number: usize) -> impl Iterator<Item = RawEntry<'s>> {
+        let mut name = Vec::new();
+        let first = number * SPAN;
+        (first..self.len().min(first + SPAN)).map_while(move |at| {
+            let bytes = &self.bytes[self.starts[at]..];
+            let head = if at == first {
+                name.extend_from_slice(names.get(number)?);
+                EntryHead::decode(bytes, self.format)?
+            } else {
+                decode_next(bytes, self.format, &mut name)?.0
+            };
+            Some(RawEntry { head, name: name.clone().into() })
+        })
+    }
+
+    /// Whether the bytes of an entry depend on the name before it (version 4).
+    pub(super) fn is_compressed(&self) -> bool {
+        self.names.is_some()
     }
 
     /// The unmerged entries, at the stages 1 to 3.
@@ -126,25 +159,30 @@ impl IndexFile {
         self.unmerged.iter().filter_map(|number| self.entry(*number))
     }
 
-    /// The bytes of a range of entries, unchanged.
+    /// The bytes of a range of entries, unchanged. In version 4 the first depends on the name before it.
     pub(super) fn raw(&self, entries: Range<usize>) -> Option<&[u8]> {
         self.bytes.get(*self.starts.get(entries.start)?..*self.starts.get(entries.end)?)
     }
 
     /// The number of the first entry whose name is not less than `name` in git's order.
     pub(super) fn position(&self, name: &[u8]) -> usize {
-        let starts = &self.starts[..self.len()];
-        let is_before = |at: &usize| {
-            RawEntry::decode(&self.bytes[*at..], self.format).is_some_and(|entry| entry.name < name)
+        let Some(names) = &self.names else {
+            let is_before = |at: &usize| {
+                decode(&self.bytes[*at..], self.format).is_some_and(|(_, before, _)| before < name)
+            };
+            return self.starts[..self.len()].partition_point(is_before);
         };
-        starts.partition_point(is_before)
+        let later = names.partition_point(|first| **first < *name);
+        let Some(span) = later.checked_sub(1) else { return 0 };
+        let is_before = |entry: &RawEntry<'_>| *entry.name < *name;
+        span * SPAN + self.span(names, span).take_while(is_before).count()
     }
 
     /// The numbers of the entries with this name: one at stage 0, or several unmerged ones.
     pub(super) fn named(&self, name: &[u8]) -> Range<usize> {
         let first = self.position(name);
         let same = (first..self.len())
-            .take_while(|number| self.entry(*number).is_some_and(|entry| entry.name == name));
+            .take_while(|number| self.entry(*number).is_some_and(|entry| *entry.name == *name));
         first..first + same.count()
     }
 
@@ -179,69 +217,15 @@ impl IndexFile {
         let mut found = Staged::default();
         for path in paths {
             for entry in self.named(path.as_str().as_bytes()).filter_map(|number| self.entry(number)) {
-                if entry.stage() > 0 {
+                if entry.head.stage() > 0 {
                     found.unmerged.push(path.to_string());
-                } else if let Some(entry) = entry.staged() {
+                } else if let Some(entry) = entry.head.staged() {
                     found.entries.insert(path.to_string(), entry);
                 }
             }
         }
         found
     }
-}
-
-impl<'b> RawEntry<'b> {
-    /// The offset of the id: after the times, the owner and the size of the file.
-    const ID: usize = 40;
-
-    /// The minimum size of an entry in bytes.
-    fn least(format: ObjectFormat) -> usize {
-        (Self::ID + format.length() + 2 + 8) & !7
-    }
-
-    /// Decodes the entry at the start of these bytes.
-    fn decode(bytes: &'b [u8], format: ObjectFormat) -> Option<Self> {
-        let end = Self::ID + format.length();
-        let id = bytes.get(Self::ID..end)?;
-        let flags = short(bytes, end)?;
-        let (more, start) =
-            if flags & 0x4000 == 0 { (0, end + 2) } else { (short(bytes, end + 2)?, end + 4) };
-        let length = match usize::from(flags & 0x0fff) {
-            0x0fff => bytes.get(start..)?.iter().position(|byte| *byte == 0)?,
-            short => short,
-        };
-        // One to eight NUL bytes pad the entry to a multiple of eight.
-        let bytes = bytes.get(..(start + length + 8) & !7)?;
-        let (name, padding) = bytes.get(start..)?.split_at_checked(length)?;
-        padding.iter().all(|byte| *byte == 0).then_some(Self { bytes, name, id, flags, more })
-    }
-
-    pub(super) fn stage(&self) -> u16 {
-        (self.flags >> 12) & 3
-    }
-
-    fn is_extended(&self) -> bool {
-        self.flags & 0x4000 != 0
-    }
-
-    /// The modification time of the file in seconds; 0 if git has not recorded it.
-    fn modified(&self) -> u32 {
-        number(self.bytes, 8).unwrap_or_default()
-    }
-
-    pub(super) fn staged(&self) -> Option<IndexEntry> {
-        let blob = Digest::from_bytes(self.id)?;
-        let mode = i32::try_from(number(self.bytes, 24)?).ok()?;
-        Some(IndexEntry { blob, mode, intended: self.more & 0x2000 != 0 })
-    }
-}
-
-fn number(bytes: &[u8], at: usize) -> Option<u32> {
-    Some(u32::from_be_bytes(bytes.get(at..at + 4)?.try_into().ok()?))
-}
-
-fn short(bytes: &[u8], at: usize) -> Option<u16> {
-    Some(u16::from_be_bytes(bytes.get(at..at + 2)?.try_into().ok()?))
 }
 
 #[cfg(test)]
@@ -254,7 +238,7 @@ mod tests {
 
     #[test]
     fn what_is_no_plain_index_is_left_to_git() {
-        for bytes in [&b""[..], b"DIRC", b"DIRC\0\0\0\x04\0\0\0\0", b"DIRC\0\0\0\x02\0\0\0\x05abc", &[0; 100]]
+        for bytes in [&b""[..], b"DIRC", b"DIRC\0\0\0\x05\0\0\0\0", b"DIRC\0\0\0\x02\0\0\0\x05abc", &[0; 100]]
         {
             assert!(parse(bytes).is_none());
         }
@@ -287,36 +271,36 @@ mod tests {
         git(&["add", "a", "d", "a b"]);
         git(&["update-index", "--chmod=+x", "d/run.sh"]);
         git(&["add", "-N", "later"]);
-        let bytes = std::fs::read(home.path().join(".git/index")).expect("an index");
-        let listed = git(&["ls-files", "-s"]);
-        let wanted: Vec<RepoPath> = listed
-            .lines()
-            .filter_map(|line| RepoPath::new(line.split_once('\t')?.1).ok())
-            .chain(RepoPath::new("d/absent").ok())
-            .collect();
-        let found = parse(&bytes).expect("a plain index").staged(wanted.iter()).entries;
-        assert_eq!(found.len(), 5);
-        for line in listed.lines() {
-            let (head, path) = line.split_once('\t').expect("a line");
-            let entry = found[path];
-            assert_eq!(head, format!("{:o} {} 0", entry.mode, entry.blob), "{path}");
-            assert_eq!(entry.intended, path == "later", "{path}");
-        }
-        // No truncated or corrupted file makes it panic.
-        for length in 0..bytes.len() {
-            assert!(parse(&bytes[..length]).is_none(), "cut off after {length}");
-        }
-        for at in 0..bytes.len() {
-            for byte in [0, 0x7f, 0xff] {
-                let mut hostile = bytes.clone();
-                hostile[at] = byte;
-                if let Some(file) = parse(&hostile) {
-                    file.staged(wanted.iter());
+        for version in ["3", "4"] {
+            git(&["update-index", "--index-version", version]);
+            let bytes = std::fs::read(home.path().join(".git/index")).expect("an index");
+            let listed = git(&["ls-files", "-s"]);
+            let wanted: Vec<RepoPath> = listed
+                .lines()
+                .filter_map(|line| RepoPath::new(line.split_once('\t')?.1).ok())
+                .chain(RepoPath::new("d/absent").ok())
+                .collect();
+            let found = parse(&bytes).expect("a plain index").staged(wanted.iter()).entries;
+            assert_eq!(found.len(), 5);
+            for line in listed.lines() {
+                let (head, path) = line.split_once('\t').expect("a line");
+                let entry = found[path];
+                assert_eq!(head, format!("{:o} {} 0", entry.mode, entry.blob), "{path}");
+                assert_eq!(entry.intended, path == "later", "{path}");
+            }
+            // No truncated or corrupted file makes it panic.
+            for length in 0..bytes.len() {
+                assert!(parse(&bytes[..length]).is_none(), "cut off after {length}");
+            }
+            for at in 0..bytes.len() {
+                for byte in [0, 0x7f, 0xff] {
+                    let mut hostile = bytes.clone();
+                    hostile[at] = byte;
+                    if let Some(file) = parse(&hostile) {
+                        file.staged(wanted.iter());
+                    }
                 }
             }
         }
-        git(&["update-index", "--index-version", "4"]);
-        let bytes = std::fs::read(home.path().join(".git/index")).expect("an index");
-        assert!(parse(&bytes).is_none());
     }
 }

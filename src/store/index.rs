@@ -4,10 +4,11 @@
 //! before it locks and would lose concurrent changes. A plain index is written here, because starting git for
 //! that is the slowest step in a large repository. Any other index is written by git.
 
-use super::entries::{IndexEntry, Staged};
+use super::entries::Staged;
 use super::environment::settings;
 use super::file_bytes::LARGE;
 use super::index_ahead::{IndexAhead, IndexWriter};
+use super::index_entry::IndexEntry;
 use super::lock::IndexLock;
 use super::ls_files::Listed;
 use super::next_index::NextIndex;

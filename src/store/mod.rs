@@ -27,6 +27,7 @@ mod history;
 mod hooks;
 mod index;
 mod index_ahead;
+mod index_entry;
 mod journal;
 mod large_trees;
 mod last_changes;
@@ -59,7 +60,9 @@ mod staged;
 mod syncs;
 mod torn;
 mod tree;
+mod untracked;
 mod update_index;
+mod varint;
 mod vet;
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 use super::deflate::Deflate;
 use super::listing::Listing;
+use super::varint;
 use crate::base::{Digest, ObjectFormat};
 use flate2::Crc;
 use git2::ObjectType;
@@ -126,7 +127,7 @@ impl Pack {
         match difference {
             Some((distance, delta)) => {
                 self.bytes.extend(head(DELTA, delta.len()));
-                self.bytes.extend(distance_back(distance));
+                self.bytes.extend(varint::encode(distance));
                 self.put(id, offset, &delta)
             }
             None => {
@@ -181,7 +182,7 @@ fn head(kind: u8, size: usize) -> Vec<u8> {
     let more = if rest > 0 { 0x80 } else { 0 };
     let mut bytes = vec![more | kind << 4 | low(size, 0x0f)];
     if rest > 0 {
-        bytes.extend(varint(rest));
+        bytes.extend(sized(rest));
     }
     bytes
 }
@@ -191,8 +192,8 @@ fn low(number: usize, mask: u8) -> u8 {
     number.to_le_bytes()[0] & mask
 }
 
-/// A number, seven bits in a byte, the lowest first.
-fn varint(mut number: usize) -> Vec<u8> {
+/// A size: seven bits in a byte, the lowest first.
+fn sized(mut number: usize) -> Vec<u8> {
     let mut bytes = Vec::new();
     while number > 0x7f {
         bytes.push(0x80 | low(number, 0x7f));
@@ -202,22 +203,10 @@ fn varint(mut number: usize) -> Vec<u8> {
     bytes
 }
 
-/// How far before an object the one begins that it differs from: the highest bits first, and no two encodings of one
-/// number.
-fn distance_back(mut distance: usize) -> Vec<u8> {
-    let mut bytes = vec![low(distance, 0x7f)];
-    while distance > 0x7f {
-        distance = (distance >> 7) - 1;
-        bytes.push(0x80 | low(distance, 0x7f));
-    }
-    bytes.reverse();
-    bytes
-}
-
 /// How to make the content of `new` of that of `old`.
 fn delta(old: &Listing, new: &Listing) -> Vec<u8> {
     let (from, to) = (old.bytes().len(), new.bytes().len());
-    let mut delta = [varint(from), varint(to)].concat();
+    let mut delta = [sized(from), sized(to)].concat();
     let mut at = 0;
     for [gone, put] in Listing::unlike(old, new) {
         copy(&mut delta, at, old.place(gone.start) - at);
@@ -360,15 +349,11 @@ mod tests {
         while last & 0x80 != 0 {
             last = byte();
         }
-        let distance = (first >> 4 & 7 == DELTA).then(|| {
-            let mut last = byte();
-            let mut distance = usize::from(last & 0x7f);
-            while last & 0x80 != 0 {
-                last = byte();
-                distance = (distance + 1) << 7 | usize::from(last & 0x7f);
-            }
-            distance
-        });
+        let mut distance = None;
+        if first >> 4 & 7 == DELTA {
+            let (number, rest) = varint::decode(&pack[at..]).expect("a number");
+            (distance, at) = (Some(number), pack.len() - rest.len());
+        }
         let mut content = Vec::new();
         std::io::Read::read_to_end(&mut flate2::read::ZlibDecoder::new(&pack[at..]), &mut content)
             .expect("whole");
@@ -423,9 +408,9 @@ mod tests {
 
     #[test]
     fn numbers_are_written_as_the_format_says() {
-        assert_eq!((varint(0), varint(0x7f), varint(0x80)), (vec![0], vec![0x7f], vec![0x80, 1]));
+        assert_eq!((sized(0), sized(0x7f), sized(0x80)), (vec![0], vec![0x7f], vec![0x80, 1]));
         assert_eq!((head(3, 15), head(2, 16)), (vec![0x3f], vec![0xa0, 1]));
-        let distances = [0x7f, 0x80, 0x407f, 0x4080].map(distance_back);
+        let distances = [0x7f, 0x80, 0x407f, 0x4080].map(varint::encode);
         assert_eq!(distances, [vec![0x7f], vec![0x80, 0], vec![0xff, 0x7f], vec![0x80, 0x80, 0]]);
     }
 }

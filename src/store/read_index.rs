@@ -5,6 +5,7 @@ use super::file_bytes::FileBytes;
 use super::next_index::NextIndex;
 use super::splice::{Edit, splice};
 use super::syncs::Syncs;
+use super::untracked;
 use crate::base::{Digest, ObjectFormat, RepoPath};
 use crate::scan::{Directory, FileStamp};
 use serde::{Deserialize, Serialize};
@@ -81,11 +82,15 @@ pub(super) fn read_index(path: &Path, format: ObjectFormat) -> io::Result<Option
 ///
 /// git considers a file unchanged if its time equals the one in the index. A file that changed twice within
 /// one clock tick also has that time, so git compares its bytes unless the file is older than the index
-/// itself. `orch` compares no bytes and therefore must not make such an index newer.
+/// itself. `orch` compares no bytes and therefore must not make such an index newer. The same holds for directories whose
+/// untracked files it knows.
 fn time_to_keep(index: &IndexFile, metadata: &Metadata) -> Option<FileTimes> {
     let written = metadata.modified().ok()?;
     let seconds = written.duration_since(UNIX_EPOCH).map_or(0, |age| age.as_secs());
-    let is_racy = u32::try_from(seconds).map_or(true, |seconds| index.is_racy(seconds));
+    let untracked = || index.extensions().find(|(signature, _)| *signature == b"UNTR");
+    let newest = || untracked().and_then(|(_, extension)| untracked::newest(extension, index.format()));
+    let is_racy = u32::try_from(seconds)
+        .map_or(true, |seconds| index.is_racy(seconds) || newest().is_some_and(|newest| newest >= seconds));
     is_racy.then(|| FileTimes::new().set_modified(written))
 }
 

@@ -1,15 +1,15 @@
-//! Inserts and removes a few entries of an index; all other bytes are copied.
-//!
-//! In versions 2 and 3 the bytes of an entry depend on no other entry, so long ranges stay unchanged, with
-//! everything that git knows about those files.
+//! Inserts and removes a few entries of an index; all other bytes are copied, with everything that git knows about those
+//! files.
 
-use super::cache_tree;
 use super::entries::IndexFile;
 use super::file_bytes::LARGE;
+use super::index_entry::encode;
+use super::{cache_tree, untracked};
 use crate::base::{Digest, ObjectFormat, RepoPath};
 use std::borrow::Cow;
 use std::collections::HashSet;
 use std::io::{self, Write};
+use std::ops::Range;
 use std::thread;
 
 /// An edit of the index: the new blob and mode of a path, or `None` to remove it.
@@ -75,35 +75,39 @@ impl SplicedIndex<'_> {
 pub(super) fn splice<'f>(index: &'f IndexFile, edits: &[Edit<'_>]) -> Option<SplicedIndex<'f>> {
     let mut edits = edits.to_vec();
     edits.sort_unstable_by_key(|edit| edit.path);
-    let mut entries = Vec::new();
+    let mut entries = NewEntries { index, parts: Vec::new(), passed: 0, last: None };
     let mut count = index.len();
-    let mut copied = 0;
+    // What git knows about untracked files depends on them.
+    let mut moved = Vec::new();
     for edit in &edits {
         let name = edit.path.as_str().as_bytes();
         let present = index.named(name);
-        if present.clone().any(|number| index.entry(number).is_none_or(|entry| entry.stage() > 0)) {
+        if present.clone().any(|number| index.entry(number).is_none_or(|entry| entry.head.stage() > 0)) {
             return None;
         }
-        entries.push(Cow::Borrowed(index.raw(copied..present.start)?));
-        if let Some((blob, mode)) = edit.entry {
-            if present.is_empty() && stands_in_the_way(index, edit.path) {
-                return None;
-            }
-            entries.push(Cow::Owned(entry(name, blob, mode)?));
-            count += 1;
+        if present.is_empty() && edit.entry.is_some() && stands_in_the_way(index, edit.path) {
+            return None;
+        }
+        if present.is_empty() == edit.entry.is_some() {
+            moved.push(edit.path);
         }
         count = count.checked_sub(present.len())?;
-        copied = present.end;
+        count += usize::from(edit.entry.is_some());
+        entries.put(present, name, edit.entry)?;
     }
-    entries.push(Cow::Borrowed(index.raw(copied..index.len())?));
+    entries.copy_to(index.len())?;
     let mut parts = vec![Cow::Owned([index.version(), &u32::try_from(count).ok()?.to_be_bytes()].concat())];
-    parts.append(&mut entries);
+    parts.append(&mut entries.parts);
     for (signature, bytes) in index.extensions() {
         match signature {
             b"TREE" => {
-                parts.extend(cache_tree::forget(bytes, index.format(), &directories(&edits)).map(Cow::Owned))
+                let edited = directories(edits.iter().map(|edit| edit.path));
+                parts.extend(cache_tree::forget(bytes, index.format(), &edited).map(Cow::Owned));
             }
             b"REUC" => parts.push(Cow::Borrowed(bytes)),
+            b"UNTR" => parts.extend(
+                untracked::forget(bytes, index.format(), &directories(moved.iter().copied())).map(Cow::Owned),
+            ),
             // The offsets of entries, for parallel readers, which can do without.
             b"EOIE" | b"IEOT" => {}
             _ => return None,
@@ -114,23 +118,53 @@ pub(super) fn splice<'f>(index: &'f IndexFile, edits: &[Edit<'_>]) -> Option<Spl
 
 /// Whether [`splice`] supports every extension of an index.
 pub(super) fn is_plain(index: &IndexFile) -> bool {
-    index.extensions().all(|(signature, _)| matches!(signature, b"TREE" | b"REUC" | b"EOIE" | b"IEOT"))
+    index
+        .extensions()
+        .all(|(signature, _)| matches!(signature, b"TREE" | b"REUC" | b"UNTR" | b"EOIE" | b"IEOT"))
 }
 
-/// Encodes an entry without times and size, so that git compares the bytes once and then records them.
-fn entry(name: &[u8], blob: Digest, mode: i32) -> Option<Vec<u8>> {
-    if name.is_empty() || !matches!(mode, 0o100_644 | 0o100_755) {
-        return None;
+/// The entries of the new index.
+struct NewEntries<'f> {
+    index: &'f IndexFile,
+    parts: Vec<Cow<'f, [u8]>>,
+    /// How many entries of the old index are copied or left out.
+    passed: usize,
+    /// In version 4, the name of the last entry, if another one comes before the next in the old index.
+    last: Option<Vec<u8>>,
+}
+
+impl NewEntries<'_> {
+    /// Copies the entries up to this number. Returns `None` if the index is malformed.
+    fn copy_to(&mut self, end: usize) -> Option<()> {
+        if self.passed < end
+            && let Some(last) = self.last.take()
+        {
+            self.parts.push(Cow::Owned(self.index.entry(self.passed)?.after(&last)));
+            self.passed += 1;
+        }
+        self.parts.push(Cow::Borrowed(self.index.raw(self.passed..end)?));
+        self.passed = end;
+        Some(())
     }
-    let length = u16::try_from(name.len()).unwrap_or(u16::MAX).min(0x0fff);
-    let mut bytes = vec![0; 24];
-    bytes.extend(mode.to_be_bytes());
-    bytes.extend([0; 12]);
-    bytes.extend(blob.as_bytes());
-    bytes.extend(length.to_be_bytes());
-    bytes.extend(name);
-    bytes.resize((bytes.len() + 8) & !7, 0);
-    Some(bytes)
+
+    /// Puts an entry in the place of those with its name, or removes them. Returns `None` if the index is malformed, or
+    /// it is not the entry of a file.
+    fn put(&mut self, present: Range<usize>, name: &[u8], entry: Option<(Digest, i32)>) -> Option<()> {
+        self.copy_to(present.start)?;
+        let before = self.index.is_compressed().then(|| self.last_name());
+        if let Some(entry) = entry {
+            self.parts.push(Cow::Owned(encode(name, entry, before.as_deref())?));
+        }
+        self.passed = present.end;
+        self.last = before.map(|before| if entry.is_some() { name.to_vec() } else { before });
+        Some(())
+    }
+
+    /// The name of the last entry, empty if there is none.
+    fn last_name(&mut self) -> Vec<u8> {
+        let copied = || self.index.entry(self.passed.checked_sub(1)?);
+        self.last.take().or_else(|| copied().map(|entry| entry.name.into_owned())).unwrap_or_default()
+    }
 }
 
 /// Whether the index has a file above a new path, or files below it.
@@ -141,8 +175,8 @@ fn stands_in_the_way(index: &IndexFile, path: &RepoPath) -> bool {
     above || index.entry(index.position(&below)).is_some_and(|entry| entry.name.starts_with(&below))
 }
 
-/// The directories above the edited paths, including the root.
-fn directories(edits: &[Edit<'_>]) -> HashSet<Vec<u8>> {
-    let above = edits.iter().flat_map(|edit| std::iter::successors(edit.path.parent(), RepoPath::parent));
+/// The directories above these paths, including the root.
+fn directories<'p>(paths: impl Iterator<Item = &'p RepoPath>) -> HashSet<Vec<u8>> {
+    let above = paths.flat_map(|path| std::iter::successors(path.parent(), RepoPath::parent));
     above.map(|directory| directory.as_str().as_bytes().to_vec()).collect()
 }

@@ -1,6 +1,7 @@
 //! The index as a source of files: what the next commit would contain.
 
-use super::entries::{IndexFile, RawEntry};
+use super::entries::IndexFile;
+use super::index_entry::RawEntry;
 use super::ls_files::{Listed, path_of};
 use super::read_index::{ReadIndex, read_index};
 use super::sources::{entry, refused, regular};
@@ -43,7 +44,7 @@ impl Store {
         let path = named.unwrap_or_else(|| self.index());
         if let Ok(Some(ReadIndex { index, .. })) = read_index(&path, self.format()) {
             let (_, unmerged) =
-                sorted(Vec::new(), index.unmerged().filter_map(|entry| path_of(entry.name)).collect());
+                sorted(Vec::new(), index.unmerged().filter_map(|entry| path_of(&entry.name)).collect());
             let trees = index.extensions().find(|(signature, _)| *signature == b"TREE");
             let trees = trees
                 .and_then(|(_, extension)| cache_tree::read(extension, self.format()))
@@ -104,9 +105,9 @@ fn sorted(mut files: Vec<StagedFile>, mut unmerged: Vec<RepoPath>) -> (Vec<Stage
 
 /// The file of an entry of a plain index, unless it is unmerged or intent-to-add.
 fn file_of(entry: RawEntry<'_>) -> Option<StagedFile> {
-    let staged = entry.staged().filter(|staged| entry.stage() == 0 && !staged.intended)?;
+    let staged = entry.head.staged().filter(|staged| entry.head.stage() == 0 && !staged.intended)?;
     let mode = u32::try_from(staged.mode).ok()?;
-    Some(StagedFile { path: path_of(entry.name)?, blob: staged.blob, mode })
+    Some(StagedFile { path: path_of(&entry.name)?, blob: staged.blob, mode })
 }
 
 impl IndexSource<'_> {

@@ -150,7 +150,7 @@ fn side_by_side_in_a_reftable() {
 /// A packed repository with a commit graph, a first commit by `orch`, and an index that only git writes.
 fn packed_and_new(world: &World) {
     world.orch(&["new", "t"]).succeeds();
-    world.git(&["update-index", "--index-version", "4"]);
+    world.git(&["update-index", "--split-index"]);
     world.git(&["gc", "-q"]);
     world.git(&["commit-graph", "write", "--reachable"]);
     world.git(&["multi-pack-index", "write"]);

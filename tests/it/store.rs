@@ -150,7 +150,7 @@ fn a_plain_index_is_kept_true_without_the_git_command() {
     assert_eq!(mine(&world), before);
     assert_eq!(world.git(&["status", "--porcelain", "--", "tasks"]), "");
     // In another format it is git's, which is missed before anything has happened.
-    world.git(&["update-index", "--index-version", "4"]);
+    world.git(&["update-index", "--split-index"]);
     world.plan_review("t", true, 1);
     let ended = world.orch_command(&["next", "t"]).env("PATH", "/nowhere").output().expect("orch runs");
     assert!(String::from_utf8_lossy(&ended.stderr).contains("git update-index"));

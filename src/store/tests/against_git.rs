@@ -8,10 +8,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
 /// Pseudo-random numbers that are the same in every run.
-struct Chance(u64);
+pub(super) struct Chance(pub u64);
 
 impl Chance {
-    fn below(&mut self, limit: usize) -> usize {
+    pub fn below(&mut self, limit: usize) -> usize {
         self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         usize::try_from(self.0 >> 33).expect("small") % limit
     }
@@ -73,6 +73,7 @@ fn a_spliced_index_is_the_one_that_git_would_write() {
         let list = |index: &str| -> BTreeSet<RepoPath> {
             repo.git_on(index, &["ls-files", "-z"], &[]).split_terminator('\0').map(path).collect()
         };
+        repo.git(&["update-index", "--index-version", ["2", "3", "4"][chance.below(3)]]);
         let present = list("index");
         match (chance.below(4), present.iter().nth(chance.below(present.len().max(1)))) {
             (0, Some(skipped)) => drop(repo.git(&["update-index", "--skip-worktree", skipped.as_str()])),
@@ -127,7 +128,7 @@ fn a_spliced_index_is_the_one_that_git_would_write() {
         }
     }
     assert!(spliced > 100, "only {spliced} cases were spliced");
-    assert_eq!(versions, BTreeSet::from([2, 3]));
+    assert_eq!(versions, BTreeSet::from([2, 3, 4]));
 }
 
 #[test]
@@ -161,15 +162,20 @@ fn trees_stay_known(repo: &Repo) {
 
 #[test]
 fn no_bytes_make_it_panic() {
-    FORMATS.map(Repo::of).iter().for_each(no_index_makes_it_panic);
+    for repo in FORMATS.map(Repo::of) {
+        ["2", "4"].iter().for_each(|version| no_index_makes_it_panic(&repo, version));
+    }
 }
 
-fn no_index_makes_it_panic(repo: &Repo) {
+fn no_index_makes_it_panic(repo: &Repo, version: &str) {
     let blob = repo.blob("x\n");
     let paths = ["a/b", "a/c", "d"].map(path);
     let begin = paths.each_ref().map(|path| Edit { path, entry: Some((blob, 0o100_644)) });
     repo.git_on("index", &["update-index", "-z", "--index-info"], &info(repo, &begin));
     repo.git(&["write-tree"]);
+    repo.write("a/untracked", "x\n");
+    repo.git(&["update-index", "--index-version", version, "--force-untracked-cache"]);
+    repo.git(&["status"]);
     let bytes = fs::read(repo.path(".git/index")).expect("an index");
     let edits = ["a/b", "a/new", "z"].map(path);
     let edits = [
@@ -187,6 +193,10 @@ fn no_index_makes_it_panic(repo: &Repo) {
         }
     }
     assert!(spliced > 0);
+    for length in 0..bytes.len() {
+        let index = IndexFile::parse(bytes[..length].to_vec(), repo.format);
+        let _ = index.is_some_and(|index| splice(&index, &edits).is_some());
+    }
 }
 
 fn bytes(index: &SplicedIndex<'_>) -> Vec<u8> {

@@ -50,9 +50,9 @@ fn whoever_writes_it_the_index_is_right() {
             repo.git(&["update-index", "--force-write-index"]);
         }),
         ("sparse checkout", true, |repo| drop(repo.git(&["sparse-checkout", "set", "--no-cone", "/a"]))),
-        ("compressed paths", false, |repo| drop(repo.git(&["update-index", "--index-version", "4"]))),
+        ("compressed paths", true, |repo| drop(repo.git(&["update-index", "--index-version", "4"]))),
         ("split", false, |repo| drop(repo.git(&["update-index", "--split-index"]))),
-        ("untracked files known", false, |repo| drop(repo.git(&["update-index", "--force-untracked-cache"]))),
+        ("untracked files known", true, |repo| drop(repo.git(&["update-index", "--force-untracked-cache"]))),
         ("sparse", false, |repo| drop(repo.git(&["sparse-checkout", "set", "--sparse-index", "x"]))),
         ("synced", false, |repo| drop(repo.git(&["config", "core.fsync", "all"]))),
         ("a link", false, |repo| {
@@ -69,7 +69,8 @@ fn whoever_writes_it_the_index_is_right() {
     ];
     let sha1 = setups.iter().map(|setup| (ObjectFormat::Sha1, setup));
     // One that `orch` writes, and one that git writes.
-    let others = setups.iter().filter(|(what, ..)| ["a cache tree", "compressed paths"].contains(what));
+    let others =
+        setups.iter().filter(|(what, ..)| ["a cache tree", "compressed paths", "split"].contains(what));
     for (format, &(what, ours, setup)) in sha1.chain(others.map(|setup| (ObjectFormat::Sha256, setup))) {
         let repo = moved_in(format);
         setup(&repo);

@@ -9,6 +9,7 @@ mod large;
 mod placing;
 mod removals;
 mod replaced;
+mod untracked;
 
 use super::read_index::IndexChange;
 use super::splice::Edit;

@@ -1,0 +1,200 @@
+//! The untracked cache extension of an index: which untracked files git has found in which directory, so that `git status`
+//! need not list a directory that has not changed. See gitformat-index(5).
+
+use super::index_entry::number;
+use super::varint;
+use crate::base::ObjectFormat;
+use std::collections::HashSet;
+
+/// The size of the times, the owner and the size of a file, as the index has them.
+const STAT: usize = 36;
+/// The size of a word of a bitmap.
+const WORD: usize = 8;
+
+/// What the extension says.
+struct Untracked<'b> {
+    /// What decides which files are untracked: where the work tree is, and the ignored patterns.
+    about: &'b [u8],
+    /// The directories, parents first.
+    directories: Vec<Cached<'b>>,
+    /// Which directories have the stamp of their ignored patterns.
+    patterns: &'b [u8],
+    /// These stamps, and the last byte.
+    rest: &'b [u8],
+}
+
+/// A directory in the extension.
+struct Cached<'b> {
+    /// The path from the root of the repository.
+    path: Vec<u8>,
+    name: &'b [u8],
+    /// The number of subdirectories that follow.
+    below: usize,
+    /// The number of untracked files, and their names.
+    files: (usize, &'b [u8]),
+    /// Its stamp, if these are its files.
+    stamp: Option<&'b [u8]>,
+    /// Whether git only looked whether it has any.
+    is_probed: bool,
+}
+
+/// The extension, header included, without what it says about these directories: git lists them again. `None` if it is
+/// malformed: git then lists all.
+pub(super) fn forget(
+    extension: &[u8],
+    format: ObjectFormat,
+    directories: &HashSet<Vec<u8>>,
+) -> Option<Vec<u8>> {
+    let mut untracked = Untracked::read(extension, format)?;
+    for directory in &mut untracked.directories {
+        if directories.contains(&directory.path) {
+            directory.files = (0, &[]);
+            (directory.stamp, directory.is_probed) = (None, false);
+        }
+    }
+    untracked.write()
+}
+
+/// The latest time of a directory in seconds. A directory that changed in the second in which the index was written may
+/// have changed again. `None` if there is none, or the extension is malformed.
+pub(super) fn newest(extension: &[u8], format: ObjectFormat) -> Option<u32> {
+    let untracked = Untracked::read(extension, format)?;
+    untracked.directories.iter().filter_map(|directory| number(directory.stamp?, 8)).max()
+}
+
+impl<'b> Untracked<'b> {
+    fn read(extension: &'b [u8], format: ObjectFormat) -> Option<Self> {
+        let bytes = extension.get(8..)?;
+        let (length, rest) = varint::decode(bytes)?;
+        // The stamps of two files of patterns, flags, the ids of both, and the name of such files.
+        let rest = rest.get(length.checked_add(2 * STAT + 4 + 2 * format.length())?..)?;
+        let (_, rest) = text(rest)?;
+        let about = &bytes[..bytes.len() - rest.len()];
+        let (count, mut rest) = varint::decode(rest)?;
+        if count == 0 {
+            return Some(Self { about, directories: Vec::new(), patterns: &[], rest });
+        }
+        let mut directories: Vec<Cached<'_>> = Vec::new();
+        // For each open directory, the length of its path and how many subdirectories are still to come.
+        let mut open: Vec<(usize, usize)> = Vec::new();
+        let mut path: Vec<u8> = Vec::new();
+        loop {
+            let directory;
+            (directory, rest) = Cached::read(rest, &path)?;
+            path.clone_from(&directory.path);
+            open.push((path.len(), directory.below));
+            directories.push(directory);
+            while let Some((length, below)) = open.last_mut() {
+                path.truncate(*length);
+                match below.checked_sub(1) {
+                    Some(left) => {
+                        *below = left;
+                        break;
+                    }
+                    None => drop(open.pop()),
+                }
+            }
+            if open.is_empty() {
+                break;
+            }
+        }
+        if directories.len() != count {
+            return None;
+        }
+        let (valid, rest) = bits(rest, count)?;
+        let (probed, rest) = bits(rest, count)?;
+        let (known, after) = bits(rest, count)?;
+        let (patterns, mut rest) = rest.split_at(rest.len() - after.len());
+        for (number, directory) in directories.iter_mut().enumerate() {
+            directory.is_probed = probed[number];
+            if valid[number] {
+                let stamp;
+                (stamp, rest) = rest.split_at_checked(STAT)?;
+                directory.stamp = Some(stamp);
+            }
+        }
+        let ids = known.iter().filter(|is_known| **is_known).count() * format.length();
+        (rest.len() == ids + 1).then_some(Self { about, directories, patterns, rest })
+    }
+
+    fn write(&self) -> Option<Vec<u8>> {
+        let mut bytes = [self.about, &varint::encode(self.directories.len())].concat();
+        for Cached { name, below, files: (count, names), .. } in &self.directories {
+            bytes.extend([varint::encode(*count), varint::encode(*below)].concat());
+            bytes.extend([*name, b"\0", *names].concat());
+        }
+        if !self.directories.is_empty() {
+            bytes.extend(bitmap(self.directories.iter().map(|directory| directory.stamp.is_some()))?);
+            bytes.extend(bitmap(self.directories.iter().map(|directory| directory.is_probed))?);
+        }
+        bytes.extend(self.patterns);
+        self.directories.iter().filter_map(|directory| directory.stamp).for_each(|stamp| bytes.extend(stamp));
+        bytes.extend(self.rest);
+        let length = u32::try_from(bytes.len()).ok()?.to_be_bytes();
+        Some([b"UNTR", &length[..], &bytes].concat())
+    }
+}
+
+impl<'b> Cached<'b> {
+    /// Reads a directory below another one, or the root. Also returns what follows it.
+    fn read(bytes: &'b [u8], above: &[u8]) -> Option<(Self, &'b [u8])> {
+        let (count, rest) = varint::decode(bytes)?;
+        let (below, rest) = varint::decode(rest)?;
+        let (name, names) = text(rest)?;
+        let mut rest = names;
+        for _ in 0..count {
+            (_, rest) = text(rest)?;
+        }
+        let files = (count, &names[..names.len() - rest.len()]);
+        let path = if above.is_empty() { name.to_vec() } else { [above, b"/", name].concat() };
+        Some((Self { path, name, below, files, stamp: None, is_probed: false }, rest))
+    }
+}
+
+/// The text up to a NUL byte, and what follows that.
+fn text(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
+    let end = bytes.iter().position(|byte| *byte == 0)?;
+    Some((&bytes[..end], &bytes[end + 1..]))
+}
+
+/// The first bits of a bitmap in the format of EWAH, and what follows it: how many bits it has, how many words, the words,
+/// and the place of the last word that tells of others. Such a word has a bit, how many words have only that bit (32
+/// bits), and how many words with other bits follow it (31 bits).
+fn bits(bytes: &[u8], count: usize) -> Option<(Vec<bool>, &[u8])> {
+    let length = usize::try_from(number(bytes, 4)?).ok()?.checked_mul(WORD)?;
+    let (words, rest) = bytes.get(8..)?.split_at_checked(length)?;
+    let mut words =
+        words.chunks_exact(WORD).map(|word| u64::from_be_bytes(word.try_into().unwrap_or_default()));
+    let mut bits = Vec::with_capacity(count.min(bytes.len() * 64));
+    let add = |bits: &mut Vec<bool>, word: u64| {
+        let left = count.saturating_sub(bits.len()).min(64);
+        bits.extend((0..left).map(|at| word >> at & 1 == 1));
+    };
+    while let Some(told) = words.next() {
+        let (same, others) = (told >> 1 & 0xffff_ffff, told >> 33);
+        let word = if told & 1 == 1 { u64::MAX } else { 0 };
+        let most = count.saturating_sub(bits.len()).div_ceil(64);
+        (0..usize::try_from(same).ok()?.min(most)).for_each(|_| add(&mut bits, word));
+        for _ in 0..others {
+            add(&mut bits, words.next()?);
+        }
+    }
+    // What no word tells of is zero.
+    bits.resize(count, false);
+    Some((bits, rest.get(4..)?))
+}
+
+/// A bitmap in this format that compresses nothing.
+fn bitmap(bits: impl Iterator<Item = bool>) -> Option<Vec<u8>> {
+    let bits: Vec<bool> = bits.collect();
+    let used = bits.iter().rposition(|bit| *bit).map_or(0, |last| last + 1);
+    let words = bits[..used]
+        .chunks(64)
+        .map(|chunk| chunk.iter().enumerate().fold(0, |word, (at, bit)| word | u64::from(*bit) << at));
+    let words: Vec<u64> = std::iter::once((used.div_ceil(64) as u64) << 33).chain(words).collect();
+    let mut bytes = u32::try_from(used).ok()?.to_be_bytes().to_vec();
+    bytes.extend(u32::try_from(words.len()).ok()?.to_be_bytes());
+    words.iter().for_each(|word| bytes.extend(word.to_be_bytes()));
+    bytes.extend([0; 4]);
+    Some(bytes)
+}
