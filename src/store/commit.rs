@@ -367,8 +367,8 @@ impl<'s> Transaction<'s> {
         Ok(prepared)
     }
 
-    /// Renames the prepared files to their targets, except those that someone has changed, releases the index,
-    /// and syncs the files together with the branch.
+    /// Renames the prepared files to their targets, except those that someone has changed, syncs them together with the
+    /// branch, and releases the index meanwhile.
     pub(super) fn place(
         &self,
         journal: &Journal,
@@ -378,11 +378,12 @@ impl<'s> Transaction<'s> {
         let store = self.store;
         let mut index = index;
         let placed = self.judged(journal).and_then(|wanted| prepared.place(wanted)).and_then(|stamps| {
+            let syncs = store.sync_places(journal);
             // A directory may be moved only when its files are on the disk, so the index stays locked until then.
             if journal.moves.is_empty() {
                 store.release_index(index.take());
             }
-            store.sync_places(journal)?;
+            syncs.wait()?;
             journal.moves.iter().try_for_each(|moved| store.move_path(moved))?;
             store.release_index(index.take());
             Ok(stamps)

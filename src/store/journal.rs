@@ -3,7 +3,8 @@
 use super::durable::read_if_regular;
 use super::read_index::IndexChange;
 use super::references::RefStorage;
-use super::{Error, Store, durable, syncs};
+use super::syncs::{self, Syncs};
+use super::{Error, Store, durable};
 use crate::base::{Code, Diagnostic, Digest, RepoPath, command};
 use crate::scan::{Directory, FileStamp, io_error};
 use serde::{Deserialize, Serialize};
@@ -170,7 +171,7 @@ impl Store {
             Directory::make(&self.root, &directory).map_err(|source| io_error(&directory, source))?;
         }
         durable::write_all(&self.root, &written)?;
-        self.sync_places(journal)?;
+        self.sync_places(journal).wait()?;
         for moved in &journal.moves {
             let is_committed = match &head {
                 Some(tree) => {
@@ -198,8 +199,9 @@ impl Store {
         self.clear_index_lock()
     }
 
-    /// Syncs the branch, and the directories of the index and of the files of a batch. Those above a new file may be new.
-    pub(super) fn sync_places(&self, journal: &Journal) -> Result<(), Error> {
+    /// Begins to sync the branch, and the directories of the index and of the files of a batch. Those above a new file may
+    /// be new.
+    pub(super) fn sync_places(&self, journal: &Journal) -> Syncs {
         let references = self.files_of(&journal.reference);
         let targets = journal.files.iter().map(|file| file.path.under(&self.root));
         let changed: Vec<PathBuf> = targets.chain(references.iter().cloned()).chain([self.index()]).collect();
@@ -209,8 +211,9 @@ impl Store {
         for file in journal.files.iter().filter(|file| file.before.is_none()) {
             places.extend(durable::directories_above(&self.root, &file.path.under(&self.root)));
         }
-        let places: Vec<PathBuf> = places.into_iter().collect();
-        durable::sync(&places)
+        let syncs = Syncs::default();
+        places.into_iter().for_each(|place| syncs.add(place));
+        syncs
     }
 
     /// Puts a journal that cannot be read, or what is in its place, where it can be looked at. One that a process was

@@ -4,7 +4,7 @@
 use super::entries::IndexFile;
 use super::file_bytes::LARGE;
 use super::index_entry::encode;
-use super::{cache_tree, untracked};
+use super::{cache_tree, fsmonitor, untracked};
 use crate::base::{Digest, ObjectFormat, RepoPath};
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -79,6 +79,7 @@ pub(super) fn splice<'f>(index: &'f IndexFile, edits: &[Edit<'_>]) -> Option<Spl
     let mut count = index.len();
     // What git knows about untracked files depends on them.
     let mut moved = Vec::new();
+    let mut replaced = Vec::new();
     for edit in &edits {
         let name = edit.path.as_str().as_bytes();
         let present = index.named(name);
@@ -93,6 +94,7 @@ pub(super) fn splice<'f>(index: &'f IndexFile, edits: &[Edit<'_>]) -> Option<Spl
         }
         count = count.checked_sub(present.len())?;
         count += usize::from(edit.entry.is_some());
+        replaced.push((present.clone(), edit.entry.is_some()));
         entries.put(present, name, edit.entry)?;
     }
     entries.copy_to(index.len())?;
@@ -108,6 +110,7 @@ pub(super) fn splice<'f>(index: &'f IndexFile, edits: &[Edit<'_>]) -> Option<Spl
             b"UNTR" => parts.extend(
                 untracked::forget(bytes, index.format(), &directories(moved.iter().copied())).map(Cow::Owned),
             ),
+            b"FSMN" => parts.extend(fsmonitor::follow(bytes, index.len(), &replaced).map(Cow::Owned)),
             // The offsets of entries, for parallel readers, which can do without.
             b"EOIE" | b"IEOT" => {}
             _ => return None,
@@ -120,7 +123,7 @@ pub(super) fn splice<'f>(index: &'f IndexFile, edits: &[Edit<'_>]) -> Option<Spl
 pub(super) fn is_plain(index: &IndexFile) -> bool {
     index
         .extensions()
-        .all(|(signature, _)| matches!(signature, b"TREE" | b"REUC" | b"UNTR" | b"EOIE" | b"IEOT"))
+        .all(|(signature, _)| matches!(signature, b"TREE" | b"REUC" | b"UNTR" | b"FSMN" | b"EOIE" | b"IEOT"))
 }
 
 /// The entries of the new index.

@@ -2,14 +2,12 @@
 //! need not list a directory that has not changed. See gitformat-index(5).
 
 use super::index_entry::number;
-use super::varint;
+use super::{ewah, varint};
 use crate::base::ObjectFormat;
 use std::collections::HashSet;
 
 /// The size of the times, the owner and the size of a file, as the index has them.
 const STAT: usize = 36;
-/// The size of a word of a bitmap.
-const WORD: usize = 8;
 
 /// What the extension says.
 struct Untracked<'b> {
@@ -101,9 +99,9 @@ impl<'b> Untracked<'b> {
         if directories.len() != count {
             return None;
         }
-        let (valid, rest) = bits(rest, count)?;
-        let (probed, rest) = bits(rest, count)?;
-        let (known, after) = bits(rest, count)?;
+        let (valid, rest) = ewah::decode(rest, count)?;
+        let (probed, rest) = ewah::decode(rest, count)?;
+        let (known, after) = ewah::decode(rest, count)?;
         let (patterns, mut rest) = rest.split_at(rest.len() - after.len());
         for (number, directory) in directories.iter_mut().enumerate() {
             directory.is_probed = probed[number];
@@ -124,8 +122,11 @@ impl<'b> Untracked<'b> {
             bytes.extend([*name, b"\0", *names].concat());
         }
         if !self.directories.is_empty() {
-            bytes.extend(bitmap(self.directories.iter().map(|directory| directory.stamp.is_some()))?);
-            bytes.extend(bitmap(self.directories.iter().map(|directory| directory.is_probed))?);
+            let told = |tells: fn(&Cached<'_>) -> bool| {
+                ewah::encode(&self.directories.iter().map(tells).collect::<Vec<_>>())
+            };
+            bytes.extend(told(|directory| directory.stamp.is_some())?);
+            bytes.extend(told(|directory| directory.is_probed)?);
         }
         bytes.extend(self.patterns);
         self.directories.iter().filter_map(|directory| directory.stamp).for_each(|stamp| bytes.extend(stamp));
@@ -155,46 +156,4 @@ impl<'b> Cached<'b> {
 fn text(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     let end = bytes.iter().position(|byte| *byte == 0)?;
     Some((&bytes[..end], &bytes[end + 1..]))
-}
-
-/// The first bits of a bitmap in the format of EWAH, and what follows it: how many bits it has, how many words, the words,
-/// and the place of the last word that tells of others. Such a word has a bit, how many words have only that bit (32
-/// bits), and how many words with other bits follow it (31 bits).
-fn bits(bytes: &[u8], count: usize) -> Option<(Vec<bool>, &[u8])> {
-    let length = usize::try_from(number(bytes, 4)?).ok()?.checked_mul(WORD)?;
-    let (words, rest) = bytes.get(8..)?.split_at_checked(length)?;
-    let mut words =
-        words.chunks_exact(WORD).map(|word| u64::from_be_bytes(word.try_into().unwrap_or_default()));
-    let mut bits = Vec::with_capacity(count.min(bytes.len() * 64));
-    let add = |bits: &mut Vec<bool>, word: u64| {
-        let left = count.saturating_sub(bits.len()).min(64);
-        bits.extend((0..left).map(|at| word >> at & 1 == 1));
-    };
-    while let Some(told) = words.next() {
-        let (same, others) = (told >> 1 & 0xffff_ffff, told >> 33);
-        let word = if told & 1 == 1 { u64::MAX } else { 0 };
-        let most = count.saturating_sub(bits.len()).div_ceil(64);
-        (0..usize::try_from(same).ok()?.min(most)).for_each(|_| add(&mut bits, word));
-        for _ in 0..others {
-            add(&mut bits, words.next()?);
-        }
-    }
-    // What no word tells of is zero.
-    bits.resize(count, false);
-    Some((bits, rest.get(4..)?))
-}
-
-/// A bitmap in this format that compresses nothing.
-fn bitmap(bits: impl Iterator<Item = bool>) -> Option<Vec<u8>> {
-    let bits: Vec<bool> = bits.collect();
-    let used = bits.iter().rposition(|bit| *bit).map_or(0, |last| last + 1);
-    let words = bits[..used]
-        .chunks(64)
-        .map(|chunk| chunk.iter().enumerate().fold(0, |word, (at, bit)| word | u64::from(*bit) << at));
-    let words: Vec<u64> = std::iter::once((used.div_ceil(64) as u64) << 33).chain(words).collect();
-    let mut bytes = u32::try_from(used).ok()?.to_be_bytes().to_vec();
-    bytes.extend(u32::try_from(words.len()).ok()?.to_be_bytes());
-    words.iter().for_each(|word| bytes.extend(word.to_be_bytes()));
-    bytes.extend([0; 4]);
-    Some(bytes)
 }

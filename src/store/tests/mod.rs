@@ -6,6 +6,7 @@ mod changed;
 mod discovery;
 mod formats;
 mod large;
+mod monitored;
 mod placing;
 mod removals;
 mod replaced;

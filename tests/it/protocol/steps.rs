@@ -45,9 +45,11 @@ pub enum Step {
     /// `Prepared::place`.
     PlaceState,
     PlaceLog,
+    /// The branch and the directory of the task begin to be synced.
+    BeginSync,
     /// The lock of the index is released, when no `git commit` is open.
     UnlockIndex,
-    /// `durable::sync` of the branch and the directory of the task.
+    /// They are synced. What was synced before is among what a power failure leaves.
     SyncSecond,
     /// `remove_journal`.
     RemoveJournal,
@@ -56,9 +58,9 @@ pub enum Step {
 }
 
 use Step::{
-    AdoptIndex, Check, ClearIndex, FinishLog, FinishState, FinishSync, Lock, LockBranch, LockIndex, Look,
-    MendBranch, MendIndex, MoveBranch, PlaceLog, PlaceState, ReleaseIndex, RemoveJournal, RemoveLeftJournal,
-    Report, SyncFirst, SyncSecond, UnlockIndex, WriteIndex, WriteJournal, WriteObjects,
+    AdoptIndex, BeginSync, Check, ClearIndex, FinishLog, FinishState, FinishSync, Lock, LockBranch,
+    LockIndex, Look, MendBranch, MendIndex, MoveBranch, PlaceLog, PlaceState, ReleaseIndex, RemoveJournal,
+    RemoveLeftJournal, Report, SyncFirst, SyncSecond, UnlockIndex, WriteIndex, WriteJournal, WriteObjects,
 };
 
 /// What a process does about a journal that it finds.
@@ -66,7 +68,7 @@ const MEND: [Step; 8] =
     [MendBranch, AdoptIndex, FinishState, FinishLog, FinishSync, MendIndex, ReleaseIndex, RemoveLeftJournal];
 
 /// A commit, from the look to the answer.
-pub const COMMIT: [Step; 15] = [
+pub const COMMIT: [Step; 16] = [
     Look,
     WriteObjects,
     LockIndex,
@@ -78,6 +80,7 @@ pub const COMMIT: [Step; 15] = [
     MoveBranch,
     PlaceState,
     PlaceLog,
+    BeginSync,
     UnlockIndex,
     SyncSecond,
     RemoveJournal,
@@ -281,6 +284,7 @@ pub fn advance(disk: &mut Disk, id: usize, process: &mut Process, around: &mut A
             disk.unsynced.journal = true;
             disk.unsynced.removed = None;
         }
+        BeginSync => {}
         SyncFirst => (disk.unsynced.objects, disk.unsynced.journal) = (None, false),
         Check => {
             let is_same = disk.branch == process.base
