@@ -31,17 +31,17 @@ pub(super) fn index_behind(
     let Some(taken) = held.strip_prefix(staged.as_slice()).filter(|taken| !taken.is_empty()) else {
         return Ok(None);
     };
-    let is_there = |path: &RepoPath| -> Result<bool, Error> {
-        let object = head.source.object(path)?;
-        Ok(object.is_some() && store.blob_on_disk(path)? == object.map(|(blob, _)| blob))
+    // Neither may have it: a step may have removed it.
+    let is_like_head = |path: &RepoPath| -> Result<bool, Error> {
+        Ok(store.blob_on_disk(path)? == head.source.object(path)?.map(|(blob, _)| blob))
     };
-    if !is_there(&log)? {
+    if !is_like_head(&log)? {
         return Ok(None);
     }
     let mut restore = vec!["git", "restore", "--staged", "--"];
     let changed = (compared.differing)(head, task.directory())?;
     for path in &changed {
-        if is_there(path)? {
+        if is_like_head(path)? {
             restore.push(path.as_str());
         }
     }

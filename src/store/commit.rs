@@ -264,7 +264,7 @@ impl<'s> Transaction<'s> {
         let published = self.publish(planned, &mut journal, &objects, &gc).inspect_err(|_| {
             // Without a journal, nothing has been changed yet.
             let taken_back = store.has_journal().and_then(|is_there| match is_there {
-                true => store.follow_head(&journal).and_then(|()| store.remove_journal()),
+                true => store.follow_head(&journal, false).and_then(|()| store.remove_journal()),
                 false => Ok(()),
             });
             if let Err(error) = taken_back {
@@ -286,7 +286,7 @@ impl<'s> Transaction<'s> {
         // What fails once may succeed when it is done as after a kill.
         let placed = self.place(&journal, published).or_else(|error| {
             tracing::warn!(error = error.logged(), "cannot place the files; trying again");
-            store.follow_head(&journal).map(|()| Vec::new())
+            store.follow_head(&journal, true).map(|()| Vec::new())
         });
         let (placed, unfinished) = match placed {
             Ok(placed) => (placed, store.remove_journal().err().map(|error| error.to_string())),
@@ -382,6 +382,7 @@ impl<'s> Transaction<'s> {
             // A directory may be moved only when its files are on the disk, so the index stays locked until then.
             if journal.moves.is_empty() {
                 store.release_index(index.take());
+                return syncs.wait().map(|()| stamps);
             }
             syncs.wait()?;
             journal.moves.iter().try_for_each(|moved| store.move_path(moved))?;

@@ -40,6 +40,8 @@ pub(super) struct IndexFile {
 const HEADER: usize = 12;
 /// So many entries of version 4 are decoded one after another to get at one of them.
 const SPAN: usize = 16;
+/// The longest name that is read in version 4: a short entry can have a long one, of which a copy is kept.
+const LONGEST: usize = 1 << 14;
 
 impl IndexFile {
     /// Parses the bytes of an index file with ids of this format. Returns `None` if only git can read it.
@@ -68,6 +70,9 @@ impl IndexFile {
                 }
                 Some(names) => {
                     let (head, order, length) = decode_next(rest, format, &mut built)?;
+                    if built.len() > LONGEST {
+                        return None;
+                    }
                     if starts.len() % SPAN == 0 {
                         names.push(built.as_slice().into());
                     }
@@ -181,9 +186,18 @@ impl IndexFile {
     /// The numbers of the entries with this name: one at stage 0, or several unmerged ones.
     pub(super) fn named(&self, name: &[u8]) -> Range<usize> {
         let first = self.position(name);
-        let same = (first..self.len())
-            .take_while(|number| self.entry(*number).is_some_and(|entry| *entry.name == *name));
-        first..first + same.count()
+        first..first + self.entries(first).take_while(|entry| *entry.name == *name).count()
+    }
+
+    /// The entries from this one on.
+    pub(super) fn entries(&self, first: usize) -> Box<dyn Iterator<Item = RawEntry<'_>> + '_> {
+        match &self.names {
+            None => Box::new((first..self.len()).map_while(|number| self.entry(number))),
+            Some(names) => {
+                let spans = first / SPAN..names.len();
+                Box::new(spans.flat_map(|span| self.span(names, span)).skip(first % SPAN))
+            }
+        }
     }
 
     /// The extensions: signature, and all bytes with the header.

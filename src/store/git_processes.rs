@@ -1,6 +1,5 @@
 //! The processes of git that work in a repository, found in `/proc`. Where the system has none, nobody is found.
 
-use super::environment::settings;
 use super::error::commit_open;
 use super::lock::IndexLock;
 use super::{Error, Store};
@@ -13,46 +12,45 @@ use std::time::{Duration, Instant};
 /// For how long the index stays locked until those have ended that may have read it before. They need some milliseconds,
 /// unless somebody has stopped them.
 const MOST_OUTLASTED: Duration = Duration::from_secs(1);
-/// How many aliases of git are followed, one leading to the next.
-const MOST_ALIASES: usize = 8;
+/// Commands of git that read the index before they lock it, and then write what they read. `git add -p` does so too, when
+/// it starts, but stays for as long as its user likes.
+const EARLY_READERS: [&str; 5] = ["commit", "reset", "stash", "merge", "am"];
 
 impl Store {
     /// Returns an error if a `git commit` is open in this work tree. While its editor is open it holds no lock, but fails
     /// if the branch moves. While its hooks run, a hook manager may have changed the work tree.
     pub(super) fn refuse_open_commit(&self) -> Result<(), Error> {
-        match processes().find(|process| self.is_commit(process)) {
+        match processes().find(|process| self.runs(process, &["commit"])) {
             Some(process) => Err(commit_open(&process.file_name().unwrap_or_default().to_string_lossy())),
             None => Ok(()),
         }
     }
 
-    /// Releases the lock of the index, which was replaced under it, when each `git commit` that is open by then has
-    /// ended: git reads the index before it locks it, and writes what it read. As long as the lock is held, a commit
-    /// that read the old index fails; afterwards the old index would be there again, and the next commit of the user
-    /// would take back the step.
+    /// Releases the lock of the index, which was replaced under it, when each of [`EARLY_READERS`] that is at work by then
+    /// has ended, or after a second. As long as the lock is held, one that read the old index fails; afterwards it would
+    /// write the old index back, and the next commit of the user would take back the step.
     pub(super) fn release_index(&self, lock: Option<IndexLock<'_>>) {
-        if lock.is_some() {
-            self.outlast_commits();
+        if lock.is_none() {
+            return;
         }
-        drop(lock);
-    }
-
-    /// Waits until each `git commit` in this work tree that is open now has ended, for a second at most.
-    pub(super) fn outlast_commits(&self) {
-        let mut open: Vec<PathBuf> = processes().filter(|process| self.is_commit(process)).collect();
+        let is_reader = |process: &PathBuf| self.runs(process, &EARLY_READERS);
+        let mut open: Vec<PathBuf> = processes().filter(is_reader).collect();
         let begun = Instant::now();
         while !open.is_empty() {
             if begun.elapsed() > MOST_OUTLASTED {
-                tracing::warn!(?open, "a `git commit` that began during this step does not end");
+                tracing::warn!(
+                    ?open,
+                    "a git process may write back the index from before; look at `git status`"
+                );
                 return;
             }
             sleep(Duration::from_millis(1));
-            open.retain(|process| self.is_commit(process));
+            open.retain(is_reader);
         }
     }
 
-    /// Whether a process is a `git commit` in this work tree.
-    fn is_commit(&self, process: &Path) -> bool {
+    /// Whether a process is one of these commands of git in this work tree.
+    fn runs(&self, process: &Path, commands: &[&str]) -> bool {
         if !is_git(process) {
             return false;
         }
@@ -64,25 +62,10 @@ impl Store {
             line.split(|byte| *byte == 0).skip(1).map(|word| String::from_utf8_lossy(word).into_owned());
         let Some((directories, command)) = parts(words) else { return false };
         let Ok(place) = fs::read_link(process.join("cwd")) else { return false };
-        // A commit concerns the nearest repository above its directory, not an outer one.
+        // A command concerns the nearest repository above its directory, not an outer one.
         let Ok(place) = place.join(directories).canonicalize() else { return false };
         let is_root = |above: &&Path| *above == self.root || above.join(".git").exists();
-        place.ancestors().find(is_root) == Some(&self.root) && self.means_commit(command)
-    }
-
-    /// Whether a command of git is `commit`, or an alias of it.
-    fn means_commit(&self, mut command: String) -> bool {
-        for _ in 0..MOST_ALIASES {
-            if command == "commit" {
-                return true;
-            }
-            let alias =
-                settings(&self.repo).and_then(|settings| settings.get_string(&format!("alias.{command}")));
-            let words = |alias: String| parts(alias.split_whitespace().map(str::to_owned));
-            let Some((_, next)) = alias.ok().and_then(words) else { return false };
-            command = next;
-        }
-        false
+        commands.contains(&command.as_str()) && place.ancestors().find(is_root) == Some(&self.root)
     }
 }
 
@@ -117,15 +100,22 @@ fn is_git(process: &Path) -> bool {
     read.is_ok_and(|length| &name[..length] == b"git\n")
 }
 
+/// The other options of git itself whose value is a word of its own.
+const OPTIONS_WITH_VALUE: [&str; 6] =
+    ["-c", "--git-dir", "--namespace", "--config-env", "--attr-source", "--shallow-file"];
+
 /// Where a command of git works, from its current directory, and its name. `None` if there is no command.
 fn parts(mut words: impl Iterator<Item = String>) -> Option<(PathBuf, String)> {
     let mut directories = PathBuf::new();
     while let Some(word) = words.next() {
         match word.as_str() {
-            "-C" => directories.push(words.next()?),
-            "-c" | "--git-dir" | "--work-tree" | "--namespace" => drop(words.next()),
-            option if option.starts_with('-') => {}
-            _ => return Some((directories, word)),
+            "-C" | "--work-tree" => directories.push(words.next()?),
+            option if OPTIONS_WITH_VALUE.contains(&option) => drop(words.next()),
+            option => match option.strip_prefix("--work-tree=") {
+                Some(directory) => directories.push(directory),
+                None if option.starts_with('-') => {}
+                None => return Some((directories, word)),
+            },
         }
     }
     None
@@ -133,31 +123,24 @@ fn parts(mut words: impl Iterator<Item = String>) -> Option<(PathBuf, String)> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Environment;
     use super::*;
 
     #[test]
-    fn a_command_of_git_is_told_by_its_words_and_by_its_aliases() {
-        let home = tempfile::tempdir().expect("a directory");
-        Store::create(home.path()).expect("created");
-        let aliases =
-            "[alias]\n ci = commit -v\n sign = -c user.name=X ci -S\n a = b\n b = a\n up = !git commit\n";
-        let config = home.path().join(".git/config");
-        let text = fs::read_to_string(&config).expect("read") + aliases;
-        fs::write(&config, text).expect("written");
-        let store = Store::discover(home.path(), &Environment::default()).expect("opened").expect("there");
+    fn a_command_of_git_is_told_from_its_options() {
         let told = |line: &str| parts(line.split(' ').map(str::to_owned));
-        let is_commit = |line: &str| told(line).is_some_and(|(_, command)| store.means_commit(command));
-        for line in
-            ["commit", "-C a commit -m x", "-c user.name=X --no-pager commit", "ci", "--git-dir x sign"]
-        {
-            assert!(is_commit(line), "{line}");
+        for (line, place, command) in [
+            ("commit -m log", "", "commit"),
+            ("-C a -C b commit -C x", "a/b", "commit"),
+            ("-C a -C /b stash", "/b", "stash"),
+            ("-c user.name=X --no-pager --git-dir g --work-tree w commit", "w", "commit"),
+            ("--git-dir=g --work-tree=/w reset", "/w", "reset"),
+            ("--config-env commit log", "", "log"),
+            ("commit-tree", "", "commit-tree"),
+        ] {
+            assert_eq!(told(line), Some((place.into(), command.to_owned())), "{line}");
         }
-        // The last starts a `git commit` of its own.
-        for line in ["-C commit", "log commit", "commit-tree", "--version", "a", "commit.gpgsign", "up"] {
-            assert!(!is_commit(line), "{line}");
+        for line in ["-C commit", "--version", "-c commit"] {
+            assert_eq!(told(line), None, "{line}");
         }
-        assert_eq!(told("-C a -C b commit").map(|(place, _)| place), Some("a/b".into()));
-        assert_eq!(told("-C a -C /b commit").map(|(place, _)| place), Some("/b".into()));
     }
 }

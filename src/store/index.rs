@@ -220,10 +220,14 @@ impl Store {
     /// wrote back what it had read before, and `None` where the lock cannot be taken, for example without hard links.
     pub(super) fn lock_written_index(&self, changes: &[IndexChange]) -> Result<Option<IndexLock<'_>>, Error> {
         match self.lock_index() {
-            Ok(lock) => {
-                self.require_written(changes).map_err(|_| Error::moved())?;
-                Ok(Some(lock))
-            }
+            Ok(lock) => match self.is_written(changes) {
+                Ok(true) => Ok(Some(lock)),
+                result => {
+                    // Whoever takes the entries back takes over the lock, so that git does not commit them.
+                    lock.leave();
+                    Err(result.err().unwrap_or_else(Error::moved))
+                }
+            },
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(Error::moved()),
             Err(_) => Ok(None),
         }
@@ -246,19 +250,28 @@ impl Store {
         })
     }
 
-    /// Brings the index up to date with these changes. Returns the paths of which the user has staged another
-    /// version, and an error if the index cannot be read or written.
-    pub(super) fn sync_index(&self, changes: &[IndexChange]) -> Result<Vec<RepoPath>, Error> {
+    /// Brings the index up to date with these changes. `was_replaced` says whether the index may have been replaced for
+    /// them before. Returns the paths of which the user has staged another version, and an error if the index cannot be
+    /// read or written.
+    pub(super) fn sync_index(
+        &self,
+        changes: &[IndexChange],
+        was_replaced: bool,
+    ) -> Result<Vec<RepoPath>, Error> {
         let mut due = changes.to_vec();
         let left = self.staged(changes)?.keep_due(&mut due);
         if due.is_empty() {
+            if was_replaced {
+                self.release_index(self.lock_index().ok());
+            }
             return Ok(left);
         }
         patiently(|| {
             let update = self.begin_index_update()?;
             let mut due = changes.to_vec();
             let left = self.staged_under(&update, changes)?.keep_due(&mut due);
-            self.release_index(self.finish_index_update(update, &due)?);
+            let held = self.finish_index_update(update, &due)?;
+            self.release_index(held.or_else(|| self.lock_index().ok()));
             Ok(left)
         })
     }
@@ -275,9 +288,17 @@ impl Store {
     /// Returns an error if the index still has what these changes replace: git takes an input that it cannot read for
     /// an empty one, and ends as if it had done everything.
     fn require_written(&self, changes: &[IndexChange]) -> Result<(), Error> {
+        match self.is_written(changes)? {
+            true => Ok(()),
+            false => Err(Error::new(Code::Git, "git did not write the index")),
+        }
+    }
+
+    /// Whether the index has nothing that these changes replace.
+    fn is_written(&self, changes: &[IndexChange]) -> Result<bool, Error> {
         let mut due = changes.to_vec();
         self.staged(changes)?.keep_due(&mut due);
-        if due.is_empty() { Ok(()) } else { Err(Error::new(Code::Git, "git did not write the index")) }
+        Ok(due.is_empty())
     }
 
     /// The index entries of these paths.

@@ -135,17 +135,18 @@ impl Store {
         }
         self.mend_reference(&journal)?;
         tracing::warn!(commit = %journal.new, "completing or taking back what a killed process left");
-        self.follow_head(&journal)?;
+        self.follow_head(&journal, true)?;
         self.remove_journal()
     }
 
     /// Makes the files and the index agree with HEAD as far as a batch changes them, whether its branch has moved or
-    /// not. Returns an error if one of them cannot be written; then the journal must stay for the next command.
+    /// not. `was_replaced` says whether the index may have been replaced already. Returns an error if one of them cannot be
+    /// written; then the journal must stay for the next command.
     ///
     /// Writes and stages only what HEAD contains: another branch may be checked out by now, or the user may have
     /// committed since. The lock of the index, which a killed process may have left, is held until everything agrees,
     /// because a `git commit` that takes it before commits what does not.
-    pub(super) fn follow_head(&self, journal: &Journal) -> Result<(), Error> {
+    pub(super) fn follow_head(&self, journal: &Journal, was_replaced: bool) -> Result<(), Error> {
         self.hold_index()?;
         let head = self.head_tree()?;
         let mut files = Vec::new();
@@ -194,8 +195,7 @@ impl Store {
                 changes.push(IndexChange { path: path.clone(), before: *after, after: *before });
             }
         }
-        self.sync_index(&changes)?;
-        self.outlast_commits();
+        self.sync_index(&changes, was_replaced)?;
         self.clear_index_lock()
     }
 

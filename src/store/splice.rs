@@ -77,7 +77,7 @@ pub(super) fn splice<'f>(index: &'f IndexFile, edits: &[Edit<'_>]) -> Option<Spl
     edits.sort_unstable_by_key(|edit| edit.path);
     let mut entries = NewEntries { index, parts: Vec::new(), passed: 0, last: None };
     let mut count = index.len();
-    // What git knows about untracked files depends on them.
+    // The paths that come or go: what is untracked depends on them.
     let mut moved = Vec::new();
     let mut replaced = Vec::new();
     for edit in &edits {
@@ -107,9 +107,11 @@ pub(super) fn splice<'f>(index: &'f IndexFile, edits: &[Edit<'_>]) -> Option<Spl
                 parts.extend(cache_tree::forget(bytes, index.format(), &edited).map(Cow::Owned));
             }
             b"REUC" => parts.push(Cow::Borrowed(bytes)),
-            b"UNTR" => parts.extend(
-                untracked::forget(bytes, index.format(), &directories(moved.iter().copied())).map(Cow::Owned),
-            ),
+            b"UNTR" if moved.is_empty() => parts.push(Cow::Borrowed(bytes)),
+            b"UNTR" => {
+                let moved = directories(moved.iter().copied());
+                parts.extend(untracked::forget(bytes, index.format(), &moved).map(Cow::Owned));
+            }
             b"FSMN" => parts.extend(fsmonitor::follow(bytes, index.len(), &replaced).map(Cow::Owned)),
             // The offsets of entries, for parallel readers, which can do without.
             b"EOIE" | b"IEOT" => {}

@@ -123,7 +123,7 @@ impl IndexSource<'_> {
         let prefix = prefix_of(directory);
         match &self.held {
             StagedFiles::Plain { index, .. } => {
-                let entries = (index.position(prefix.as_bytes())..).map_while(|at| index.entry(at));
+                let entries = index.entries(index.position(prefix.as_bytes()));
                 let below = entries.take_while(|entry| entry.name.starts_with(prefix.as_bytes()));
                 below.filter_map(file_of).collect()
             }

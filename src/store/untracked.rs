@@ -23,8 +23,6 @@ struct Untracked<'b> {
 
 /// A directory in the extension.
 struct Cached<'b> {
-    /// The path from the root of the repository.
-    path: Vec<u8>,
     name: &'b [u8],
     /// The number of subdirectories that follow.
     below: usize,
@@ -34,21 +32,21 @@ struct Cached<'b> {
     stamp: Option<&'b [u8]>,
     /// Whether git only looked whether it has any.
     is_probed: bool,
+    /// Whether git has to list it again.
+    is_forgotten: bool,
 }
 
-/// The extension, header included, without what it says about these directories: git lists them again. `None` if it is
-/// malformed: git then lists all.
+/// The extension, header included, without what it says about these directories and, as the set has them too, those above:
+/// git lists them again. `None` if it is malformed: git then lists all.
 pub(super) fn forget(
     extension: &[u8],
     format: ObjectFormat,
     directories: &HashSet<Vec<u8>>,
 ) -> Option<Vec<u8>> {
-    let mut untracked = Untracked::read(extension, format)?;
-    for directory in &mut untracked.directories {
-        if directories.contains(&directory.path) {
-            directory.files = (0, &[]);
-            (directory.stamp, directory.is_probed) = (None, false);
-        }
+    let mut untracked = Untracked::read(extension, format, directories)?;
+    for directory in untracked.directories.iter_mut().filter(|directory| directory.is_forgotten) {
+        directory.files = (0, &[]);
+        (directory.stamp, directory.is_probed) = (None, false);
     }
     untracked.write()
 }
@@ -56,12 +54,12 @@ pub(super) fn forget(
 /// The latest time of a directory in seconds. A directory that changed in the second in which the index was written may
 /// have changed again. `None` if there is none, or the extension is malformed.
 pub(super) fn newest(extension: &[u8], format: ObjectFormat) -> Option<u32> {
-    let untracked = Untracked::read(extension, format)?;
+    let untracked = Untracked::read(extension, format, &HashSet::new())?;
     untracked.directories.iter().filter_map(|directory| number(directory.stamp?, 8)).max()
 }
 
 impl<'b> Untracked<'b> {
-    fn read(extension: &'b [u8], format: ObjectFormat) -> Option<Self> {
+    fn read(extension: &'b [u8], format: ObjectFormat, forgotten: &HashSet<Vec<u8>>) -> Option<Self> {
         let bytes = extension.get(8..)?;
         let (length, rest) = varint::decode(bytes)?;
         // The stamps of two files of patterns, flags, the ids of both, and the name of such files.
@@ -73,16 +71,21 @@ impl<'b> Untracked<'b> {
             return Some(Self { about, directories: Vec::new(), patterns: &[], rest });
         }
         let mut directories: Vec<Cached<'_>> = Vec::new();
-        // For each open directory, the length of its path and how many subdirectories are still to come.
-        let mut open: Vec<(usize, usize)> = Vec::new();
+        // For each open directory, the length of its path, how many subdirectories are still to come, and whether one of
+        // them may be forgotten.
+        let mut open: Vec<(usize, usize, bool)> = Vec::new();
         let mut path: Vec<u8> = Vec::new();
         loop {
-            let directory;
-            (directory, rest) = Cached::read(rest, &path)?;
-            path.clone_from(&directory.path);
-            open.push((path.len(), directory.below));
+            let mut directory;
+            (directory, rest) = Cached::read(rest)?;
+            if !path.is_empty() {
+                path.push(b'/');
+            }
+            path.extend_from_slice(directory.name);
+            directory.is_forgotten = open.last().is_none_or(|above| above.2) && forgotten.contains(&path);
+            open.push((path.len(), directory.below, directory.is_forgotten));
             directories.push(directory);
-            while let Some((length, below)) = open.last_mut() {
+            while let Some((length, below, _)) = open.last_mut() {
                 path.truncate(*length);
                 match below.checked_sub(1) {
                     Some(left) => {
@@ -137,8 +140,8 @@ impl<'b> Untracked<'b> {
 }
 
 impl<'b> Cached<'b> {
-    /// Reads a directory below another one, or the root. Also returns what follows it.
-    fn read(bytes: &'b [u8], above: &[u8]) -> Option<(Self, &'b [u8])> {
+    /// Reads a directory. Also returns what follows it.
+    fn read(bytes: &'b [u8]) -> Option<(Self, &'b [u8])> {
         let (count, rest) = varint::decode(bytes)?;
         let (below, rest) = varint::decode(rest)?;
         let (name, names) = text(rest)?;
@@ -147,8 +150,7 @@ impl<'b> Cached<'b> {
             (_, rest) = text(rest)?;
         }
         let files = (count, &names[..names.len() - rest.len()]);
-        let path = if above.is_empty() { name.to_vec() } else { [above, b"/", name].concat() };
-        Some((Self { path, name, below, files, stamp: None, is_probed: false }, rest))
+        Some((Self { name, below, files, stamp: None, is_probed: false, is_forgotten: false }, rest))
     }
 }
 

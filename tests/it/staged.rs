@@ -362,6 +362,18 @@ fn an_index_from_before_a_step_does_not_take_it_back() {
     world.git(&["restore"].into_iter().chain(hint.split(' ')).collect::<Vec<_>>());
     assert_eq!(world.dirty(), "A  mine.txt\n");
     staged(&world).succeeds();
+    // The step may have removed a file, too.
+    world.plan_review("t", true, 1);
+    world.orch(&["next", "t"]).succeeds();
+    world.remove("tasks/t/review/plan-review.json");
+    let old = fs::read(&index).expect("read");
+    world.orch(&["next", "t", "--override", "It is urgent."]).succeeds();
+    assert_eq!(world.dirty(), "A  mine.txt\n");
+    fs::write(&index, old).expect("written");
+    let found = staged(&world).ends(1).says("[index-behind]");
+    let hint = found.stdout.lines().find_map(|line| line.split_once("git restore ")).expect("a hint").1;
+    world.git(&["restore"].into_iter().chain(hint.split(' ')).collect::<Vec<_>>());
+    assert_eq!(world.dirty(), "A  mine.txt\n");
     // Whoever goes back has the old files in the work tree, too.
     world.git(&["checkout", "-q", "HEAD~1", "--", "tasks/t"]);
     staged(&world).succeeds();

@@ -295,7 +295,7 @@ codes! {
         "The index has an earlier record than HEAD and the work tree, so the commit would take back a step.",
         "A `git` command read the index before a step and wrote it back afterwards, or the record was unstaged with \
          `git reset COMMIT -- PATH`.",
-        "Run the command in the hint. To take back the step on purpose: `git commit --no-verify`.";
+        "Run the command in the hint. To take back the step on purpose: `git revert COMMIT`.";
     Interrupted = "interrupted", Interrupted,
         "The command was interrupted.",
         "It received a signal such as Ctrl-C before it was finished.",

@@ -132,6 +132,42 @@ fn a_spliced_index_is_the_one_that_git_would_write() {
 }
 
 #[test]
+fn both_ways_to_write_names_are_read_alike() {
+    for repo in FORMATS.map(Repo::of) {
+        let blob = repo.blob("x\n");
+        let name = |number: usize| {
+            let long = "n".repeat([number % 40, 5_000][usize::from(number % 50 == 7)]);
+            path(&format!("{}/{long}{number}", ["a", "a-b", "b/c"][number % 3]))
+        };
+        let paths: Vec<RepoPath> = (0..300).map(name).collect();
+        let edits: Vec<Edit<'_>> =
+            paths.iter().map(|path| Edit { path, entry: Some((blob, 0o100_644)) }).collect();
+        repo.git_on("index", &["update-index", "-z", "--index-info"], &info(&repo, &edits));
+        let [whole, compressed] = ["2", "4"].map(|version| {
+            repo.git(&["update-index", "--index-version", version]);
+            let bytes = fs::read(repo.path(".git/index")).expect("an index");
+            IndexFile::parse(bytes, repo.format).expect("a plain index")
+        });
+        assert!(compressed.is_compressed() && !whole.is_compressed());
+        let names: Vec<Vec<u8>> = whole.entries(0).map(|entry| entry.name.into_owned()).collect();
+        assert_eq!(names.len(), 300);
+        for (number, name) in names.iter().enumerate() {
+            assert_eq!(compressed.entry(number).expect("there").name, *name);
+            let rest: Vec<Vec<u8>> =
+                compressed.entries(number).map(|entry| entry.name.into_owned()).collect();
+            assert_eq!(rest, names[number..]);
+            let (before, after) = (&name[..name.len() - 1], [name, &b"\x01"[..]].concat());
+            for asked in [name.as_slice(), before, &after] {
+                assert_eq!(compressed.position(asked), whole.position(asked));
+                assert_eq!(compressed.named(asked), whole.named(asked));
+            }
+        }
+        assert!(compressed.entry(names.len()).is_none());
+        assert_eq!(compressed.position(b"~"), names.len());
+    }
+}
+
+#[test]
 fn trees_of_other_directories_stay_known() {
     FORMATS.map(Repo::of).iter().for_each(trees_stay_known);
 }

@@ -83,7 +83,7 @@ fn whoever_writes_it_the_index_is_right() {
             change("z", Some(one), None),
             change("d/new", None, Some(one)),
         ];
-        assert_eq!(repo.store().sync_index(&changes).expect("written"), [], "{what}");
+        assert_eq!(repo.store().sync_index(&changes, false).expect("written"), [], "{what}");
         let expected: String = before
             .lines()
             .filter(|line| !line.ends_with("\tz"))
@@ -106,9 +106,9 @@ fn whoever_writes_it_the_index_is_right() {
 fn a_file_in_the_place_of_a_directory_is_left_to_git() {
     let repo = moved();
     let one = repo.blob("1\n");
-    repo.store().sync_index(&[change("d", None, Some(one))]).expect("written");
+    repo.store().sync_index(&[change("d", None, Some(one))], false).expect("written");
     assert_eq!(repo.git(&["ls-files"]), "a\nd\nz\n");
-    repo.store().sync_index(&[change("a/below", None, Some(one))]).expect("written");
+    repo.store().sync_index(&[change("a/below", None, Some(one))], false).expect("written");
     assert_eq!(repo.git(&["ls-files"]), "a/below\nd\nz\n");
     assert_eq!(repo.git(&["write-tree"]), repo.tree_anew("index"));
 }
@@ -125,14 +125,14 @@ fn a_resolved_merge_stays_known() {
     assert!(!repo.output("index", &["merge", "-q", "side"], &[]).status.success());
     let one = repo.blob("1\n");
     let unmerged = repo.git(&["ls-files", "-s", "-u"]);
-    repo.store().sync_index(&[change("d/new", None, Some(one))]).expect("written");
+    repo.store().sync_index(&[change("d/new", None, Some(one))], false).expect("written");
     assert_eq!(repo.git(&["ls-files", "-s", "-u"]), unmerged);
     repo.write("a", "both\n");
     repo.git(&["add", "a"]);
     let resolved = repo.git(&["ls-files", "--resolve-undo"]);
     assert_eq!(resolved.lines().count(), 3);
     assert!(is_ours(&repo));
-    repo.store().sync_index(&[change("d/newer", None, Some(one))]).expect("written");
+    repo.store().sync_index(&[change("d/newer", None, Some(one))], false).expect("written");
     assert_eq!(repo.git(&["ls-files", "--resolve-undo"]), resolved);
 }
 
@@ -143,7 +143,10 @@ fn what_is_staged_otherwise_is_left() {
     repo.git(&["add", "a"]);
     let before = fs::read(repo.path(".git/index")).expect("an index");
     let [one, two] = ["1\n", "2\n"].map(|text| repo.blob(text));
-    assert_eq!(repo.store().sync_index(&[change("a", Some(one), Some(two))]).expect("read"), [path("a")]);
+    assert_eq!(
+        repo.store().sync_index(&[change("a", Some(one), Some(two))], false).expect("read"),
+        [path("a")]
+    );
     assert_eq!(fs::read(repo.path(".git/index")).expect("an index"), before);
 }
 
@@ -153,7 +156,7 @@ fn the_first_index_of_a_repository() {
     let one = repo.blob("1\n");
     assert!(is_ours(&repo));
     assert!(!repo.path(".git/index").exists());
-    repo.store().sync_index(&[change("d/new", None, Some(one))]).expect("written");
+    repo.store().sync_index(&[change("d/new", None, Some(one))], false).expect("written");
     assert_eq!(repo.git(&["ls-files", "-s"]), format!("100644 {one} 0\td/new\n"));
     assert_eq!(repo.output("index", &["fsck", "--no-dangling"], &[]).status.code(), Some(0));
     let shared = Repo::new();
@@ -168,7 +171,7 @@ fn its_permissions_stay() {
     for mode in [0o660, 0o600, 0o644] {
         fs::set_permissions(repo.path(".git/index"), fs::Permissions::from_mode(mode)).expect("set");
         assert!(is_ours(&repo));
-        repo.store().sync_index(&[change(&format!("n{mode}"), None, Some(one))]).expect("written");
+        repo.store().sync_index(&[change(&format!("n{mode}"), None, Some(one))], false).expect("written");
         let now = fs::metadata(repo.path(".git/index")).expect("an index").mode();
         assert_eq!(now & 0o777, mode);
     }
@@ -184,7 +187,7 @@ fn a_linked_work_tree_has_its_own() {
     let store = store_at(&place);
     assert!(matches!(store.begin_index_update().expect("locked"), IndexUpdate::Ours(_)));
     let one = repo.blob("1\n");
-    store.sync_index(&[change("new", None, Some(one))]).expect("written");
+    store.sync_index(&[change("new", None, Some(one))], false).expect("written");
     assert_eq!(fs::read(repo.path(".git/index")).expect("an index"), before);
     let listed = repo.git(&["-C", place.to_str().expect("text"), "ls-files", "new"]);
     assert_eq!(listed, "new\n");
@@ -210,11 +213,11 @@ fn what_changed_in_the_moment_git_looked_is_still_seen() {
     at_once(&repo, "a", moment);
     assert_eq!(repo.git(&["diff-files", "--name-only"]), "a\n", "git compares the bytes");
     assert!(is_ours(&repo));
-    repo.store().sync_index(&[change("new", None, Some(one))]).expect("written");
+    repo.store().sync_index(&[change("new", None, Some(one))], false).expect("written");
     assert_eq!(repo.git(&["diff-files", "--name-only", "a"]), "a\n");
     // An index without racy entries gets the current time.
     repo.git(&["add", "a"]);
-    repo.store().sync_index(&[change("newer", None, Some(one))]).expect("written");
+    repo.store().sync_index(&[change("newer", None, Some(one))], false).expect("written");
     let written = fs::metadata(repo.path(".git/index")).and_then(|index| index.modified()).expect("a time");
     assert!(written > moment);
 }

@@ -44,7 +44,7 @@ fn git_looks_at_what_it_would_look_at_after_its_own_change() {
             let index = IndexFile::parse(index, repo.format).expect("a plain index");
             assert!(index.extensions().any(|(signature, _)| signature == b"FSMN"), "case {case}");
             fs::copy(repo.path(".git/index"), repo.path(".git/theirs")).expect("copied");
-            repo.store().sync_index(&changes).expect("written");
+            repo.store().sync_index(&changes, false).expect("written");
             let edits: Vec<Edit<'_>> =
                 changes.iter().map(|change| Edit { path: &change.path, entry: change.after }).collect();
             repo.git_on("theirs", &["update-index", "-z", "--index-info"], &info(&repo, &edits));

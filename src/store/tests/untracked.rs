@@ -6,6 +6,8 @@ use crate::store::entries::IndexFile;
 use crate::store::untracked;
 use std::collections::HashSet;
 use std::fs;
+use std::path::Path;
+use std::time::{Duration, UNIX_EPOCH};
 
 /// A repository with tracked files in some directories, whose index has an untracked cache.
 fn cached(repo: &Repo) {
@@ -50,7 +52,7 @@ fn git_finds_what_it_finds_without_it() {
         let name = names[chance.below(names.len())];
         let listed = repo.git(&["ls-files", "-s", name]);
         let (before, after) = if listed.is_empty() { (None, Some(blob)) } else { (Some(blob), None) };
-        repo.store().sync_index(&[change(name, before, after)]).expect("written");
+        repo.store().sync_index(&[change(name, before, after)], false).expect("written");
         let [ours, anew] = told(repo);
         assert_eq!(ours, anew, "case {case}: {name}");
     }
@@ -72,22 +74,55 @@ fn other_directories_stay_known() {
         let before = extension(&repo);
         assert_eq!(untracked::forget(&before, repo.format, &HashSet::new()), Some(before.clone()));
         // So long after a change git believes what it knows.
-        let old = std::time::UNIX_EPOCH + std::time::Duration::from_secs(1_700_000_000);
+        let old = UNIX_EPOCH + Duration::from_secs(1_700_000_000);
         for directory in ["", "d", "d/e", "f", "f/g", "z"] {
             let opened = fs::File::open(repo.path(directory)).expect("opened");
             opened.set_modified(old).expect("set");
         }
         repo.git(&["status"]);
         let one = repo.blob("1\n");
-        repo.store().sync_index(&[change("f/new", None, Some(one))]).expect("written");
+        repo.store().sync_index(&[change("f/new", None, Some(one))], false).expect("written");
         let after = extension(&repo);
+        // Whether there is something to forget.
         let stamps = |extension: &[u8]| {
-            let directories = ["", "d", "d/e", "f", "f/g", "z"];
-            directories.map(|name| {
-                let only = HashSet::from([name.as_bytes().to_vec()]);
-                untracked::forget(extension, repo.format, &only).as_deref() != Some(extension)
+            ["", "d", "d/e", "f", "f/g", "z"].map(|name| {
+                let above: Vec<&str> = Path::new(name).ancestors().filter_map(Path::to_str).collect();
+                let [without, with] = [1, 0].map(|first| {
+                    let directories = above.iter().skip(first).map(|path| path.as_bytes().to_vec()).collect();
+                    untracked::forget(extension, repo.format, &directories).expect("whole")
+                });
+                without != with
             })
         };
         assert_eq!(stamps(&after), [false, true, true, false, true, true]);
+    }
+}
+
+/// A directory that changed in the second in which git wrote the index may have changed again in that second. git looks at
+/// it again, unless the index is younger.
+#[test]
+fn what_came_in_the_moment_git_looked_is_still_found() {
+    for repo in FORMATS.map(Repo::of) {
+        cached(&repo);
+        let moment = UNIX_EPOCH + Duration::from_secs(1_700_000_000);
+        let set = |path: &str, time| {
+            fs::File::open(repo.path(path)).expect("opened").set_modified(time).expect("set");
+        };
+        let old = moment - Duration::from_secs(100);
+        let files = ["a", "d/b", "d/e/c", "f/g/h", "z/é ü", ".gitignore", "d/.gitignore"];
+        files.iter().for_each(|path| set(path, old));
+        ["", "d", "d/e", "f", "f/g", "z"].iter().for_each(|path| set(path, moment));
+        repo.git(&["status"]);
+        repo.write("z/late", "1\n");
+        set("z", moment);
+        set(".git/index", moment);
+        assert!(told(&repo)[0].contains("z/late"), "git looks again");
+        let one = repo.blob("1\n");
+        let changes = [change("a", Some(one), None)];
+        repo.store().sync_index(&changes, false).expect("written");
+        let [ours, anew] = told(&repo);
+        assert!(ours == anew && ours.contains("z/late"), "{ours}");
+        let written = fs::metadata(repo.path(".git/index")).and_then(|index| index.modified());
+        assert_eq!(written.expect("a time"), moment);
     }
 }

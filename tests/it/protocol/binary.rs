@@ -264,38 +264,40 @@ fn the_binary_heals_in_the_order_of_the_model() {
     }
 }
 
-/// A user's `git commit` reads the index before a step replaces it, and locks it afterwards.
+/// A user's command of git reads the index before a step replaces it, and locks it afterwards.
 #[test]
-fn a_git_commit_does_not_write_back_the_index_from_before_a_step() {
+fn a_git_command_does_not_write_back_the_index_from_before_a_step() {
     if !can_inject() {
         return;
     }
     let (template, seen) = traced_order();
     let at = seen.iter().find(|seen| seen.step == Step::WriteIndex).expect("the index is written");
-    let world = copy(&template);
-    world.write("mine.txt", "mine");
-    world.git(&["add", "mine.txt"]);
-    sleep(SETTLED);
-    let delayed = |inject: &str, path: &[&str], command: &[&str]| {
-        let mut strace = world.command("strace");
-        strace.args(["-f", "-qq", "-o", "/dev/null", "-e", inject]).args(path).args(command);
-        strace.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("strace runs")
-    };
-    let inject = format!("inject={}:delay_enter=2000000:when={}", at.call, at.nth);
-    let mut step = delayed(&inject, &[], &[&program(), "next", "t"]);
-    eventually("the index is about to be written", || world.path(".git/refs/heads/main.lock").exists());
-    let lock = world.root().canonicalize().expect("a root").join(".git/index.lock");
-    let lock = lock.to_string_lossy();
-    let commit = ["git", "commit", "-m", "mine"];
-    let commit = delayed("inject=openat:delay_enter=2050000:when=1", &["-P", &lock], &commit);
-    let commit = commit.wait_with_output().expect("git ends");
-    assert!(step.wait().expect("orch ends").success());
-    let told = String::from_utf8_lossy(&commit.stderr).into_owned();
-    assert!(!commit.status.success() && told.contains("index.lock"), "{told}");
-    assert_eq!((world.phase("t"), world.dirty()), ("plan_review".to_owned(), "A  mine.txt\n".to_owned()));
-    world.git(&["commit", "-m", "mine"]);
-    assert_eq!(world.git(&["show", "--format=", "--name-only"]), "mine.txt\n");
-    world.orch(&["audit"]).succeeds();
+    let commands = [&["git", "commit", "-m", "mine"][..], &["git", "reset", "-q", "--", "mine.txt"]];
+    for command in commands {
+        let world = copy(&template);
+        world.write("mine.txt", "mine");
+        world.git(&["add", "mine.txt"]);
+        sleep(SETTLED);
+        let delayed = |inject: &str, path: &[&str], command: &[&str]| {
+            let mut strace = world.command("strace");
+            strace.args(["-f", "-qq", "-o", "/dev/null", "-e", inject]).args(path).args(command);
+            strace.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("strace runs")
+        };
+        let inject = format!("inject={}:delay_enter=2000000:when={}", at.call, at.nth);
+        let mut step = delayed(&inject, &[], &[&program(), "next", "t"]);
+        eventually("the index is about to be written", || world.path(".git/refs/heads/main.lock").exists());
+        let lock = world.root().canonicalize().expect("a root").join(".git/index.lock");
+        let lock = lock.to_string_lossy();
+        let late = delayed("inject=openat:delay_enter=2300000:when=1", &["-P", &lock], command);
+        let late = late.wait_with_output().expect("git ends");
+        assert!(step.wait().expect("orch ends").success());
+        let told = String::from_utf8_lossy(&late.stderr).into_owned();
+        assert!(!late.status.success() && told.contains("index.lock"), "{command:?}: {told}");
+        assert_eq!((world.phase("t"), world.dirty()), ("plan_review".to_owned(), "A  mine.txt\n".to_owned()));
+        world.git(&["commit", "-m", "mine"]);
+        assert_eq!(world.git(&["show", "--format=", "--name-only"]), "mine.txt\n");
+        world.orch(&["audit"]).succeeds();
+    }
 }
 
 /// The branch is lost, and what was renamed after it is not.

@@ -69,9 +69,12 @@ fn a_power_failure_loses_nothing_that_was_reported() {
 
 #[test]
 fn a_commit_of_the_user_undoes_nothing() {
-    for (name, kind) in
-        [("git commit", Kind::Staged), ("commit -a", Kind::All), ("update-ref", Kind::Plumbing)]
-    {
+    for (name, kind) in [
+        ("git commit", Kind::Staged),
+        ("commit -a", Kind::All),
+        ("reset", Kind::Reset),
+        ("update-ref", Kind::Plumbing),
+    ] {
         let users = vec![kind];
         holds(&format!("two movers, {name}, 1 kill"), Protocol { users, kills: 1, ..movers() });
     }
@@ -130,6 +133,7 @@ fn each_mistake_in_the_protocol_is_found() {
         (Mistake::UnlockedEarly, beside(Kind::All), NOT_UNDONE),
         (Mistake::IndexAfterUnlock, beside(Kind::Staged), NOT_UNDONE),
         (Mistake::UnlockedBeside, beside(Kind::Staged), HEALED),
+        (Mistake::UnlockedBeside, beside(Kind::Reset), HEALED),
         (Mistake::UnlockedBeside, Protocol { users: vec![Kind::Staged; 2], ..movers() }, NOT_UNDONE),
         (Mistake::ReportedEarly, killed.clone(), KEPT),
         (Mistake::NoJournal, killed.clone(), HEALED),

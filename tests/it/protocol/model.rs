@@ -112,8 +112,9 @@ impl Model for Protocol {
         match action {
             Action::Orch(id, _) => {
                 let is_commit_open = now.users.iter().any(Git::is_open);
-                let mut around =
-                    Around { mistake: self.mistake, is_commit_open, reported: &mut now.reported };
+                let is_index_read = now.users.iter().any(Git::may_hold_index);
+                let reported = &mut now.reported;
+                let mut around = Around { mistake: self.mistake, is_commit_open, is_index_read, reported };
                 steps::advance(&mut now.disk, id, &mut now.processes[id], &mut around)?;
             }
             Action::User(id) => {

@@ -18,7 +18,7 @@ pub enum Step {
     FinishSync,
     /// `follow_head`: the entries of the index.
     MendIndex,
-    /// The lock of the index is released, when no `git commit` is open.
+    /// The lock of the index is released, when nobody is at work who may have read it.
     ReleaseIndex,
     RemoveLeftJournal,
     /// `clear_index_lock`, of a process that was killed before it wrote a journal.
@@ -47,7 +47,7 @@ pub enum Step {
     PlaceLog,
     /// The branch and the directory of the task begin to be synced.
     BeginSync,
-    /// The lock of the index is released, when no `git commit` is open.
+    /// The lock of the index is released, when nobody is at work who may have read it.
     UnlockIndex,
     /// They are synced. What was synced before is among what a power failure leaves.
     SyncSecond,
@@ -98,7 +98,7 @@ pub enum Mistake {
     UnlockedEarly,
     /// The index is written after its lock was released.
     IndexAfterUnlock,
-    /// The lock of the index is released while a `git commit` is open that may have read the index before.
+    /// The lock of the index is released while a git command is at work that may have read the index before.
     UnlockedBeside,
     /// The step is reported before the branch moves.
     ReportedEarly,
@@ -188,6 +188,8 @@ pub struct Around<'a> {
     pub mistake: Option<Mistake>,
     /// A user's `git commit` is open.
     pub is_commit_open: bool,
+    /// A command of a user may have read the index.
+    pub is_index_read: bool,
     /// The steps that were reported.
     pub reported: &'a mut Vec<Event>,
 }
@@ -327,7 +329,7 @@ pub fn advance(disk: &mut Disk, id: usize, process: &mut Process, around: &mut A
             disk.unsynced.log.get_or_insert(std::mem::replace(&mut disk.work.log, to));
         }
         // It may have read the old index, and would write it back. Until it ends, it finds the lock.
-        UnlockIndex | ReleaseIndex if around.is_commit_open && mistake != Some(Mistake::UnlockedBeside) => {
+        UnlockIndex | ReleaseIndex if around.is_index_read && mistake != Some(Mistake::UnlockedBeside) => {
             return None;
         }
         UnlockIndex | ReleaseIndex => disk.index_lock = None,

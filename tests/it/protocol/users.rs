@@ -13,6 +13,8 @@ pub enum Kind {
     /// `git commit-tree` and `git update-ref`: what HEAD holds, without the index, and without a `git commit` that
     /// others could see.
     Plumbing,
+    /// `git reset -- PATH`: the index is written, and nothing is committed.
+    Reset,
     /// `git commit`, after a forged record was staged. The work tree is as it was.
     Forged,
 }
@@ -55,8 +57,13 @@ impl Git {
         Self { step: None, ..Self::of(kind) }
     }
 
-    /// Whether its process runs.
+    /// Whether a `git commit` runs.
     pub fn is_open(&self) -> bool {
+        self.may_hold_index() && self.kind != Kind::Reset
+    }
+
+    /// Whether a process runs that may have read the index.
+    pub fn may_hold_index(&self) -> bool {
         self.kind != Kind::Plumbing && self.is_running()
     }
 
@@ -89,9 +96,13 @@ pub fn advance(
         }
         // `fatal: Unable to create index.lock: File exists`.
         GitStep::LockIndex if disk.index_lock.is_some() => None,
+        GitStep::LockIndex if git.kind == Kind::Reset => {
+            disk.index.clone_from(&git.tree);
+            None
+        }
         GitStep::LockIndex => {
             match git.kind {
-                Kind::Staged | Kind::Plumbing => disk.index.clone_from(&git.tree),
+                Kind::Staged | Kind::Plumbing | Kind::Reset => disk.index.clone_from(&git.tree),
                 Kind::All => {
                     disk.index_lock = Some(Owner::User(id));
                     let artifact = if git.tree.artifact == 0 { 0 } else { disk.work.artifact };
