@@ -2,7 +2,7 @@
 
 use super::error::commit_open;
 use super::lock::IndexLock;
-use super::{Error, Store};
+use super::{Error, ProcessEntry, Store};
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -35,6 +35,12 @@ impl Store {
         }
         let is_reader = |process: &PathBuf| self.runs(process, &EARLY_READERS);
         let mut open: Vec<PathBuf> = processes().filter(is_reader).collect();
+        if !open.is_empty() {
+            // Whoever runs this as a hook waits for it.
+            let line = ProcessEntry::line(std::process::id());
+            let above: Vec<PathBuf> = line.iter().map(|(pid, _)| format!("/proc/{pid}").into()).collect();
+            open.retain(|process| !above.contains(process));
+        }
         let begun = Instant::now();
         while !open.is_empty() {
             if begun.elapsed() > MOST_OUTLASTED {

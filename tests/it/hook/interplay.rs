@@ -41,6 +41,25 @@ fn while_hooks_run_the_watch_holds_back() {
     assert_eq!(scene.world.phase("t"), "plan_review");
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn a_step_in_a_hook_does_not_wait_for_the_git_that_runs_the_hook() {
+    let scene = Scene::new();
+    let world = &scene.world;
+    world.orch(&["new", "t"]).succeeds();
+    world.git(&["switch", "-q", "-c", "side"]);
+    world.git(&["commit", "-q", "--allow-empty", "-m", "side"]);
+    world.git(&["switch", "-q", "main"]);
+    world.plan("t", 1);
+    let orch = env!("CARGO_BIN_EXE_orch");
+    let next = format!("'{orch}' next t >>'{}' 2>&1", scene.beside("seen").display());
+    program(&world.path(".git/hooks/post-merge"), &next);
+    world.git(&["merge", "-q", "side"]);
+    assert_eq!(world.phase("t"), "plan_review");
+    let seen = scene.seen();
+    assert!(seen.contains("plan_review") && !seen.contains("index from before"), "{seen}");
+}
+
 #[test]
 fn every_answer_is_one_document() {
     let scene = Scene::new();
