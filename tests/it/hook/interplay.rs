@@ -52,7 +52,7 @@ fn a_step_in_a_hook_does_not_wait_for_the_git_that_runs_the_hook() {
     world.git(&["switch", "-q", "main"]);
     world.plan("t", 1);
     let orch = env!("CARGO_BIN_EXE_orch");
-    let next = format!("'{orch}' next t >>'{}' 2>&1", scene.beside("seen").display());
+    let next = format!("'{orch}' -v next t >>'{}' 2>&1", scene.beside("seen").display());
     program(&world.path(".git/hooks/post-merge"), &next);
     world.git(&["merge", "-q", "side"]);
     assert_eq!(world.phase("t"), "plan_review");
