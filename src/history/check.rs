@@ -315,7 +315,7 @@ impl<'w> Checker<'w> {
                 }
             }
             if is_recorded && commit.is_none() {
-                found.extend(index_behind(sides.store, task, compared)?);
+                found.extend(index_behind((sides.store, sides.archive), task, compared)?);
             }
             checked.note(task);
             checked.add(within(commit, found), &compared.after);

@@ -3,7 +3,6 @@
 use super::child_process::ChildProcess;
 use super::control_group::ControlGroup;
 use super::process_tree;
-use crate::store::ProcessEntry;
 use rustix::io::Errno;
 use rustix::process::{
     Pid, Signal, WaitOptions, child_subreaper, kill_process, kill_process_group, set_child_subreaper,
@@ -149,7 +148,7 @@ impl Group {
         let mut escaped = self.recognised(live);
         let members = self.control.iter().flat_map(|control| control.members());
         let is_outside = |pid: &Pid| {
-            ProcessEntry::of(pid.as_raw_nonzero().get()).is_some_and(|it| it.group != self.number())
+            process_tree::look(pid.as_raw_nonzero().get()).is_some_and(|it| it.group != self.number())
         };
         escaped.extend(members.filter(is_outside));
         escaped.sort_unstable_by_key(|pid| pid.as_raw_nonzero());
@@ -173,7 +172,7 @@ impl Group {
 
     /// Whether a process is in the group, or was started by one that is.
     fn owns(&self, pid: i32) -> bool {
-        ProcessEntry::of(pid).is_some_and(|seen| seen.group == self.number())
+        process_tree::look(pid).is_some_and(|seen| seen.group == self.number())
             || process_tree::has_entry(pid, &self.mark)
     }
 }

@@ -2,18 +2,27 @@
 //! its own.
 
 use super::files::RunFiles;
-use super::process_tree;
+use super::process_tree::{self, ProcessEntry};
 use super::record::{Process, RunState};
-use crate::store::ProcessEntry;
 
 /// A process and its ancestors, the process first.
 pub struct Lineage(Vec<(i32, ProcessEntry)>);
+
+/// The longest chain that is followed. A real one has a dozen members.
+const LONGEST: usize = 1000;
 
 impl Lineage {
     /// The lineage of a process, as far as the system shows it.
     #[must_use]
     pub fn of(process: u32) -> Self {
-        Self(ProcessEntry::line(process))
+        let mut line = Vec::new();
+        let mut next = i32::try_from(process).ok();
+        while let Some(entry) = next.and_then(process_tree::look).filter(|_| line.len() < LONGEST) {
+            let pid = next.unwrap_or_default();
+            next = Some(entry.parent).filter(|parent| *parent > 0);
+            line.push((pid, entry));
+        }
+        Self(line)
     }
 
     /// Whether an ancestor is an `orch run`, of any repository: what an executor deletes or clones hides its run,

@@ -1,12 +1,36 @@
 //! Processes as `/proc` shows them: parents, groups, start times and environments.
 
-use crate::store::ProcessEntry;
 use rustix::process::{Pid, WaitOptions, waitpid};
 use std::fs;
 
+/// An entry of the process table.
+pub(super) struct ProcessEntry {
+    /// Whether the process has ended and only waits to be reaped by its parent.
+    pub is_dead: bool,
+    /// The id of its parent; 0 if it has none.
+    pub parent: i32,
+    /// The id of the process group.
+    pub group: i32,
+    /// The start time, in clock ticks after boot.
+    pub started: u64,
+}
+
+/// Reads `/proc/PID/stat`, see proc(5); `None` if the process is gone or the system has no `/proc`.
+pub(super) fn look(pid: i32) -> Option<ProcessEntry> {
+    let text = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    // The name may contain anything, blanks and parentheses included; the fields follow the last parenthesis.
+    let mut fields = text.get(text.rfind(')')? + 1..)?.split_whitespace();
+    Some(ProcessEntry {
+        is_dead: matches!(fields.next()?, "Z" | "X"),
+        parent: fields.next()?.parse().ok()?,
+        group: fields.next()?.parse().ok()?,
+        started: fields.nth(16)?.parse().ok()?,
+    })
+}
+
 /// The start time of a process, in clock ticks after boot; `None` if it is gone.
 pub(super) fn started(pid: i32) -> Option<u64> {
-    Some(ProcessEntry::of(pid)?.started)
+    Some(look(pid)?.started)
 }
 
 /// Whether a process runs this program, by file or by name, with the command `run`.
@@ -29,15 +53,15 @@ pub(super) fn children() -> Vec<i32> {
     // process.
     let listed = fs::read_to_string(format!("/proc/{own}/task/{own}/children"));
     let pids = listed.map_or_else(|_| all(), |text| numbers(text.split_whitespace()));
-    pids.into_iter().filter(|pid| ProcessEntry::of(*pid).is_some_and(|seen| seen.parent == own)).collect()
+    pids.into_iter().filter(|pid| look(*pid).is_some_and(|seen| seen.parent == own)).collect()
 }
 
 /// The living children that this process has adopted, except those that `is_other` knows. Reaps dead ones. What this
 /// process starts without a group of its own, such as git, is in the group of this process.
 pub(super) fn adopted(is_other: &dyn Fn(i32) -> bool) -> Vec<Pid> {
     // In a namespace of processes that the leader of the group is outside of, the number of the group is 0.
-    let own = ProcessEntry::of(rustix::process::getpid().as_raw_nonzero().get()).map(|seen| seen.group);
-    let is_started = |pid: &i32| ProcessEntry::of(*pid).is_none_or(|seen| Some(seen.group) == own);
+    let own = look(rustix::process::getpid().as_raw_nonzero().get()).map(|seen| seen.group);
+    let is_started = |pid: &i32| look(*pid).is_none_or(|seen| Some(seen.group) == own);
     let fresh = children().into_iter().filter(|pid| !is_started(pid) && !is_other(*pid));
     let lives = |pid: &Pid| !matches!(waitpid(Some(*pid), WaitOptions::NOHANG), Ok(Some(_)));
     fresh.filter_map(Pid::from_raw).filter(lives).collect()
@@ -45,7 +69,7 @@ pub(super) fn adopted(is_other: &dyn Fn(i32) -> bool) -> Vec<Pid> {
 
 /// Whether a process of this existing group is alive. `true` if the system shows no processes.
 pub(super) fn lives_in(group: i32) -> bool {
-    let mut shown = all().into_iter().filter_map(ProcessEntry::of).peekable();
+    let mut shown = all().into_iter().filter_map(look).peekable();
     shown.peek().is_none() || shown.any(|seen| seen.group == group && !seen.is_dead)
 }
 
@@ -54,9 +78,7 @@ pub(super) fn marked(variable: &str) -> Vec<(Pid, i32)> {
     let own = rustix::process::getpid().as_raw_nonzero().get();
     let found = all().into_iter().filter(|pid| *pid != own && has_entry(*pid, variable));
     found
-        .filter_map(|pid| {
-            Some((Pid::from_raw(pid)?, ProcessEntry::of(pid).filter(|seen| !seen.is_dead)?.group))
-        })
+        .filter_map(|pid| Some((Pid::from_raw(pid)?, look(pid).filter(|seen| !seen.is_dead)?.group)))
         .collect()
 }
 

@@ -2,7 +2,7 @@
 
 use super::environment::settings;
 use super::git::git_id;
-use super::{Error, Store};
+use super::{Error, Store, durable};
 use crate::base::{Digest, RepoPath, command};
 use crate::scan::{Entry, io_error, open_linked};
 use git2::AttrCheckFlags;
@@ -37,6 +37,14 @@ impl Store {
             return Ok(self.format().blob(bytes));
         }
         self.hash_object(path, bytes, &[])
+    }
+
+    /// The blob id that `git add` would store of the file in the work tree; `None` if there is no regular file. Returns an
+    /// error if it cannot be read or a filter fails.
+    pub fn digest_on_disk(&self, path: &RepoPath) -> Result<Option<Digest>, Error> {
+        let file = path.under(&self.root);
+        let bytes = durable::read_if_there(&file).map_err(|source| io_error(&file, source))?;
+        bytes.map(|bytes| self.digest(path, &bytes)).transpose()
     }
 
     /// Whether `git add` would store different bytes. Returns an error if a filter fails.

@@ -215,11 +215,6 @@ impl IndexFile {
         &self.bytes[..8]
     }
 
-    /// Whether the file has no checksum (`index.skipHash`).
-    pub(super) fn skips_checksum(&self) -> bool {
-        self.bytes[self.bytes.len() - self.format.length()..] == *self.format.null().as_bytes()
-    }
-
     /// Whether an entry is racy: its file changed in the second in which the index was written, so another
     /// change might have the same time. See racy-git in git's technical documentation.
     pub(super) fn is_racy(&self, written: u32) -> bool {

@@ -86,9 +86,9 @@ pub(super) fn signing(message: &str) -> Error {
 }
 
 /// A `git commit` is open in this process; moving the branch would make it fail.
-pub(super) fn commit_open(process: &str) -> Error {
-    Error::new(Code::CommitOpen, format!("a `git commit` is open (process {process})"))
-        .with_hint("finish or abort that commit, then try again".to_owned())
+pub(super) fn commit_open(command: &str, process: &str) -> Error {
+    Error::new(Code::CommitOpen, format!("a `git {command}` is open (process {process})"))
+        .with_hint("finish or abort it, then try again".to_owned())
 }
 
 impl From<git2::Error> for Error {

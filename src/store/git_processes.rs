@@ -2,7 +2,7 @@
 
 use super::error::commit_open;
 use super::lock::IndexLock;
-use super::{Error, ProcessEntry, Store};
+use super::{Error, Store};
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -12,16 +12,23 @@ use std::time::{Duration, Instant};
 /// For how long the index stays locked until those have ended that may have read it before. They need some milliseconds,
 /// unless somebody has stopped them.
 const MOST_OUTLASTED: Duration = Duration::from_secs(1);
+/// Commands of git that make a commit of what they read before. The others do not let a step begin, because a file of
+/// theirs tells of them, such as `MERGE_HEAD`.
+const COMMITTERS: [&str; 3] = ["commit", "revert", "cherry-pick"];
 /// Commands of git that read the index before they lock it, and then write what they read. `git add -p` does so too, when
 /// it starts, but stays for as long as its user likes.
-const EARLY_READERS: [&str; 5] = ["commit", "reset", "stash", "merge", "am"];
+const EARLY_READERS: [&str; 9] =
+    ["commit", "revert", "cherry-pick", "reset", "stash", "merge", "am", "sparse-checkout", "checkout-index"];
 
 impl Store {
-    /// Returns an error if a `git commit` is open in this work tree. While its editor is open it holds no lock, but fails
-    /// if the branch moves. While its hooks run, a hook manager may have changed the work tree.
+    /// Returns an error if a `git commit`, or another of [`COMMITTERS`], is open in this work tree. While its editor is open
+    /// it holds no lock, but fails if the branch moves. While its hooks run, a hook manager may have changed the work tree.
     pub(super) fn refuse_open_commit(&self) -> Result<(), Error> {
-        match processes().find(|process| self.runs(process, &["commit"])) {
-            Some(process) => Err(commit_open(&process.file_name().unwrap_or_default().to_string_lossy())),
+        let open = |process: PathBuf| Some((self.git_command(&process, &COMMITTERS)?, process));
+        match processes().find_map(open) {
+            Some((command, process)) => {
+                Err(commit_open(command, &process.file_name().unwrap_or_default().to_string_lossy()))
+            }
             None => Ok(()),
         }
     }
@@ -33,14 +40,10 @@ impl Store {
         if lock.is_none() {
             return;
         }
-        let is_reader = |process: &PathBuf| self.runs(process, &EARLY_READERS);
+        // One that waits for a program, such as a hook, has locked the index before.
+        let is_reader =
+            |process: &PathBuf| self.git_command(process, &EARLY_READERS).is_some() && !has_children(process);
         let mut open: Vec<PathBuf> = processes().filter(is_reader).collect();
-        if !open.is_empty() {
-            // Whoever runs this as a hook waits for it.
-            let line = ProcessEntry::line(std::process::id());
-            let above: Vec<PathBuf> = line.iter().map(|(pid, _)| format!("/proc/{pid}").into()).collect();
-            open.retain(|process| !above.contains(process));
-        }
         let begun = Instant::now();
         while !open.is_empty() {
             if begun.elapsed() > MOST_OUTLASTED {
@@ -55,24 +58,29 @@ impl Store {
         }
     }
 
-    /// Whether a process is one of these commands of git in this work tree.
-    fn runs(&self, process: &Path, commands: &[&str]) -> bool {
+    /// Which of these commands of git a process is, if it is one in this work tree.
+    fn git_command(&self, process: &Path, commands: &[&'static str]) -> Option<&'static str> {
         if !is_git(process) {
-            return false;
+            return None;
         }
         // A process that has ended, but was not waited for, has no command line. There may be thousands of these too.
-        let Some(line) = fs::read(process.join("cmdline")).ok().filter(|line| !line.is_empty()) else {
-            return false;
-        };
+        let line = fs::read(process.join("cmdline")).ok().filter(|line| !line.is_empty())?;
         let words =
             line.split(|byte| *byte == 0).skip(1).map(|word| String::from_utf8_lossy(word).into_owned());
-        let Some((directories, command)) = parts(words) else { return false };
-        let Ok(place) = fs::read_link(process.join("cwd")) else { return false };
+        let (directories, word) = parts(words)?;
+        let command = *commands.iter().find(|command| **command == word)?;
         // A command concerns the nearest repository above its directory, not an outer one.
-        let Ok(place) = place.join(directories).canonicalize() else { return false };
+        let place = fs::read_link(process.join("cwd")).ok()?.join(directories).canonicalize().ok()?;
         let is_root = |above: &&Path| *above == self.root || above.join(".git").exists();
-        commands.contains(&command.as_str()) && place.ancestors().find(is_root) == Some(&self.root)
+        (place.ancestors().find(is_root) == Some(&self.root)).then_some(command)
     }
+}
+
+/// Whether a process has started another one that has not ended; false if the system does not say.
+fn has_children(process: &Path) -> bool {
+    let Some(pid) = process.file_name() else { return false };
+    let children = fs::read(process.join("task").join(pid).join("children"));
+    children.is_ok_and(|children| !children.is_empty())
 }
 
 /// Whether a git process has one of these directories, or one below them, as its current directory, or an open

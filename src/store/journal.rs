@@ -267,7 +267,7 @@ impl Store {
 
     /// The digest of a regular file in the work tree, of the bytes as they are. Returns an error if it cannot be read,
     /// because nobody knows whether such a file has changed.
-    pub(crate) fn blob_on_disk(&self, path: &RepoPath) -> Result<Option<Digest>, Error> {
+    pub(super) fn blob_on_disk(&self, path: &RepoPath) -> Result<Option<Digest>, Error> {
         let path = path.under(&self.root);
         let bytes = durable::read_if_there(&path).map_err(|source| io_error(&path, source))?;
         Ok(bytes.map(|bytes| self.format().blob(&bytes)))

@@ -24,7 +24,6 @@ pub(super) struct SplicedIndex<'f> {
     /// What to concatenate, most of it borrowed from the old file.
     parts: Vec<Cow<'f, [u8]>>,
     format: ObjectFormat,
-    skips_checksum: bool,
 }
 
 impl SplicedIndex<'_> {
@@ -44,8 +43,10 @@ impl SplicedIndex<'_> {
         self.length() >= LARGE
     }
 
+    /// The checksum, also where git leaves it out (`index.skipHash`): by it, `git status` finds that the index which it read
+    /// was replaced, and does not write it back.
     fn checksum(&self) -> Digest {
-        if self.skips_checksum { self.format.null() } else { self.format.parts(self.bytes()) }
+        self.format.parts(self.bytes())
     }
 
     /// Writes everything, with the checksum, to what `create` returns.
@@ -118,7 +119,7 @@ pub(super) fn splice<'f>(index: &'f IndexFile, edits: &[Edit<'_>]) -> Option<Spl
             _ => return None,
         }
     }
-    Some(SplicedIndex { parts, format: index.format(), skips_checksum: index.skips_checksum() })
+    Some(SplicedIndex { parts, format: index.format() })
 }
 
 /// Whether [`splice`] supports every extension of an index.

@@ -346,6 +346,14 @@ fn a_phase_says_which_code_may_change() {
     staged(&world).succeeds();
 }
 
+/// Runs the command of the hint.
+fn restored(world: &World, found: &Ended) {
+    let at = found.stdout.find("git --literal-pathspecs").expect("a hint");
+    let hint = found.stdout[at..].lines().next().expect("a line");
+    let mut shell = world.command("sh");
+    assert!(shell.args(["-c", hint]).status().expect("sh runs").success(), "{hint}");
+}
+
 #[test]
 fn an_index_from_before_a_step_does_not_take_it_back() {
     let world = started("planning");
@@ -358,8 +366,7 @@ fn an_index_from_before_a_step_does_not_take_it_back() {
     staged(&world).succeeds();
     fs::write(&index, old).expect("written");
     let found = staged(&world).ends(1).says("[index-behind]").says("would take back the last step");
-    let hint = found.stdout.lines().find_map(|line| line.split_once("git restore ")).expect("a hint").1;
-    world.git(&["restore"].into_iter().chain(hint.split(' ')).collect::<Vec<_>>());
+    restored(&world, &found);
     assert_eq!(world.dirty(), "A  mine.txt\n");
     staged(&world).succeeds();
     // The step may have removed a file, too.
@@ -371,9 +378,45 @@ fn an_index_from_before_a_step_does_not_take_it_back() {
     assert_eq!(world.dirty(), "A  mine.txt\n");
     fs::write(&index, old).expect("written");
     let found = staged(&world).ends(1).says("[index-behind]");
-    let hint = found.stdout.lines().find_map(|line| line.split_once("git restore ")).expect("a hint").1;
-    world.git(&["restore"].into_iter().chain(hint.split(' ')).collect::<Vec<_>>());
+    restored(&world, &found);
     assert_eq!(world.dirty(), "A  mine.txt\n");
+    // What the user has staged beside the step stays, whatever it is named.
+    world.write("tasks/t/*.md", "n\n");
+    world.write("tasks/t/a.md", "n\n");
+    world.git(&["add", "tasks/t"]);
+    world.git(&["commit", "-q", "-m", "notes"]);
+    world.write("tasks/t/a.md", "staged\n");
+    world.git(&["add", "tasks/t/a.md"]);
+    world.write("tasks/t/a.md", "n\n");
+    world.git(&["rm", "-q", "--cached", "--", ":(literal)tasks/t/*.md"]);
+    let (mine, old) = (world.dirty(), fs::read(&index).expect("read"));
+    world.orch(&["next", "t", "--override", "It is urgent."]).succeeds();
+    fs::write(&index, old).expect("written");
+    let found = staged(&world).ends(1).says("[index-behind]");
+    restored(&world, &found);
+    assert_eq!(world.dirty(), mine);
+    world.git(&["reset", "-q"]);
+    // A task that the index does not have yet.
+    let old = fs::read(&index).expect("read");
+    world.orch(&["new", "u"]).succeeds();
+    fs::write(&index, old).expect("written");
+    let found = staged(&world).ends(1).says("this commit would remove it");
+    restored(&world, &found);
+    assert_eq!(world.dirty(), "");
+    // git may store something else than what is in the work tree.
+    world.git(&["config", "core.autocrlf", "true"]);
+    for name in ["state.json", "transcript.jsonl"] {
+        world.remove(&format!("tasks/u/{name}"));
+    }
+    world.git(&["checkout", "-q", "--", "tasks/u"]);
+    assert!(world.read("tasks/u/transcript.jsonl").contains("\r\n"));
+    let old = fs::read(&index).expect("read");
+    world.git(&["rm", "-q", "-r", "--cached", "tasks/u"]);
+    staged(&world).ends(1).says("[index-behind]");
+    fs::write(&index, old).expect("written");
+    world.git(&["config", "core.autocrlf", "false"]);
+    world.git(&["checkout", "-q", "--", "."]);
+    world.git(&["reset", "-q", "--hard"]);
     // Whoever goes back has the old files in the work tree, too.
     world.git(&["checkout", "-q", "HEAD~1", "--", "tasks/t"]);
     staged(&world).succeeds();

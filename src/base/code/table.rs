@@ -104,7 +104,7 @@ codes! {
         "The program does not exist, may not be executed, or the settings of the executor contradict each other.",
         "Correct `command` in `[executor.*]` of orch.toml, or give a command: `orch run TASK -- COMMAND`.";
     CommitOpen = "commit-open", Busy,
-        "A `git commit` is open in an editor or runs its hooks.",
+        "A `git commit`, `revert` or `cherry-pick` is open in an editor, runs its hooks, or is at work.",
         "Moving the branch now would make that commit fail.",
         "Finish or abort that commit, then try again.";
     ConfigSyntax = "config-syntax", Usage,
@@ -292,10 +292,11 @@ codes! {
         "The file was removed or changed after the phase was entered.",
         "Restore the file, or go back: `orch rollback TASK --reason WHY`.";
     IndexBehind = "index-behind", Finding,
-        "The index has an earlier record than HEAD and the work tree, so the commit would take back a step.",
+        "The index has an earlier record than HEAD and the work tree, or none, so the commit would take back a step.",
         "A `git` command read the index before a step and wrote it back afterwards, or the record was unstaged with \
          `git reset COMMIT -- PATH`.",
-        "Run the command in the hint. To take back the step on purpose: `git revert COMMIT`.";
+        "Run the command in the hint. To take back the step on purpose: `git revert COMMIT`; to remove the task from git: \
+         `git rm -r`.";
     Interrupted = "interrupted", Interrupted,
         "The command was interrupted.",
         "It received a signal such as Ctrl-C before it was finished.",

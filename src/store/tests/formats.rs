@@ -97,6 +97,11 @@ fn whoever_writes_it_the_index_is_right() {
         let fsck = repo.output("index", &["fsck", "--no-dangling"], &[]);
         let said = String::from_utf8_lossy(&fsck.stderr);
         assert!(said.lines().all(|line| line.starts_with("hint:")), "{what}: {said}");
+        if ours {
+            // By it, git finds that an index that it has read was replaced, also where it writes none.
+            let index = fs::read(repo.path(".git/index")).expect("an index");
+            assert_ne!(index[index.len() - format.length()..], *format.null().as_bytes(), "{what}");
+        }
         let tree = repo.git(&["write-tree"]);
         assert_eq!(repo.git(&["diff", "--cached", "--name-status", tree.trim()]), "", "{what}");
     }
