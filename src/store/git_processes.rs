@@ -3,8 +3,9 @@
 use super::error::commit_open;
 use super::lock::IndexLock;
 use super::{Error, Store};
-use std::fs::{self, File};
-use std::io::{self, Read};
+use std::ffi::OsStr;
+use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -107,11 +108,19 @@ fn processes() -> impl Iterator<Item = PathBuf> {
     entries.filter(move |entry| entry.file_name().to_str().is_some_and(is_number)).map(|entry| entry.path())
 }
 
-/// Whether a process is named `git`. There may be thousands, so only its name is read.
+/// Whether a process runs git. There may be thousands, so only the name of its program is asked for; of another user's, its
+/// own name, which takes longer.
 fn is_git(process: &Path) -> bool {
-    let mut name = [0; 4];
-    let read = File::open(process.join("comm")).and_then(|mut file| file.read(&mut name));
-    read.is_ok_and(|length| &name[..length] == b"git\n")
+    let is_named = |program: PathBuf| {
+        // So ends the name of a program that was replaced since.
+        let name = program.file_name().map(OsStr::as_encoded_bytes);
+        name.is_some_and(|name| name.strip_suffix(b" (deleted)").unwrap_or(name) == b"git")
+    };
+    let is_called = || fs::read(process.join("comm")).is_ok_and(|name| name == b"git\n");
+    match fs::read_link(process.join("exe")) {
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => is_called(),
+        program => program.is_ok_and(is_named),
+    }
 }
 
 /// The other options of git itself whose value is a word of its own.
