@@ -44,9 +44,8 @@ pub(super) fn index_behind(
     let earlier = match &staged {
         Some(staged) => {
             let held = (None, store.format().blob(staged));
-            let Some(commit) =
-                archive.held_by(&head.source.commit().into_iter().collect::<Vec<_>>(), task, held, None)?
-            else {
+            let newest = head.source.commit();
+            let Some(commit) = archive.held_by(newest.as_slice(), task, held, None)? else {
                 return Ok(None);
             };
             Some(store.tree_source(commit))

@@ -1,6 +1,7 @@
 //! The cache tree extension of an index: the ids of its trees, so that `git commit` need not rebuild them and
 //! comparisons need not descend into them. See gitformat-index(5).
 
+use super::extension::{content, cut, with_header};
 use crate::base::{Digest, ObjectFormat};
 use std::collections::{HashMap, HashSet};
 
@@ -41,13 +42,12 @@ pub(super) fn forget(
             None => kept.extend(format!("-1 {}\n", node.below).into_bytes()),
         }
     }
-    let length = u32::try_from(kept.len()).ok()?.to_be_bytes();
-    Some([b"TREE", &length[..], &kept].concat())
+    with_header(b"TREE", &kept)
 }
 
 /// The directories of the extension, parents first; `None` if it is malformed.
 fn nodes(extension: &[u8], format: ObjectFormat) -> Option<Vec<Node<'_>>> {
-    let mut rest = extension.get(8..)?;
+    let mut rest = content(extension)?;
     let mut nodes = Vec::new();
     let mut path: Vec<u8> = Vec::new();
     // For each open directory, the length of its path and how many subdirectories are still to come.
@@ -80,12 +80,6 @@ fn nodes(extension: &[u8], format: ObjectFormat) -> Option<Vec<Node<'_>>> {
         }
     }
     rest.is_empty().then_some(nodes)
-}
-
-/// Splits at the first `at`, which is dropped.
-fn cut(bytes: &[u8], at: u8) -> Option<(&[u8], &[u8])> {
-    let end = bytes.iter().position(|byte| *byte == at)?;
-    Some((&bytes[..end], &bytes[end + 1..]))
 }
 
 #[cfg(test)]

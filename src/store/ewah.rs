@@ -49,19 +49,14 @@ pub(super) fn encode(bits: &[bool]) -> Option<Vec<u8>> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::tests::against_git::Chance;
     use super::*;
 
     #[test]
     fn bits_are_read_as_they_were_written() {
-        let mut seed = 0x5eed_u64;
+        let mut chance = Chance(0x5eed);
         for count in 0..300 {
-            let bits: Vec<bool> = (0..count)
-                .map(|_| {
-                    seed =
-                        seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-                    seed >> 62 == 0
-                })
-                .collect();
+            let bits: Vec<bool> = (0..count).map(|_| chance.below(4) == 0).collect();
             let mut bytes = encode(&bits).expect("few bits");
             bytes.push(b'x');
             assert_eq!(decode(&bytes, count), Some((bits.clone(), &b"x"[..])));

@@ -1,6 +1,7 @@
 //! The extension of a file system monitor: which entries git has to look at, because their files may have changed. See
 //! gitformat-index(5).
 
+use super::extension::{content, cut, with_header};
 use super::{ewah, index_entry};
 use std::ops::Range;
 
@@ -10,11 +11,11 @@ pub(super) type ReplacedEntries = (Range<usize>, bool);
 /// The extension, header included, of an index that had this number of entries, after some were replaced. git has to look
 /// at the new ones. `None` if it is malformed: git then looks at all.
 pub(super) fn follow(extension: &[u8], count: usize, replaced: &[ReplacedEntries]) -> Option<Vec<u8>> {
-    let bytes = extension.get(8..)?;
+    let bytes = content(extension)?;
     // When git asked the monitor: a time, or what the monitor called that moment.
     let about = match index_entry::number(bytes, 0)? {
         1 => 4 + 8,
-        2 => 4 + bytes.get(4..)?.iter().position(|byte| *byte == 0)? + 1,
+        2 => bytes.len() - cut(bytes.get(4..)?, 0)?.1.len(),
         _ => return None,
     };
     let length = usize::try_from(index_entry::number(bytes, about)?).ok()?;
@@ -34,6 +35,5 @@ pub(super) fn follow(extension: &[u8], count: usize, replaced: &[ReplacedEntries
     let bitmap = ewah::encode(&new)?;
     let length = u32::try_from(bitmap.len()).ok()?.to_be_bytes();
     let bytes = [&bytes[..about], &length, &bitmap].concat();
-    let length = u32::try_from(bytes.len()).ok()?.to_be_bytes();
-    Some([b"FSMN", &length[..], &bytes].concat())
+    with_header(b"FSMN", &bytes)
 }

@@ -18,6 +18,7 @@ mod entries;
 mod environment;
 mod error;
 mod ewah;
+mod extension;
 mod file_bytes;
 mod fsmonitor;
 mod gc;

@@ -1,6 +1,7 @@
 //! The untracked cache extension of an index: which untracked files git has found in which directory, so that `git status`
 //! need not list a directory that has not changed. See gitformat-index(5).
 
+use super::extension::{content, cut, with_header};
 use super::index_entry::number;
 use super::{ewah, varint};
 use crate::base::ObjectFormat;
@@ -60,11 +61,11 @@ pub(super) fn newest(extension: &[u8], format: ObjectFormat) -> Option<u32> {
 
 impl<'b> Untracked<'b> {
     fn read(extension: &'b [u8], format: ObjectFormat, forgotten: &HashSet<Vec<u8>>) -> Option<Self> {
-        let bytes = extension.get(8..)?;
+        let bytes = content(extension)?;
         let (length, rest) = varint::decode(bytes)?;
         // The stamps of two files of patterns, flags, the ids of both, and the name of such files.
         let rest = rest.get(length.checked_add(2 * STAT + 4 + 2 * format.length())?..)?;
-        let (_, rest) = text(rest)?;
+        let (_, rest) = cut(rest, 0)?;
         let about = &bytes[..bytes.len() - rest.len()];
         let (count, mut rest) = varint::decode(rest)?;
         if count == 0 {
@@ -134,8 +135,7 @@ impl<'b> Untracked<'b> {
         bytes.extend(self.patterns);
         self.directories.iter().filter_map(|directory| directory.stamp).for_each(|stamp| bytes.extend(stamp));
         bytes.extend(self.rest);
-        let length = u32::try_from(bytes.len()).ok()?.to_be_bytes();
-        Some([b"UNTR", &length[..], &bytes].concat())
+        with_header(b"UNTR", &bytes)
     }
 }
 
@@ -144,18 +144,12 @@ impl<'b> Cached<'b> {
     fn read(bytes: &'b [u8]) -> Option<(Self, &'b [u8])> {
         let (count, rest) = varint::decode(bytes)?;
         let (below, rest) = varint::decode(rest)?;
-        let (name, names) = text(rest)?;
+        let (name, names) = cut(rest, 0)?;
         let mut rest = names;
         for _ in 0..count {
-            (_, rest) = text(rest)?;
+            (_, rest) = cut(rest, 0)?;
         }
         let files = (count, &names[..names.len() - rest.len()]);
         Some((Self { name, below, files, stamp: None, is_probed: false, is_forgotten: false }, rest))
     }
-}
-
-/// The text up to a NUL byte, and what follows that.
-fn text(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
-    let end = bytes.iter().position(|byte| *byte == 0)?;
-    Some((&bytes[..end], &bytes[end + 1..]))
 }

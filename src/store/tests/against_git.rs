@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
 /// Pseudo-random numbers that are the same in every run.
-pub(super) struct Chance(pub u64);
+pub(in crate::store) struct Chance(pub u64);
 
 impl Chance {
     pub fn below(&mut self, limit: usize) -> usize {

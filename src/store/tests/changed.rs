@@ -1,5 +1,6 @@
 //! The changes of a batch for the index, compared with the commits that are built.
 
+use super::against_git::Chance;
 use super::{Repo, path};
 use crate::base::{Digest, RepoPath};
 use crate::store::{MovedPath, PlannedCommit, Write};
@@ -31,11 +32,8 @@ fn they_are_what_the_commits_change() {
     repo.git(&["update-index", "--chmod=+x", "a/y/z"]);
     repo.git(&["commit", "-qm", "begin"]);
     let before = files(&repo, "HEAD");
-    let mut seed = 0x5eed_u64;
-    let mut below = |limit: usize| {
-        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        usize::try_from(seed >> 33).expect("small") % limit
-    };
+    let mut chance = Chance(0x5eed);
+    let mut below = |limit: usize| chance.below(limit);
     let names = ["a/x", "a/y/z", "a/new", "b/x", "b/y/x", "c", "d/e/f", "d/e/g", "m/x", "n"];
     let (mut built_ones, mut moved_ones) = (0, 0);
     for round in 0..300 {

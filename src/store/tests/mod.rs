@@ -1,6 +1,6 @@
 //! Tests of the store against git itself.
 
-mod against_git;
+pub(super) mod against_git;
 mod ahead;
 mod changed;
 mod discovery;
