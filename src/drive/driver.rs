@@ -14,6 +14,7 @@ use crate::decide::{
 use crate::run::{
     Control, ControlRequest, Lock, RunFiles, RunStanding, RunState, Turn, WorkState, adopt_orphans,
 };
+use crate::store::Syncs;
 use crate::survey::{Error, Sight, TaskRef, UsableWorkflow};
 use std::sync::Arc;
 use std::thread::sleep;
@@ -179,8 +180,11 @@ impl Drive<'_> {
     fn go(mut self, tell: &mut Tell<'_>) -> Result<RunEnd, Error> {
         let mut effect = self.step(RunEvent::Begun, tell);
         while effect != RunEffect::Over {
-            effect = match self.save_if_due() {
-                Err(error) => self.unsaved(effect, error, tell),
+            effect = match self.save_if_due(&effect) {
+                Err(error) => {
+                    self.machine.unsaved = false;
+                    self.block(effect, error, tell)
+                }
                 Ok(()) => self.carry_out(effect, tell),
             };
         }
@@ -306,18 +310,19 @@ impl Drive<'_> {
     }
 
     /// Writes the record if something must be persisted before the next effect, or if someone deleted it.
-    fn save_if_due(&mut self) -> Result<(), Error> {
-        if self.machine.unsaved || !self.files.has_record() {
-            self.save()?;
-        }
-        Ok(())
+    fn save_if_due(&mut self, effect: &RunEffect) -> Result<(), Error> {
+        let is_due = self.machine.unsaved || !self.files.has_record();
+        // A try saves it while the executor is prepared.
+        if is_due && *effect != RunEffect::Perform { self.begin_save().wait() } else { Ok(()) }
     }
 
-    pub(super) fn save(&mut self) -> Result<(), Error> {
-        self.files.write(&self.known())?;
+    /// Begins to write the record.
+    pub(super) fn begin_save(&mut self) -> Syncs {
+        let (files, run, saving) = (self.files.clone(), self.known(), Syncs::default());
+        saving.begin(move || files.write(&run));
         self.machine.unsaved = false;
         self.saved = Instant::now();
-        Ok(())
+        saving
     }
 
     /// Keeps the lock and the record in place while an executor works, so that other processes can see and
@@ -328,21 +333,8 @@ impl Drive<'_> {
             self.machine.usage.time = self.machine.usage.time.max(self.time());
             self.was_overwritten |= self.files.record() != self.written;
             // A failure is ignored: the record is written again, at the latest when the executor has ended.
-            let _ = self.save();
+            let _ = self.begin_save().wait();
             self.written = self.files.record();
-        }
-    }
-
-    /// Handles a failed write of the record: the effect is not executed.
-    fn unsaved(&mut self, effect: RunEffect, error: Error, tell: &mut Tell<'_>) -> RunEffect {
-        self.machine.unsaved = false;
-        match effect {
-            RunEffect::Perform => {
-                let tried = not_started(error.to_string());
-                self.fault.get_or_insert(error);
-                self.step(RunEvent::Performed(tried), tell)
-            }
-            effect => self.block(effect, error, tell),
         }
     }
 

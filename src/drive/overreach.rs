@@ -22,9 +22,8 @@ pub(super) struct TurnGuard {
 }
 
 impl Drive<'_> {
-    /// What there is before an executor starts.
-    pub(super) fn guard_turn(&mut self) -> TurnGuard {
-        (self.written, self.was_overwritten) = (self.files.record(), false);
+    /// What there is before an executor starts, but for the record of the run, which may still be written.
+    pub(super) fn guard_turn(&self) -> TurnGuard {
         TurnGuard {
             git: self.writer.workspace.store().map(Store::guard),
             record: self.record_bytes(),

@@ -26,10 +26,14 @@ impl Drive<'_> {
             return not_started("there is no work to do".to_owned());
         };
         let name = self.work_name().unwrap_or_default();
-        let executor = match self.executor(&judged, &work, &name) {
+        let saving = self.begin_save();
+        let (executor, guard) = (self.executor(&judged, &work, &name), self.guard_turn());
+        // It starts only when a power cut does not give its run a new budget.
+        let executor = match saving.wait().and(executor) {
             Ok(executor) => executor,
             Err(error) => return self.refuse_start(error),
         };
+        (self.written, self.was_overwritten) = (self.files.record(), false);
         let (turn, turns) = (self.machine.usage.turns, self.machine.budget.turns);
         let log = executor.log.clone();
         let shown = log.strip_prefix(&self.writer.workspace.root).unwrap_or(&log).display().to_string();
@@ -38,7 +42,6 @@ impl Drive<'_> {
         let program = executor.program.argv.first().cloned();
         self.performing = program.clone().map(|program| (self.writer.now(), program));
         let mut trace = ExecutorTrace { executor: program, ..ExecutorTrace::default() };
-        let guard = self.guard_turn();
         match self.listen(&name, &executor, &mut trace, tell) {
             Ok(Performed { ended: Ended::NotStarted(why), .. }) => {
                 self.refuse_start(super::cannot_start(&why))

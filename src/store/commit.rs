@@ -2,6 +2,7 @@
 
 use super::durable::Prepared;
 use super::gc::GcLock;
+use super::git_processes::ReplacedIndex;
 use super::index::refuse_unmerged;
 use super::journal::{Journal, JournalFile, MovedPath, PlacedFile};
 use super::lock::IndexLock;
@@ -103,7 +104,7 @@ pub(super) struct Published<'s> {
     prepared: Prepared,
     left_staged: Vec<RepoPath>,
     /// The lock of the index, if this process could keep it. `git commit -a` reads the work tree under this lock.
-    index: Option<IndexLock<'s>>,
+    index: Option<ReplacedIndex<'s>>,
 }
 
 /// Whether so many commits of a batch are enough, and the others are left.
@@ -340,7 +341,7 @@ impl<'s> Transaction<'s> {
             index.into_iter().for_each(IndexLock::leave);
             return Err(error);
         }
-        Ok(Published { prepared, left_staged, index })
+        Ok(Published { prepared, left_staged, index: index.map(|lock| store.index_replaced(lock)) })
     }
 
     /// Writes the journal and the new files beside their targets, and waits until all of it is synced, with the objects.
@@ -381,17 +382,17 @@ impl<'s> Transaction<'s> {
             let syncs = store.sync_places(journal);
             // A directory may be moved only when its files are on the disk, so the index stays locked until then.
             if journal.moves.is_empty() {
-                store.release_index(index.take());
+                index.take().into_iter().for_each(ReplacedIndex::release);
                 return syncs.wait().map(|()| stamps);
             }
             syncs.wait()?;
             journal.moves.iter().try_for_each(|moved| store.move_path(moved))?;
-            store.release_index(index.take());
+            index.take().into_iter().for_each(ReplacedIndex::release);
             Ok(stamps)
         });
         let stamps = placed.inspect_err(|_| {
             // Until everything is in place, `git commit -a` would commit what was there before.
-            index.into_iter().for_each(IndexLock::leave);
+            index.into_iter().for_each(ReplacedIndex::leave);
         })?;
         let paths = journal.files.iter().map(|file| file.path.clone());
         Ok(paths.zip(stamps).filter_map(|(path, stamp)| Some((path, stamp?))).collect())

@@ -2,11 +2,13 @@
 
 use super::error::commit_open;
 use super::lock::IndexLock;
+use super::syncs::Syncs;
 use super::{Error, Store};
 use std::ffi::OsStr;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::mpsc::{Receiver, channel};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
@@ -21,11 +23,20 @@ const COMMITTERS: [&str; 3] = ["commit", "revert", "cherry-pick"];
 const EARLY_READERS: [&str; 9] =
     ["commit", "revert", "cherry-pick", "reset", "stash", "merge", "am", "sparse-checkout", "checkout-index"];
 
+/// The lock of an index that was replaced under it. Dropping this releases the lock at once.
+pub(super) struct ReplacedIndex<'s> {
+    lock: IndexLock<'s>,
+    root: PathBuf,
+    /// The search for those of [`EARLY_READERS`] that are at work, and what it finds.
+    search: Syncs,
+    found: Receiver<Vec<PathBuf>>,
+}
+
 impl Store {
     /// Returns an error if a `git commit`, or another of [`COMMITTERS`], is open in this work tree. While its editor is open
     /// it holds no lock, but fails if the branch moves. While its hooks run, a hook manager may have changed the work tree.
     pub(super) fn refuse_open_commit(&self) -> Result<(), Error> {
-        let open = |process: PathBuf| Some((self.git_command(&process, &COMMITTERS)?, process));
+        let open = |process: PathBuf| Some((git_command(&self.root, &process, &COMMITTERS)?, process));
         match processes().find_map(open) {
             Some((command, process)) => {
                 Err(commit_open(command, &process.file_name().unwrap_or_default().to_string_lossy()))
@@ -34,17 +45,26 @@ impl Store {
         }
     }
 
-    /// Releases the lock of the index, which was replaced under it, when each of [`EARLY_READERS`] that is at work by then
-    /// has ended, or after a second. As long as the lock is held, one that read the old index fails; afterwards it would
-    /// write the old index back, and the next commit of the user would take back the step.
-    pub(super) fn release_index(&self, lock: Option<IndexLock<'_>>) {
-        if lock.is_none() {
-            return;
-        }
-        // One that waits for a program, such as a hook, has locked the index before.
-        let is_reader =
-            |process: &PathBuf| self.git_command(process, &EARLY_READERS).is_some() && !has_children(process);
-        let mut open: Vec<PathBuf> = processes().filter(is_reader).collect();
+    /// Begins to search for those of [`EARLY_READERS`] that are at work. The index was replaced under this lock, and the
+    /// branch has moved.
+    pub(super) fn index_replaced<'s>(&'s self, lock: IndexLock<'s>) -> ReplacedIndex<'s> {
+        let (tell, found) = channel();
+        let (root, search) = (self.root.clone(), Syncs::default());
+        search.begin(move || {
+            // Whoever lets go of the lock at once does not ask.
+            let _ = tell.send(processes().filter(|process| is_early_reader(&root, process)).collect());
+            Ok(())
+        });
+        ReplacedIndex { lock, root: self.root.clone(), search, found }
+    }
+}
+
+impl ReplacedIndex<'_> {
+    /// Releases the lock when each of [`EARLY_READERS`] that was at work has ended, or after a second. As long as the lock
+    /// is held, one that read the old index fails; afterwards it would write the old index back, and the next commit of the
+    /// user would take back the step.
+    pub(super) fn release(self) {
+        let mut open = self.search.wait().ok().and_then(|()| self.found.recv().ok()).unwrap_or_default();
         let begun = Instant::now();
         while !open.is_empty() {
             if begun.elapsed() > MOST_OUTLASTED {
@@ -55,26 +75,36 @@ impl Store {
                 return;
             }
             sleep(Duration::from_millis(1));
-            open.retain(is_reader);
+            open.retain(|process| is_early_reader(&self.root, process));
         }
     }
 
-    /// Which of these commands of git a process is, if it is one in this work tree.
-    fn git_command(&self, process: &Path, commands: &[&'static str]) -> Option<&'static str> {
-        if !is_git(process) {
-            return None;
-        }
-        // A process that has ended, but was not waited for, has no command line. There may be thousands of these too.
-        let line = fs::read(process.join("cmdline")).ok().filter(|line| !line.is_empty())?;
-        let words =
-            line.split(|byte| *byte == 0).skip(1).map(|word| String::from_utf8_lossy(word).into_owned());
-        let (directories, word) = parts(words)?;
-        let command = *commands.iter().find(|command| **command == word)?;
-        // A command concerns the nearest repository above its directory, not an outer one.
-        let place = fs::read_link(process.join("cwd")).ok()?.join(directories).canonicalize().ok()?;
-        let is_root = |above: &&Path| *above == self.root || above.join(".git").exists();
-        (place.ancestors().find(is_root) == Some(&self.root)).then_some(command)
+    /// Leaves the lock to the next command that completes a transition.
+    pub(super) fn leave(self) {
+        self.lock.leave();
     }
+}
+
+/// Whether a process is one of [`EARLY_READERS`] in the work tree with this root, and has not locked the index: one that
+/// waits for a program, such as a hook, has done so before.
+fn is_early_reader(root: &Path, process: &Path) -> bool {
+    git_command(root, process, &EARLY_READERS).is_some() && !has_children(process)
+}
+
+/// Which of these commands of git a process is, if it is one in the work tree with this root.
+fn git_command(root: &Path, process: &Path, commands: &[&'static str]) -> Option<&'static str> {
+    if !is_git(process) {
+        return None;
+    }
+    // A process that has ended, but was not waited for, has no command line. There may be thousands of these too.
+    let line = fs::read(process.join("cmdline")).ok().filter(|line| !line.is_empty())?;
+    let words = line.split(|byte| *byte == 0).skip(1).map(|word| String::from_utf8_lossy(word).into_owned());
+    let (directories, word) = parts(words)?;
+    let command = *commands.iter().find(|command| **command == word)?;
+    // A command concerns the nearest repository above its directory, not an outer one.
+    let place = fs::read_link(process.join("cwd")).ok()?.join(directories).canonicalize().ok()?;
+    let is_root = |above: &&Path| *above == root || above.join(".git").exists();
+    (place.ancestors().find(is_root) == Some(root)).then_some(command)
 }
 
 /// Whether a process has started another one that has not ended; false if the system does not say.

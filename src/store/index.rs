@@ -7,7 +7,7 @@
 use super::entries::Staged;
 use super::environment::settings;
 use super::file_bytes::LARGE;
-use super::index_ahead::{IndexAhead, IndexWriter};
+use super::index_ahead::IndexAhead;
 use super::index_entry::IndexEntry;
 use super::lock::IndexLock;
 use super::ls_files::Listed;
@@ -45,7 +45,7 @@ pub(super) enum IndexUpdate<'s> {
 pub(super) struct PlainUpdate<'s> {
     read: Arc<ReadIndex>,
     /// What writes it anew, if that began before it was locked.
-    writer: Option<IndexWriter>,
+    ahead: Option<IndexAhead>,
     /// What is to replace the index, as soon as it is written.
     next: Option<PreparedIndex>,
     /// Released last, when nothing is left beside the index.
@@ -55,8 +55,8 @@ pub(super) struct PlainUpdate<'s> {
 impl<'s> PlainUpdate<'s> {
     /// Writes what is to replace the index, unless that is done or only git can.
     fn prepare(&mut self, due: &[IndexChange]) -> Result<(), Error> {
-        if let Some(writer) = self.writer.take() {
-            self.next = writer.wait();
+        if let Some(ahead) = self.ahead.take() {
+            self.next = ahead.wait();
         }
         if self.next.as_ref().is_none_or(|next| next.due != due) {
             // Dropping it removes the file.
@@ -87,7 +87,7 @@ impl IndexUpdate<'_> {
     /// beside the index changes by that.
     pub(super) fn begin(&mut self, due: &[IndexChange]) -> Result<(), Error> {
         match self {
-            Self::Ours(update) if !due.is_empty() && update.writer.is_none() => update.prepare(due),
+            Self::Ours(update) if !due.is_empty() && update.ahead.is_none() => update.prepare(due),
             _ => Ok(()),
         }
     }
@@ -130,18 +130,18 @@ impl Store {
         let is_large = |index: &Metadata| index.len() >= LARGE;
         let stamp = path.symlink_metadata().ok().filter(is_large).and_then(|index| FileStamp::of(&index));
         let mut ahead = self.index_ahead.borrow_mut();
-        if let Some(stamp) = stamp.filter(|stamp| !ahead.reads(stamp) && !self.wants_git_to_write()) {
-            ahead.read(path, stamp, self.format());
+        let reads = |stamp: &FileStamp| ahead.as_ref().is_some_and(|ahead| ahead.reads(stamp));
+        if let Some(stamp) = stamp.filter(|stamp| !reads(stamp) && !self.wants_git_to_write()) {
+            *ahead = IndexAhead::begin(path, stamp, self.format());
         }
     }
 
-    /// Begins to write the index with these changes, if it was read ahead.
+    /// Begins to write the index with these changes, if it is read ahead.
     pub(super) fn write_index_ahead(&self, changes: &[IndexChange]) {
-        let mut ahead = self.index_ahead.borrow_mut();
-        if matches!(*ahead, IndexAhead::Reading { .. })
+        if let Some(ahead) = self.index_ahead.borrow_mut().as_mut().filter(|ahead| !ahead.is_writing())
             && let Ok(own) = self.own_directory()
         {
-            ahead.write(&self.index(), changes.to_vec(), Arc::new(own));
+            ahead.write(changes.to_vec(), Arc::new(own));
         }
     }
 
@@ -151,16 +151,17 @@ impl Store {
             return Ok(None);
         }
         let path = self.index();
+        let is_current = |read: &Arc<ReadIndex>| read.is_still_at(&path);
         // What is written for another index ends before this one is locked.
-        let ahead = self.index_ahead.take().finish(&path);
+        let ahead = self.index_ahead.take().and_then(|ahead| Some((ahead.read().filter(is_current)?, ahead)));
         let lock = self.lock_index()?;
-        let (read, writer) = match ahead.filter(|(read, _)| read.is_still_at(&path)) {
-            Some((read, writer)) => (Some(read), writer),
+        let (read, ahead) = match ahead.filter(|(read, _)| is_current(read)) {
+            Some((read, ahead)) => (Some(read), Some(ahead).filter(IndexAhead::is_writing)),
             None => (read_index(&path, self.format())?.map(Arc::new), None),
         };
-        self.costs.indexes_ahead.fetch_add(u64::from(writer.is_some()), Relaxed);
+        self.costs.indexes_ahead.fetch_add(u64::from(ahead.is_some()), Relaxed);
         let plain = read.filter(|read| is_plain(&read.index));
-        Ok(plain.map(|read| PlainUpdate { read, writer, next: None, lock }))
+        Ok(plain.map(|read| PlainUpdate { read, ahead, next: None, lock }))
     }
 
     /// Whether the configuration contains something that only git applies when it writes an index.
@@ -262,7 +263,7 @@ impl Store {
         let left = self.staged(changes)?.keep_due(&mut due);
         if due.is_empty() {
             if was_replaced {
-                self.release_index(self.lock_index().ok());
+                self.lock_index().into_iter().for_each(|lock| self.index_replaced(lock).release());
             }
             return Ok(left);
         }
@@ -271,7 +272,8 @@ impl Store {
             let mut due = changes.to_vec();
             let left = self.staged_under(&update, changes)?.keep_due(&mut due);
             let held = self.finish_index_update(update, &due)?;
-            self.release_index(held.or_else(|| self.lock_index().ok()));
+            let lock = held.or_else(|| self.lock_index().ok());
+            lock.into_iter().for_each(|lock| self.index_replaced(lock).release());
             Ok(left)
         })
     }

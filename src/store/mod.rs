@@ -95,6 +95,7 @@ pub use sign::Signature;
 pub use sources::TreeSource;
 pub use sparse::WorkTree;
 pub use staged::{IndexSource, StagedFile};
+pub(crate) use syncs::Syncs;
 
 use differences::{CommitDifference, DifferenceKey};
 use git2::{Oid, Repository};
@@ -129,7 +130,7 @@ pub struct Store {
     blobs: RefCell<Recent<Oid, Arc<[u8]>>>,
     trees: RefCell<Recent<Oid, Arc<Listing>>>,
     large_trees: LargeTrees,
-    index_ahead: RefCell<IndexAhead>,
+    index_ahead: RefCell<Option<IndexAhead>>,
     trees_of_commits: RefCell<Recent<Oid, Oid>>,
     differences: RefCell<Recent<DifferenceKey, Arc<CommitDifference>>>,
     /// How many walks have looked for the last changes of paths.

@@ -1,5 +1,5 @@
-//! Syncs files and directories to the disk in a few threads, while their owner prepares others, and frees files that were
-//! replaced.
+//! Syncs files and directories to the disk in a few threads, while their owner prepares others, frees files that were
+//! replaced, and does what else a step need not wait for.
 //!
 //! A sync mostly waits for the disk, and file systems combine concurrent requests. The threads belong to the process and
 //! stay for the next batch.
@@ -13,17 +13,20 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
-/// How many threads sync at once, besides those that wait for them.
+/// How many threads work at once, besides those that wait for them.
 const MOST_WORKERS: usize = 3;
 
 /// What all batches of this process share.
 static POOL: Mutex<Pool> =
     Mutex::new(Pool { waiting: VecDeque::new(), replaced: Vec::new(), workers: 0, idle: 0 });
-/// Something waits to be synced or closed.
+/// Something waits to be done or closed.
 static WORK: Condvar = Condvar::new();
 
+/// What a thread does for a batch.
+type BatchPart = Box<dyn FnOnce() -> Result<(), Error> + Send>;
+
 struct Pool {
-    waiting: VecDeque<(PathBuf, Arc<SyncBatch>)>,
+    waiting: VecDeque<(BatchPart, Arc<SyncBatch>)>,
     /// What to close.
     replaced: Vec<Box<dyn Send>>,
     workers: usize,
@@ -31,9 +34,9 @@ struct Pool {
     idle: usize,
 }
 
-/// Files and directories to sync. Missing ones are skipped.
+/// Files and directories to sync, and what else is done meanwhile.
 #[derive(Default)]
-pub(super) struct Syncs(Arc<SyncBatch>);
+pub(crate) struct Syncs(Arc<SyncBatch>);
 
 #[derive(Default)]
 struct SyncBatch {
@@ -43,18 +46,27 @@ struct SyncBatch {
 
 #[derive(Default)]
 struct SyncProgress {
-    /// How many are not synced yet.
+    /// How many are not done yet.
     left: usize,
     /// The first failure.
     failure: Option<Error>,
 }
 
 impl Syncs {
-    /// Begins to sync what a file or a directory contains now.
+    /// Begins to sync what a file or a directory contains now, unless it is missing.
     pub(super) fn add(&self, path: PathBuf) {
+        self.begin(move || {
+            let tell =
+                |error: &Error| tracing::warn!(path = %path.display(), error = error.logged(), "cannot sync");
+            sync_one(&path).inspect_err(tell)
+        });
+    }
+
+    /// Begins to do this.
+    pub(crate) fn begin(&self, part: impl FnOnce() -> Result<(), Error> + Send + 'static) {
         locked(&self.0.progress).left += 1;
         let mut pool = locked(&POOL);
-        pool.waiting.push_back((path, Arc::clone(&self.0)));
+        pool.waiting.push_back((Box::new(part), Arc::clone(&self.0)));
         // If the system grants no thread, the one that waits does the work.
         if pool.idle < pool.waiting.len()
             && pool.workers < MOST_WORKERS
@@ -66,21 +78,21 @@ impl Syncs {
         WORK.notify_one();
     }
 
-    /// Waits until everything that was added is synced. Returns the first error if something could not be.
-    pub(super) fn wait(&self) -> Result<(), Error> {
-        while let Some(path) = self.next() {
-            self.0.sync(path);
+    /// Waits until everything that was added is synced, and all else is done. Returns the first error if something failed.
+    pub(crate) fn wait(&self) -> Result<(), Error> {
+        while let Some(part) = self.next() {
+            self.0.run(part);
         }
         let is_left = |progress: &mut SyncProgress| progress.left > 0;
         let waited = self.0.over.wait_while(locked(&self.0.progress), is_left);
         waited.unwrap_or_else(PoisonError::into_inner).failure.take().map_or(Ok(()), Err)
     }
 
-    /// What of it no thread has begun to sync.
-    fn next(&self) -> Option<PathBuf> {
+    /// What of it no thread has begun.
+    fn next(&self) -> Option<BatchPart> {
         let waiting = &mut locked(&POOL).waiting;
         let own = waiting.iter().position(|(_, batch)| Arc::ptr_eq(batch, &self.0))?;
-        waiting.remove(own).map(|(path, _)| path)
+        waiting.remove(own).map(|(part, _)| part)
     }
 }
 
@@ -92,14 +104,11 @@ impl Drop for Syncs {
 }
 
 impl SyncBatch {
-    fn sync(&self, path: PathBuf) {
-        let synced = sync_one(&path);
-        if let Err(error) = &synced {
-            tracing::warn!(path = %path.display(), error = error.logged(), "cannot sync");
-        }
+    fn run(&self, part: BatchPart) {
+        let done = part();
         let mut progress = locked(&self.progress);
         progress.left -= 1;
-        progress.failure = progress.failure.take().or(synced.err());
+        progress.failure = progress.failure.take().or(done.err());
         if progress.left == 0 {
             self.over.notify_all();
         }
@@ -120,7 +129,7 @@ pub(super) fn close(open: impl Send + 'static) {
     }
 }
 
-/// A thread that syncs, for as long as the process lives.
+/// A thread that works for as long as the process lives.
 fn work() {
     loop {
         let mut pool = locked(&POOL);
@@ -132,8 +141,8 @@ fn work() {
         let replaced = if next.is_none() { pool.replaced.pop() } else { None };
         drop(pool);
         drop(replaced);
-        if let Some((path, batch)) = next {
-            batch.sync(path);
+        if let Some((part, batch)) = next {
+            batch.run(part);
         }
     }
 }
