@@ -318,8 +318,7 @@ impl Drive<'_> {
 
     /// Begins to write the record.
     pub(super) fn begin_save(&mut self) -> Syncs {
-        let (files, run, saving) = (self.files.clone(), self.known(), Syncs::default());
-        saving.begin(move || files.write(&run));
+        let saving = self.files.begin_write(self.known());
         self.machine.unsaved = false;
         self.saved = Instant::now();
         saving

@@ -11,7 +11,7 @@ use super::record::{Process, RunStanding, RunState};
 use crate::base::{Code, Digest, Error, Reason, RepoPath, shell_word};
 use crate::decide::ControlRequest;
 use crate::scan::{Directory, OWN_DIRECTORY, io_error};
-use crate::store::durable;
+use crate::store::{Syncs, durable};
 use serde::Serialize;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
@@ -20,6 +20,7 @@ use std::fs::{self, File, TryLockError};
 use std::io::{self, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::thread::sleep;
 use std::time::Duration;
 
@@ -354,16 +355,27 @@ impl RunFiles {
     /// Replaces the record of the run atomically and syncs it; of a task that is gone there is none. Returns
     /// an error if it cannot be written.
     pub fn write(&self, run: &RunState) -> Result<(), Error> {
+        self.begin_write(run.clone()).wait()
+    }
+
+    /// Begins to do what [`Self::write`] does. The next one may begin only when this is over.
+    pub(crate) fn begin_write(&self, run: RunState) -> Syncs {
+        let writing = Syncs::default();
         if self.is_task_gone() {
-            return Ok(());
+            return writing;
         }
-        self.replace(Within::Own, RECORD, &RunDocument::of(run), true)?;
-        if !run.goes_on() {
-            self.forget_copy();
-        } else if let Err(error) = self.keep_copy(run) {
-            tracing::warn!(error = error.logged(), "cannot keep a copy of the record of the run");
-        }
-        Ok(())
+        let (run, files, record) = (Arc::new(run), self.clone(), self.clone());
+        let copied = Arc::clone(&run);
+        writing.begin(move || record.replace(Within::Own, RECORD, &RunDocument::of(&run), true));
+        writing.begin(move || {
+            if !copied.goes_on() {
+                files.forget_copy();
+            } else if let Err(error) = files.keep_copy(&copied) {
+                tracing::warn!(error = error.logged(), "cannot keep a copy of the record of the run");
+            }
+            Ok(())
+        });
+        writing
     }
 
     /// Writes the copy of the record. It is not synced: it is read only if somebody has removed the record.
