@@ -25,7 +25,7 @@ pub(super) struct IndexFile {
     /// The format of the ids in the file.
     format: ObjectFormat,
     /// The offset of each entry, and finally that of the extensions.
-    starts: Vec<usize>,
+    starts: Vec<u32>,
     /// In version 4, which has each name as what differs from the one before it, that of each [`SPAN`]-th entry.
     names: Option<Vec<Box<[u8]>>>,
     /// The signature and range of each extension, header included.
@@ -37,7 +37,7 @@ pub(super) struct IndexFile {
 }
 
 /// The size of the file header. At the end of the file is a checksum, which is as long as an id.
-const HEADER: usize = 12;
+const HEADER: u32 = 12;
 /// So many entries of version 4 are decoded one after another to get at one of them.
 const SPAN: usize = 16;
 /// The longest name that is read in version 4: a short entry can have a long one, of which a copy is kept.
@@ -55,7 +55,7 @@ impl IndexFile {
         let count = usize::try_from(number(&bytes, 8)?).ok()?;
         let mut starts = Vec::with_capacity(count.min(end / EntryHead::least(format)) + 1);
         let mut names = (version == 4).then(Vec::new);
-        let mut at = HEADER;
+        let mut at = HEADER as usize;
         // The last name, in version 4 as it was put together.
         let (mut name, mut built) = (&[][..], Vec::new());
         let mut stage = 0;
@@ -88,10 +88,10 @@ impl IndexFile {
             if stage > 0 {
                 unmerged.push(starts.len());
             }
-            starts.push(at);
+            starts.push(u32::try_from(at).ok()?);
             at += length;
         }
-        starts.push(at);
+        starts.push(u32::try_from(at).ok()?);
         let mut extensions = Vec::new();
         while at < end {
             let signature: [u8; 4] = bytes.get(at..at + 4)?.try_into().ok()?;
@@ -130,8 +130,7 @@ impl IndexFile {
     pub(super) fn entry(&self, number: usize) -> Option<RawEntry<'_>> {
         match &self.names {
             None => {
-                let place = *self.starts.get(number)?..*self.starts.get(number + 1)?;
-                let (head, name, _) = decode(&self.bytes[place], self.format)?;
+                let (head, name, _) = decode(self.raw(number..number + 1)?, self.format)?;
                 Some(RawEntry { head, name: name.into() })
             }
             Some(names) => self.span(names, number / SPAN).nth(number % SPAN),
@@ -143,7 +142,7 @@ impl IndexFile {
         let mut name = Vec::new();
         let first = number * SPAN;
         (first..self.len().min(first + SPAN)).map_while(move |at| {
-            let bytes = &self.bytes[self.starts[at]..];
+            let bytes = &self.bytes[self.start(at)?..];
             let head = if at == first {
                 name.extend_from_slice(names.get(number)?);
                 EntryHead::decode(bytes, self.format)?
@@ -166,14 +165,19 @@ impl IndexFile {
 
     /// The bytes of a range of entries, unchanged. In version 4 the first depends on the name before it.
     pub(super) fn raw(&self, entries: Range<usize>) -> Option<&[u8]> {
-        self.bytes.get(*self.starts.get(entries.start)?..*self.starts.get(entries.end)?)
+        self.bytes.get(self.start(entries.start)?..self.start(entries.end)?)
+    }
+
+    /// The offset of the entry with this number.
+    fn start(&self, number: usize) -> Option<usize> {
+        self.starts.get(number).map(|start| *start as usize)
     }
 
     /// The number of the first entry whose name is not less than `name` in git's order.
     pub(super) fn position(&self, name: &[u8]) -> usize {
         let Some(names) = &self.names else {
-            let is_before = |at: &usize| {
-                decode(&self.bytes[*at..], self.format).is_some_and(|(_, before, _)| before < name)
+            let is_before = |at: &u32| {
+                decode(&self.bytes[*at as usize..], self.format).is_some_and(|(_, before, _)| before < name)
             };
             return self.starts[..self.len()].partition_point(is_before);
         };
