@@ -84,7 +84,7 @@ impl Writer<'_> {
 
     /// The text of `state.json` for a log.
     pub(super) fn state_text(&self, workflow: &Workflow, state: &State, log: &[u8]) -> Vec<u8> {
-        let schema = self.workspace.setting.state_schema();
+        let schema = self.workspace.state_schema();
         write_state(state, &workflow.phase_key, &schema, LogExtent::of(log, state.format())).into_bytes()
     }
 

@@ -14,7 +14,7 @@ use crate::decide::{
 use crate::run::{
     Control, ControlRequest, Lock, RunFiles, RunStanding, RunState, Turn, WorkState, adopt_orphans,
 };
-use crate::store::Syncs;
+use crate::store::SideWork;
 use crate::survey::{Error, Sight, TaskRef, UsableWorkflow};
 use std::sync::Arc;
 use std::thread::sleep;
@@ -181,10 +181,7 @@ impl Drive<'_> {
         let mut effect = self.step(RunEvent::Begun, tell);
         while effect != RunEffect::Over {
             effect = match self.save_if_due(&effect) {
-                Err(error) => {
-                    self.machine.unsaved = false;
-                    self.block(effect, error, tell)
-                }
+                Err(error) => self.block(effect, error, tell),
                 Ok(()) => self.carry_out(effect, tell),
             };
         }
@@ -317,7 +314,7 @@ impl Drive<'_> {
     }
 
     /// Begins to write the record.
-    pub(super) fn begin_save(&mut self) -> Syncs {
+    pub(super) fn begin_save(&mut self) -> SideWork {
         let saving = self.files.begin_write(self.known());
         self.machine.unsaved = false;
         self.saved = Instant::now();

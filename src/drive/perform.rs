@@ -28,7 +28,7 @@ impl Drive<'_> {
         let name = self.work_name().unwrap_or_default();
         let saving = self.begin_save();
         let (executor, guard) = (self.executor(&judged, &work, &name), self.guard_turn());
-        // It starts only when a power cut does not give its run a new budget.
+        // It starts only when its turn is on the disk: a power cut must not give the run a new budget.
         let executor = match saving.wait().and(executor) {
             Ok(executor) => executor,
             Err(error) => return self.refuse_start(error),

@@ -176,11 +176,6 @@ impl<'s> Archive<'s> {
         self.store.blob(digest)
     }
 
-    /// Keeps the bytes of a blob for the next that asks.
-    pub(super) fn know_blob(&self, digest: Digest, bytes: &[u8]) {
-        self.store.know_blob(digest, bytes);
-    }
-
     /// Makes room for other records: this blob of one is not read again soon.
     pub(super) fn forget_blob(&self, digest: Digest) {
         self.store.forget_blob(digest);

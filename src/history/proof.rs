@@ -40,11 +40,12 @@ impl RecordChange<'_> {
     ///
     /// A commit, a blob or a record cannot be read.
     pub(super) fn prove(&self) -> Result<Option<Proof>, Error> {
-        let mut new = TaskRecord::default();
-        match TaskRecord::log_of(self.task, self.after.source) {
-            Ok(log) => new.log = log,
-            Err(unread) => return Ok(Some(unread.verdict()?)),
-        }
+        let new = match TaskRecord::of(self.task, self.after.source) {
+            Ok(new) => new,
+            Err(Unread::Elsewhere(why)) => return Ok(Some(Proof::bare(Standing::Unverifiable, why))),
+            Err(Unread::NoFile(why)) => return Ok(Some(Proof::forged(why))),
+            Err(Unread::Failed(error)) => return Err(error),
+        };
         let pool = self.archive.logs();
         let mut olds = Vec::new();
         let mut former = None;
@@ -60,15 +61,12 @@ impl RecordChange<'_> {
                 None => old,
             });
         }
-        let log = new.read(pool, olds.first());
-        if let Err(unread) = self.add_state(&mut new, &log) {
-            return Ok(Some(unread.verdict()?));
-        }
         if olds.iter().all(|old| *old == new) {
             let renamed = |former: TaskRef| format!("renamed from {}", former.id);
             return Ok(former.map(|former| Proof::bare(Standing::Restored, renamed(former))));
         }
         let old_logs: Vec<_> = olds.iter().map(|old| old.read(pool, None)).collect();
+        let log = new.read(pool, olds.first());
         let (lost, added) = self.growth(&olds, &old_logs, &new, &log)?;
         // The next step of the task follows this record.
         let replaced = olds.iter().flat_map(|old| old.blobs_unlike(&new));
@@ -79,30 +77,6 @@ impl RecordChange<'_> {
         let Some(told) = contradiction.filter(is_worse) else { return Ok(proof) };
         let steps = proof.map(|proof| proof.steps).unwrap_or_default();
         Ok(Some(Proof { steps, ..told }))
-    }
-
-    /// Adds to a record, of which only the log was read, the state after the change. Nearly every state is the fold of its
-    /// log, as its blob id shows, and need not be read.
-    fn add_state(&self, record: &mut TaskRecord, log: &ReadLog) -> Result<(), Unread> {
-        let Self { task, after, archive, .. } = *self;
-        let fold = || {
-            let blob = after.source.blob_id(&task.state_path())?;
-            StateCheck { record, log, archive, settings: self.settings() }.folded(blob)
-        };
-        match fold() {
-            Some(state) => {
-                // The next step of the task begins with it.
-                archive.know_blob(state.blob, &state.bytes);
-                record.put_fold(state);
-                Ok(())
-            }
-            None => record.read_state(task, after.source),
-        }
-    }
-
-    /// The settings on all sides.
-    fn settings(&self) -> Vec<&Setting> {
-        self.befores.iter().chain([self.after]).map(|snapshot| snapshot.setting).collect()
     }
 
     /// The task with its record that was at another place, if this change moves it here: its events are there no
@@ -169,15 +143,15 @@ impl RecordChange<'_> {
         let pool = self.archive.logs();
         let events: Vec<LogEvent> = added.iter().filter_map(|id| Some(pool.event(id)?.clone())).collect();
         let names = || events.iter().map(|event| &event.workflow.name).chain([&self.task.workflow]);
-        let settings = self.settings();
+        let settings = || self.befores.iter().chain([self.after]).map(|snapshot| snapshot.setting);
         let is_phase = |phase: &str| {
-            let has_phase = |(setting, name): (&&Setting, &WorkflowName)| {
+            let has_phase = |(setting, name): (&Setting, &WorkflowName)| {
                 let loaded = setting.workflow(name.as_str()).ok();
                 loaded.is_some_and(|loaded| {
                     loaded.workflow().is_some_and(|one| one.phase_named(phase).is_some())
                 })
             };
-            settings.iter().any(|setting| names().any(|name| has_phase((setting, name))))
+            settings().any(|setting| names().any(|name| has_phase((setting, name))))
         };
         self.told.contradicts(&self.task.id, &events, self.is_only, is_phase)
     }
@@ -462,8 +436,10 @@ impl Proving<'_> {
 
     /// Whether the workflow of the task imports this state.
     fn is_importable(&self, value: &Value) -> bool {
-        self.change.settings().into_iter().any(|setting| {
-            let loaded = setting.workflow(self.change.task.workflow.as_str()).ok();
+        let RecordChange { task, befores, after, .. } = *self.change;
+        let mut settings = befores.iter().chain([after]).map(|snapshot| snapshot.setting);
+        settings.any(|setting| {
+            let loaded = setting.workflow(task.workflow.as_str()).ok();
             loaded.as_ref().and_then(|loaded| import_of(loaded.workflow()?, value)).is_some()
         })
     }
@@ -486,7 +462,8 @@ impl Proving<'_> {
         if stood || self.is_torn() {
             return None;
         }
-        let (archive, settings) = (self.change.archive, self.change.settings());
+        let RecordChange { befores, after, archive, .. } = *self.change;
+        let settings = befores.iter().chain([after]).map(|snapshot| snapshot.setting).collect();
         StateCheck { record: &self.new, log: &self.log, archive, settings }.fault()
     }
 

@@ -3,12 +3,13 @@
 use super::archive::Archive;
 use super::logs::{LogBytes, LogPool, ReadLog};
 use crate::base::{Code, Digest, RepoPath, with_line_feeds};
-use crate::decide::{Proof, Standing, State, difference, document, is_original};
-use crate::record::{LogExtent, log_extent_in, read_state, sides, write_state};
+use crate::decide::{State, difference, document, is_original};
+use crate::record::{LogExtent, log_extent_in, log_extent_of, read_state, sides, write_state};
 use crate::scan::{Content, Source};
 use crate::survey::setting::Setting;
 use crate::survey::{Error, TaskRef};
 use crate::workflow::{Workflow, is_tree_name};
+use serde::Deserialize;
 use serde_json::Value;
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -25,8 +26,6 @@ pub(super) struct TaskRecord {
     pub state: Option<RecordFile>,
     /// The log, unless it is missing or empty.
     pub log: Option<RecordFile>,
-    /// Whether the state is known to be what `orch` writes of all events of the log.
-    is_fold: bool,
 }
 
 /// Why a record cannot be read.
@@ -37,21 +36,6 @@ pub(super) enum Unread {
     NoFile(String),
     /// The source cannot be read.
     Failed(Error),
-}
-
-impl Unread {
-    /// The verdict about a change of the record.
-    ///
-    /// # Errors
-    ///
-    /// The source cannot be read.
-    pub(super) fn verdict(self) -> Result<Proof, Error> {
-        match self {
-            Self::Elsewhere(why) => Ok(Proof::bare(Standing::Unverifiable, why)),
-            Self::NoFile(why) => Ok(Proof::forged(why)),
-            Self::Failed(error) => Err(error),
-        }
-    }
 }
 
 impl From<Unread> for Error {
@@ -69,20 +53,6 @@ impl PartialEq for TaskRecord {
     }
 }
 
-/// A file of a record in a source; `None` if it is missing.
-fn file_in(path: RepoPath, source: &dyn Source) -> Result<Option<RecordFile>, Unread> {
-    match source.read(&path, u64::MAX - 1).map_err(Unread::Failed)? {
-        Content::Bytes(bytes) => {
-            let blob = source.blob_id(&path).unwrap_or_else(|| source.format().blob(&bytes));
-            Ok(Some(RecordFile { blob, bytes }))
-        }
-        Content::Missing => Ok(None),
-        Content::Absent => Err(Unread::Elsewhere(format!("{path} is not in this clone"))),
-        Content::Unreadable(why) => Err(Unread::NoFile(format!("{path}: {why}"))),
-        Content::TooLarge(size) => Err(Unread::Elsewhere(format!("{path} has {size} bytes"))),
-    }
-}
-
 impl TaskRecord {
     /// Reads the record of a task from a source. Missing files are no error.
     ///
@@ -90,34 +60,20 @@ impl TaskRecord {
     ///
     /// A file of the record exists but cannot be read.
     pub(super) fn of(task: &TaskRef, source: &dyn Source) -> Result<Self, Unread> {
-        let mut record = Self { log: Self::log_of(task, source)?, ..Self::default() };
-        record.read_state(task, source)?;
-        Ok(record)
-    }
-
-    /// Reads the state of a record as [`Self::of`] does.
-    ///
-    /// # Errors
-    ///
-    /// The state exists but cannot be read.
-    pub(super) fn read_state(&mut self, task: &TaskRef, source: &dyn Source) -> Result<(), Unread> {
-        self.state = file_in(task.state_path(), source)?;
-        Ok(())
-    }
-
-    /// Adds the state that `orch` writes of all events of the log.
-    pub(super) fn put_fold(&mut self, state: RecordFile) {
-        (self.state, self.is_fold) = (Some(state), true);
-    }
-
-    /// Reads the log of a record as [`Self::of`] does.
-    ///
-    /// # Errors
-    ///
-    /// The log exists but cannot be read.
-    pub(super) fn log_of(task: &TaskRef, source: &dyn Source) -> Result<Option<RecordFile>, Unread> {
-        let log = file_in(task.transcript_path(), source)?;
-        Ok(log.filter(|log| !log.bytes.trim_ascii().is_empty()))
+        let read = |path: RepoPath| -> Result<Option<RecordFile>, Unread> {
+            match source.read(&path, u64::MAX - 1).map_err(Unread::Failed)? {
+                Content::Bytes(bytes) => {
+                    let blob = source.blob_id(&path).unwrap_or_else(|| source.format().blob(&bytes));
+                    Ok(Some(RecordFile { blob, bytes }))
+                }
+                Content::Missing => Ok(None),
+                Content::Absent => Err(Unread::Elsewhere(format!("{path} is not in this clone"))),
+                Content::Unreadable(why) => Err(Unread::NoFile(format!("{path}: {why}"))),
+                Content::TooLarge(size) => Err(Unread::Elsewhere(format!("{path} has {size} bytes"))),
+            }
+        };
+        let log = read(task.transcript_path())?.filter(|log| !log.bytes.trim_ascii().is_empty());
+        Ok(Self { state: read(task.state_path())?, log })
     }
 
     /// Like [`Self::of`], but a file of the record that is no regular file counts as missing: it contains no
@@ -169,9 +125,6 @@ impl TaskRecord {
 
     /// Whether the state contains conflict markers.
     pub(super) fn has_torn_state(&self) -> bool {
-        if self.is_fold {
-            return false;
-        }
         let text = self.state.as_ref().and_then(|file| std::str::from_utf8(&file.bytes).ok());
         text.and_then(sides).is_some()
     }
@@ -192,6 +145,23 @@ pub(super) fn is_foreign(state: &Value) -> bool {
     state.get("heads").is_none()
 }
 
+/// What a state says of the log that it folds.
+#[derive(Deserialize)]
+struct StatedFold {
+    #[serde(rename = "$schema")]
+    schema: String,
+    heads: Vec<String>,
+    transcript: Value,
+}
+
+impl StatedFold {
+    /// Reads the beginning of a state, up to the revision, which follows as `orch` writes it.
+    fn of(bytes: &[u8]) -> Option<Self> {
+        let (begin, _) = std::str::from_utf8(bytes).ok()?.split_once(",\n  \"rev\": ")?;
+        serde_json::from_str(&format!("{begin}}}")).ok()
+    }
+}
+
 /// A `state.json` to compare with its log.
 pub(super) struct StateCheck<'a> {
     pub record: &'a TaskRecord,
@@ -206,7 +176,7 @@ impl StateCheck<'_> {
     /// missing.
     pub(super) fn fault(&self) -> Option<String> {
         let file = self.record.state.as_ref()?;
-        if self.record.is_fold || self.folded(file.blob).is_some() {
+        if self.is_exact(&file.bytes) {
             return None;
         }
         let Some(value) = self.record.value() else { return Some("state.json is not JSON".to_owned()) };
@@ -229,20 +199,26 @@ impl StateCheck<'_> {
         why
     }
 
-    /// The state that has this blob id, if that is what `orch` writes of all events of the log. Nearly
-    /// every state is, and then it need not be read.
-    pub(super) fn folded(&self, state: Digest) -> Option<RecordFile> {
+    /// Whether these bytes are exactly what `orch` writes of all events of the log. Nearly every state is, and
+    /// finding that out takes no value of the whole.
+    fn is_exact(&self, bytes: &[u8]) -> bool {
         let pool = self.archive.logs();
+        let Some(stated) = StatedFold::of(bytes) else { return false };
         let heads = pool.sorted(self.log.heads.iter().copied());
-        let (log, name) = (self.record.log.as_ref()?, pool.workflow_name(&heads)?);
-        self.settings.iter().find_map(|setting| {
+        let named = stated.heads.iter().map(|head| Digest::parse(head));
+        if heads.is_empty() || !named.eq(heads.iter().copied().map(Some)) {
+            return false;
+        }
+        let Some(extent) = log_extent_of(&stated.transcript) else { return false };
+        let Some(name) = pool.workflow_name(&heads) else { return false };
+        self.settings.iter().any(|setting| {
             let loaded = setting.workflow(name.as_str()).ok();
             let workflow = loaded.as_ref().and_then(|loaded| loaded.workflow());
-            let folded = pool.fold(workflow, &heads).ok().flatten()?;
-            let key = self.archive.declared_phase_key(setting, name.as_str())?;
-            let extent = LogExtent::of(&log.bytes, folded.format());
-            let bytes = write_state(&folded, &key, &setting.state_schema(), extent).into_bytes();
-            (state.format().blob(&bytes) == state).then_some(RecordFile { blob: state, bytes })
+            let folded = pool.fold(workflow, &heads).ok().flatten();
+            let key = self.archive.declared_phase_key(setting, name.as_str());
+            let exact =
+                folded.zip(key).map(|(folded, key)| write_state(&folded, &key, &stated.schema, extent));
+            exact.is_some_and(|exact| exact.as_bytes() == bytes)
         })
     }
 
@@ -344,4 +320,20 @@ pub(super) fn missing_end(
         };
         (!is_there).then(|| format!("the last step rests on {name}@{digest:.10}, which is not here"))
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// If this fails, every audit takes the slow way.
+    #[test]
+    fn the_beginning_of_a_state_says_what_it_folds() {
+        let head = Digest::of_blob(b"event");
+        let state = State { heads: vec![head], task: Some("t".to_owned()), rev: 3, ..State::default() };
+        let text = write_state(&state, "phase", "system/s.json", LogExtent::default());
+        let stated = StatedFold::of(text.as_bytes()).expect("as it is written");
+        assert_eq!((stated.schema.as_str(), stated.heads), ("system/s.json", vec![head.to_string()]));
+        assert!(log_extent_of(&stated.transcript).is_some());
+    }
 }

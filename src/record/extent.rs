@@ -1,7 +1,6 @@
 //! What a state says of the log that it was written with.
 
 use crate::base::{Digest, ObjectFormat};
-use memchr::memchr_iter;
 use serde::Serialize;
 
 /// Up to how many bytes a state vouches for every line of its log.
@@ -31,7 +30,7 @@ impl LogExtent {
     #[must_use]
     pub fn of(log: &[u8], format: ObjectFormat) -> Self {
         let count = |count: usize| u64::try_from(count).unwrap_or(u64::MAX);
-        let lines = memchr_iter(b'\n', log).count();
+        let lines = log.iter().filter(|byte| **byte == b'\n').count();
         Self { lines: count(lines), bytes: count(log.len()), digest: digest_of(log, format) }
     }
 }
@@ -41,14 +40,13 @@ pub(super) fn digest_of(log: &[u8], format: ObjectFormat) -> Option<Digest> {
     if log.len() > 2 * SHORT {
         return None;
     }
-    let mut lines = Vec::new();
-    let mut start = 0;
-    for end in memchr_iter(b'\n', log).chain((!log.ends_with(b"\n")).then_some(log.len())) {
-        let line = &log[start..end];
-        // Only an end of a line has a carriage return of a checkout.
-        lines.push(if end < log.len() { line.strip_suffix(b"\r").unwrap_or(line) } else { line });
-        start = end + 1;
-    }
+    let ends = log.split_inclusive(|byte| *byte == b'\n');
+    let mut lines: Vec<&[u8]> = ends
+        .map(|line| match line {
+            [text @ .., b'\r', b'\n'] | [text @ .., b'\n'] => text,
+            text => text,
+        })
+        .collect();
     lines.sort_unstable();
     let length = lines.iter().map(|line| line.len() + 1).sum::<usize>();
     (length <= SHORT).then(|| format.blob(&lines.join(&b'\n')))

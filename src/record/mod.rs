@@ -28,7 +28,7 @@ pub use log::{EventLog, LogFault, LogFaultKind, LogPeek, has_lost_events, whole_
 pub use log_event::{LogEvent, NotAnEvent};
 pub use other_format::{format_of_log, log_in_format};
 pub use reading::{RecordReading, StateDefect, StateText, believed_state, read_foreign, read_record};
-pub use state::{StateFault, log_extent_in, phase_key_in, read_state, write_state};
+pub use state::{StateFault, log_extent_in, log_extent_of, phase_key_in, read_state, write_state};
 
 /// The file name of a task's state.
 pub const STATE_FILE: &str = "state.json";

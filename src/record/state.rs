@@ -80,7 +80,12 @@ impl WrittenState<'_> {
 /// The size of the log that a state was written with, as the state records it.
 #[must_use]
 pub fn log_extent_in(value: &Value) -> Option<LogExtent> {
-    let transcript = value.get("transcript")?;
+    log_extent_of(value.get("transcript")?)
+}
+
+/// The size of a log, as the member `transcript` of a state has it.
+#[must_use]
+pub fn log_extent_of(transcript: &Value) -> Option<LogExtent> {
     let count = |key: &str| transcript.get(key)?.as_u64();
     let digest = match transcript.get("digest")? {
         Value::Null => None,

@@ -11,7 +11,7 @@ use super::record::{Process, RunStanding, RunState};
 use crate::base::{Code, Digest, Error, Reason, RepoPath, shell_word};
 use crate::decide::ControlRequest;
 use crate::scan::{Directory, OWN_DIRECTORY, io_error};
-use crate::store::{Syncs, durable};
+use crate::store::{SideWork, durable};
 use serde::Serialize;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
@@ -20,7 +20,6 @@ use std::fs::{self, File, TryLockError};
 use std::io::{self, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::thread::sleep;
 use std::time::Duration;
 
@@ -226,6 +225,7 @@ impl RunFiles {
         self.create()?;
         let _control = self.control_lock()?;
         let Some(lock) = self.try_lock()? else { return Ok(None) };
+        self.drop_abandoned();
         let old = self.last()?;
         let before = old.as_ref().map(|old| old.id.clone());
         let run = make(old);
@@ -238,6 +238,20 @@ impl RunFiles {
             self.prune(&run.id);
         }
         Ok(Some((lock, run)))
+    }
+
+    /// Removes the temporary files that killed processes left. The caller holds `control.lock` and the right to drive the
+    /// task, so that no other process writes what [`Self::replace`] does.
+    fn drop_abandoned(&self) {
+        let copies = self.copy().map(|(_, path)| durable::parent(&path).to_owned());
+        [self.directory.clone()].iter().chain(&copies).for_each(|place| durable::remove_abandoned(place));
+        let Ok(own) = self.open(Within::Own) else { return };
+        let is_ours = |name: &str| name.starts_with(durable::TEMPORARY) && name.ends_with(".json");
+        let names = own.names().unwrap_or_default();
+        names
+            .iter()
+            .filter(|name| name.to_str().is_some_and(is_ours))
+            .for_each(|name| drop(own.remove(name)));
     }
 
     /// Writes how a run ended and releases the right to drive the task. If a stronger request than `applied`
@@ -355,26 +369,22 @@ impl RunFiles {
     /// Replaces the record of the run atomically and syncs it; of a task that is gone there is none. Returns
     /// an error if it cannot be written.
     pub fn write(&self, run: &RunState) -> Result<(), Error> {
-        self.begin_write(run.clone()).wait()
+        if self.is_task_gone() {
+            return Ok(());
+        }
+        self.replace(Within::Own, RECORD, &RunDocument::of(run), true)?;
+        if !run.goes_on() {
+            self.forget_copy();
+        } else if let Err(error) = self.keep_copy(run) {
+            tracing::warn!(error = error.logged(), "cannot keep a copy of the record of the run");
+        }
+        Ok(())
     }
 
     /// Begins to do what [`Self::write`] does. The next one may begin only when this is over.
-    pub(crate) fn begin_write(&self, run: RunState) -> Syncs {
-        let writing = Syncs::default();
-        if self.is_task_gone() {
-            return writing;
-        }
-        let (run, files, record) = (Arc::new(run), self.clone(), self.clone());
-        let copied = Arc::clone(&run);
-        writing.begin(move || record.replace(Within::Own, RECORD, &RunDocument::of(&run), true));
-        writing.begin(move || {
-            if !copied.goes_on() {
-                files.forget_copy();
-            } else if let Err(error) = files.keep_copy(&copied) {
-                tracing::warn!(error = error.logged(), "cannot keep a copy of the record of the run");
-            }
-            Ok(())
-        });
+    pub(crate) fn begin_write(&self, run: RunState) -> SideWork {
+        let (files, writing) = (self.clone(), SideWork::default());
+        writing.begin(move || files.write(&run));
         writing
     }
 

@@ -11,8 +11,8 @@ use super::new_pack::NewPack;
 use super::next_index::NextIndex;
 use super::read_index::IndexChange;
 use super::ref_tables::RefMove;
+use super::side_work::SideWork;
 use super::sign::Person;
-use super::syncs::Syncs;
 use super::{Error, Head, Store, digest};
 use crate::base::{Class, Code, Digest, RepoPath};
 use crate::scan::{FileStamp, io_error};
@@ -120,7 +120,7 @@ pub(super) struct Built {
 /// Where the objects of a batch were written.
 pub(super) struct NewObjects {
     /// What syncs them, which has to be over before the branch points to the last commit.
-    pub syncs: Syncs,
+    pub syncs: SideWork,
     /// The pack that contains them, if they are not loose. Dropping it removes it, unless it is kept.
     pub pack: Option<NewPack>,
 }
@@ -349,7 +349,7 @@ impl<'s> Transaction<'s> {
         &self,
         planned: &[PlannedCommit],
         journal: &Journal,
-        syncs: &Syncs,
+        syncs: &SideWork,
     ) -> Result<Prepared, Error> {
         let store = self.store;
         // The journal is first, because the next command finds the temporary files by it.

@@ -1,7 +1,7 @@
 //! Crash-safe file writes: write a temporary file, sync it, rename it, and sync the directory.
 
 use super::Error;
-use super::syncs::{self, Syncs, sync_one};
+use super::side_work::{self, SideWork, sync_one};
 use crate::scan::{Directory, FileStamp, io_error, open_regular, read_up_to};
 use rustix::process::geteuid;
 use std::collections::BTreeSet;
@@ -38,7 +38,7 @@ pub fn write_executable(path: &Path, bytes: &[u8]) -> Result<(), Error> {
 }
 
 /// Removes the temporary files in a directory that killed processes left.
-pub(super) fn remove_abandoned(directory: &Path) {
+pub(crate) fn remove_abandoned(directory: &Path) {
     for entry in std::fs::read_dir(directory).into_iter().flatten().flatten() {
         let name = entry.file_name();
         let own = name.to_str().and_then(|name| name.strip_prefix(TEMPORARY)?.strip_prefix('-'));
@@ -178,7 +178,7 @@ impl Drop for TemporaryFile {
 pub fn rename_over(from: &Directory, name: &str, to: &Directory, new: impl AsRef<OsStr>) -> io::Result<()> {
     let replaced = to.held(&new);
     from.rename(name, to, new)?;
-    replaced.into_iter().for_each(syncs::close);
+    replaced.into_iter().for_each(side_work::close);
     Ok(())
 }
 
@@ -331,7 +331,7 @@ pub fn sync(paths: &[PathBuf]) -> Result<(), Error> {
     if let [path] = paths {
         return sync_one(path);
     }
-    let syncs = Syncs::default();
+    let syncs = SideWork::default();
     paths.iter().for_each(|path| syncs.add(path.clone()));
     syncs.wait()
 }

@@ -2,13 +2,13 @@
 
 use super::error::commit_open;
 use super::lock::IndexLock;
-use super::syncs::Syncs;
+use super::side_work::SideWork;
 use super::{Error, Store};
 use std::ffi::OsStr;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::mpsc::{Receiver, channel};
+use std::sync::{Arc, OnceLock};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
@@ -27,9 +27,9 @@ const EARLY_READERS: [&str; 9] =
 pub(super) struct ReplacedIndex<'s> {
     lock: IndexLock<'s>,
     root: PathBuf,
-    /// The search for those of [`EARLY_READERS`] that are at work, and what it finds.
-    search: Syncs,
-    found: Receiver<Vec<PathBuf>>,
+    /// Those of [`EARLY_READERS`] that are at work, as soon as the search is over.
+    found: Arc<OnceLock<Vec<PathBuf>>>,
+    _search: SideWork,
 }
 
 impl Store {
@@ -48,14 +48,13 @@ impl Store {
     /// Begins to search for those of [`EARLY_READERS`] that are at work. The index was replaced under this lock, and the
     /// branch has moved.
     pub(super) fn index_replaced<'s>(&'s self, lock: IndexLock<'s>) -> ReplacedIndex<'s> {
-        let (tell, found) = channel();
-        let (root, search) = (self.root.clone(), Syncs::default());
+        let (search, found) = (SideWork::default(), Arc::new(OnceLock::new()));
+        let (root, filled) = (self.root.clone(), Arc::clone(&found));
         search.begin(move || {
-            // Whoever lets go of the lock at once does not ask.
-            let _ = tell.send(processes().filter(|process| is_early_reader(&root, process)).collect());
+            filled.get_or_init(|| early_readers(&root));
             Ok(())
         });
-        ReplacedIndex { lock, root: self.root.clone(), search, found }
+        ReplacedIndex { lock, root: self.root.clone(), found, _search: search }
     }
 }
 
@@ -64,7 +63,8 @@ impl ReplacedIndex<'_> {
     /// is held, one that read the old index fails; afterwards it would write the old index back, and the next commit of the
     /// user would take back the step.
     pub(super) fn release(self) {
-        let mut open = self.search.wait().ok().and_then(|()| self.found.recv().ok()).unwrap_or_default();
+        // Waits for the search, or does it here.
+        let mut open = self.found.get_or_init(|| early_readers(&self.root)).clone();
         let begun = Instant::now();
         while !open.is_empty() {
             if begun.elapsed() > MOST_OUTLASTED {
@@ -83,6 +83,11 @@ impl ReplacedIndex<'_> {
     pub(super) fn leave(self) {
         self.lock.leave();
     }
+}
+
+/// Those of [`EARLY_READERS`] that are at work in the work tree with this root.
+fn early_readers(root: &Path) -> Vec<PathBuf> {
+    processes().filter(|process| is_early_reader(root, process)).collect()
 }
 
 /// Whether a process is one of [`EARLY_READERS`] in the work tree with this root, and has not locked the index: one that

@@ -15,7 +15,7 @@ use super::next_index::NextIndex;
 use super::read_index::{IndexChange, PreparedIndex, ReadIndex, edits_of, read_index};
 use super::splice::is_plain;
 use super::update_index::GitUpdate;
-use super::{Error, Store, syncs};
+use super::{Error, Store, side_work};
 use crate::base::{Class, Code, RepoPath, command};
 use crate::record::{STATE_FILE, TRANSCRIPT_FILE};
 use crate::scan::{FileStamp, io_error};
@@ -77,7 +77,7 @@ impl<'s> PlainUpdate<'s> {
             return Err(Error::busy("another program changes the index without its lock"));
         }
         self.lock.put(file)?;
-        syncs::close(self.read);
+        side_work::close(self.read);
         Ok(Some(self.lock))
     }
 }
@@ -138,7 +138,7 @@ impl Store {
 
     /// Begins to write the index with these changes, if it is read ahead.
     pub(super) fn write_index_ahead(&self, changes: &[IndexChange]) {
-        if let Some(ahead) = self.index_ahead.borrow_mut().as_mut().filter(|ahead| !ahead.is_writing())
+        if let Some(ahead) = self.index_ahead.borrow_mut().as_mut().filter(|ahead| !ahead.is_ordered())
             && let Ok(own) = self.own_directory()
         {
             ahead.write(changes.to_vec(), Arc::new(own));
@@ -151,12 +151,12 @@ impl Store {
             return Ok(None);
         }
         let path = self.index();
-        let is_current = |read: &Arc<ReadIndex>| read.is_still_at(&path);
+        let is_current = |(read, _): &(Arc<ReadIndex>, IndexAhead)| read.is_still_at(&path);
         // What is written for another index ends before this one is locked.
-        let ahead = self.index_ahead.take().and_then(|ahead| Some((ahead.read().filter(is_current)?, ahead)));
+        let ahead = self.index_ahead.take().and_then(IndexAhead::read).filter(is_current);
         let lock = self.lock_index()?;
-        let (read, ahead) = match ahead.filter(|(read, _)| is_current(read)) {
-            Some((read, ahead)) => (Some(read), Some(ahead).filter(IndexAhead::is_writing)),
+        let (read, ahead) = match ahead.filter(is_current) {
+            Some((read, ahead)) => (Some(read), Some(ahead).filter(IndexAhead::is_ordered)),
             None => (read_index(&path, self.format())?.map(Arc::new), None),
         };
         self.costs.indexes_ahead.fetch_add(u64::from(ahead.is_some()), Relaxed);

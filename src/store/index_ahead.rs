@@ -48,11 +48,11 @@ impl IndexAhead {
 
     /// Whether it began to read the file since that has this stamp, and has not been told what to write.
     pub(super) fn reads(&self, stamp: &FileStamp) -> bool {
-        self.stamp == *stamp && !self.is_writing()
+        self.stamp == *stamp && !self.is_ordered()
     }
 
     /// Whether it has been told what to write.
-    pub(super) fn is_writing(&self) -> bool {
+    pub(super) fn is_ordered(&self) -> bool {
         self.order.is_none()
     }
 
@@ -63,9 +63,9 @@ impl IndexAhead {
         let _ = self.order.take().map(|order| order.send((changes, own)));
     }
 
-    /// Waits until the index is read, and returns it, if it could be.
-    pub(super) fn read(&self) -> Option<Arc<ReadIndex>> {
-        self.read.recv().ok()
+    /// Waits until the index is read, and returns it, if it could be, with what may still write the next one.
+    pub(super) fn read(self) -> Option<(Arc<ReadIndex>, Self)> {
+        Some((self.read.recv().ok()?, self))
     }
 
     /// Waits until the next index is written, and returns it, if it could be.
@@ -78,7 +78,7 @@ impl IndexAhead {
 impl Drop for IndexAhead {
     fn drop(&mut self) {
         // One that only reads ends by itself.
-        if self.is_writing() {
+        if self.is_ordered() {
             self.thread.take().map(JoinHandle::join);
         }
     }

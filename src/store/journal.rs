@@ -3,7 +3,7 @@
 use super::durable::read_if_regular;
 use super::read_index::IndexChange;
 use super::references::RefStorage;
-use super::syncs::{self, Syncs};
+use super::side_work::{self, SideWork};
 use super::{Error, Store, durable};
 use crate::base::{Code, Diagnostic, Digest, RepoPath, command};
 use crate::scan::{Directory, FileStamp, io_error};
@@ -94,7 +94,7 @@ impl Store {
         let (path, own) = (self.own(FILE), self.own_directory()?);
         let removed = own.held(FILE);
         own.remove_if_there(FILE).map_err(|source| io_error(&path, source))?;
-        removed.into_iter().for_each(syncs::close);
+        removed.into_iter().for_each(side_work::close);
         Ok(())
     }
 
@@ -201,7 +201,7 @@ impl Store {
 
     /// Begins to sync the branch, and the directories of the index and of the files of a batch. Those above a new file may
     /// be new.
-    pub(super) fn sync_places(&self, journal: &Journal) -> Syncs {
+    pub(super) fn sync_places(&self, journal: &Journal) -> SideWork {
         let references = self.files_of(&journal.reference);
         let targets = journal.files.iter().map(|file| file.path.under(&self.root));
         let changed: Vec<PathBuf> = targets.chain(references.iter().cloned()).chain([self.index()]).collect();
@@ -211,7 +211,7 @@ impl Store {
         for file in journal.files.iter().filter(|file| file.before.is_none()) {
             places.extend(durable::directories_above(&self.root, &file.path.under(&self.root)));
         }
-        let syncs = Syncs::default();
+        let syncs = SideWork::default();
         places.into_iter().for_each(|place| syncs.add(place));
         syncs
     }

@@ -3,7 +3,7 @@
 use super::deflate::Deflate;
 use super::new_pack::own_name;
 use super::objects::damaged;
-use super::syncs::Syncs;
+use super::side_work::SideWork;
 use super::{Error, Store, UNSHARED, durable};
 use crate::base::Digest;
 use crate::scan::{Directory, io_error};
@@ -22,7 +22,7 @@ pub(super) struct LooseObjects<'s> {
     store: &'s Store,
     directory: Directory,
     deflate: Deflate,
-    syncs: Syncs,
+    syncs: SideWork,
     /// Those that were added.
     added: HashSet<Oid>,
     /// The directories of the files.
@@ -38,7 +38,7 @@ impl<'s> LooseObjects<'s> {
             store,
             directory: Directory::open(&path, &path).map_err(|source| io_error(&path, source))?,
             deflate: Deflate::new(),
-            syncs: Syncs::default(),
+            syncs: SideWork::default(),
             added: HashSet::new(),
             parents: BTreeSet::new(),
             shared: Some(store.sharing()?).filter(|mode| *mode != UNSHARED),
@@ -88,7 +88,7 @@ impl<'s> LooseObjects<'s> {
 
     /// What remains to be waited for, when all objects are written. git does not sync loose objects, but a power cut must
     /// not lose a reported transition.
-    pub(super) fn finish(self) -> Syncs {
+    pub(super) fn finish(self) -> SideWork {
         let last = self.directory.path().to_owned();
         self.parents.into_iter().chain([last]).for_each(|place| self.syncs.add(place));
         self.syncs

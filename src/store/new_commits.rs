@@ -10,7 +10,7 @@ use super::listing::{Listing, TREE, ordered};
 use super::loose::LooseObjects;
 use super::new_pack::NewPack;
 use super::pack::Pack;
-use super::syncs::Syncs;
+use super::side_work::SideWork;
 use super::{Error, Store, UNSHARED, digest};
 use crate::base::Digest;
 use crate::scan::io_error;
@@ -198,7 +198,7 @@ impl<'s> BatchObjects<'s> {
                 let (objects, directory) = (store.objects(), store.objects().join("pack"));
                 let written = pack.finish().and_then(|files| NewPack::write(&objects, &directory, &files));
                 let pack = Some(written.map_err(|source| store.unpacked(source))?);
-                let syncs = Syncs::default();
+                let syncs = SideWork::default();
                 syncs.add(directory);
                 Ok(NewObjects { syncs, pack })
             }

@@ -1,7 +1,7 @@
 //! The file that is to replace the index: written in the directory of `orch`, and renamed when all else is ready.
 
+use super::side_work::SideWork;
 use super::splice::SplicedIndex;
-use super::syncs::Syncs;
 use super::{Error, durable};
 use crate::scan::{Directory, io_error, reserve, write_out};
 use std::fs::{self, File, FileTimes, Metadata};
@@ -27,7 +27,7 @@ impl NextIndex {
         content: &SplicedIndex<'_>,
         old: Option<&Metadata>,
         time: Option<FileTimes>,
-        syncs: &Syncs,
+        syncs: &SideWork,
     ) -> io::Result<Self> {
         let next = Self { own, is_put: false };
         let create = || {

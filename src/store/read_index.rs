@@ -3,8 +3,8 @@
 use super::entries::{IndexFile, Staged};
 use super::file_bytes::FileBytes;
 use super::next_index::NextIndex;
+use super::side_work::SideWork;
 use super::splice::{Edit, splice};
-use super::syncs::Syncs;
 use super::untracked;
 use crate::base::{Digest, ObjectFormat, RepoPath};
 use crate::scan::{Directory, FileStamp};
@@ -38,7 +38,7 @@ pub(super) struct PreparedIndex {
     pub due: Vec<IndexChange>,
     pub file: NextIndex,
     /// What syncs the file.
-    pub syncs: Syncs,
+    pub syncs: SideWork,
 }
 
 impl ReadIndex {
@@ -51,7 +51,7 @@ impl ReadIndex {
     ) -> io::Result<Option<PreparedIndex>> {
         let Some(content) = splice(&self.index, &edits_of(&due)) else { return Ok(None) };
         let time = self.metadata.as_ref().and_then(|metadata| time_to_keep(&self.index, metadata));
-        let syncs = Syncs::default();
+        let syncs = SideWork::default();
         let file = NextIndex::write(own, &content, self.metadata.as_ref(), time, &syncs)?;
         Ok(Some(PreparedIndex { due, file, syncs }))
     }

@@ -8,7 +8,7 @@ use super::error::{ambiguous_revision, unknown_revision, unsupported};
 use super::git::git_id;
 use super::lock_wait::LockWait;
 use super::ref_tables::{RefMove, RefTables, TableLock};
-use super::{Error, Head, Store, digest, durable, syncs};
+use super::{Error, Head, Store, digest, durable, side_work};
 use crate::base::{Code, Digest};
 use crate::scan::Directory;
 use git2::{ErrorCode, Object, ObjectType, Oid, Reference, ReferenceType, Repository, RepositoryState};
@@ -54,7 +54,7 @@ impl RefLock<'_> {
         match self {
             Self::File(transaction, replaced) => {
                 transaction.commit()?;
-                replaced.into_iter().for_each(syncs::close);
+                replaced.into_iter().for_each(side_work::close);
                 Ok(())
             }
             Self::Table(lock) => lock.commit(),

@@ -95,26 +95,15 @@ impl Store {
         let content = found.content();
         self.refuse_other(id, ObjectType::Blob, content)?;
         self.costs.blob_bytes.fetch_add(content.len() as u64, Relaxed);
-        self.keep_blob(id, content);
+        // A large blob would evict many others.
+        if content.len() <= LARGE {
+            self.blobs.borrow_mut().put(id, content.into(), content.len());
+        }
         Ok(Some(content.to_vec()))
     }
 }
 
 impl Store {
-    /// Keeps the bytes of a blob for the next that asks.
-    pub fn know_blob(&self, blob: Digest, bytes: &[u8]) {
-        if let Ok(id) = self.oid(blob) {
-            self.keep_blob(id, bytes);
-        }
-    }
-
-    fn keep_blob(&self, id: Oid, bytes: &[u8]) {
-        // A large blob would evict many others.
-        if bytes.len() <= LARGE {
-            self.blobs.borrow_mut().put(id, bytes.into(), bytes.len());
-        }
-    }
-
     /// Makes room for other blobs: this one is not read again soon.
     pub fn forget_blob(&self, blob: Digest) {
         if let Ok(id) = self.oid(blob) {

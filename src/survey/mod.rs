@@ -243,6 +243,11 @@ impl Workspace {
         })
     }
 
+    /// The value of `$schema` in a state.
+    pub(crate) fn state_schema(&self) -> String {
+        format!("{}/schemas/state.schema.json", self.setting.config.system)
+    }
+
     /// Whether transitions are committed to git.
     #[must_use]
     pub fn commits(&self) -> bool {

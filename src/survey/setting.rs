@@ -122,11 +122,6 @@ impl Setting {
         }
     }
 
-    /// The value of `$schema` in a state.
-    pub(crate) fn state_schema(&self) -> String {
-        format!("{}/schemas/state.schema.json", self.config.system)
-    }
-
     /// The digest of all texts of these settings, and of what could not be read.
     pub(crate) fn digest(&self) -> Digest {
         *self.digest.get_or_init(|| self.digest_of_texts())

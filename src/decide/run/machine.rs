@@ -25,7 +25,7 @@ pub struct RunMachine {
     pub doing: Option<Work>,
     /// The ending and its reason, once they are decided.
     pub over: Option<(Ending, String)>,
-    /// Whether the usage must be persisted before the next effect.
+    /// Whether the usage must be persisted before the next effect, or before the executor of that starts.
     pub unsaved: bool,
     /// Messages for people who watch the run.
     pub news: Vec<News>,

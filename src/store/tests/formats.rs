@@ -5,8 +5,8 @@ use crate::base::ObjectFormat;
 use crate::store::entries::IndexFile;
 use crate::store::index::IndexUpdate;
 use crate::store::next_index::NextIndex;
+use crate::store::side_work::SideWork;
 use crate::store::splice::splice;
-use crate::store::syncs::Syncs;
 use std::fs::{self, File, FileTimes};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::sync::Arc;
@@ -283,7 +283,7 @@ fn a_lock_that_was_taken_away_stops_the_writing() {
     let empty = IndexFile::empty(repo.format);
     let content = splice(&empty, &[]).expect("spliced");
     let own = Arc::clone(&held.own);
-    let next = NextIndex::write(own, &content, None, None, &Syncs::default()).expect("written");
+    let next = NextIndex::write(own, &content, None, None, &SideWork::default()).expect("written");
     held.put(next).expect_err("the lock was replaced");
     drop(held);
     assert_eq!(fs::read(repo.path(".git/index")).expect("an index"), before);

@@ -151,23 +151,6 @@ fn a_removed_record_that_this_clone_lacks_leaves_a_restart_unverifiable() {
 }
 
 #[test]
-fn a_state_that_is_the_fold_of_its_log_need_not_be_in_this_clone() {
-    let world = refused();
-    let state = world.read("tasks/t/state.json");
-    leave_out(&world, "HEAD:tasks/t/state.json");
-    world.orch(&["audit", "--strict"]).succeeds();
-    world.git(&["hash-object", "-w", "tasks/t/state.json"]);
-    // Any other one has to be read.
-    world.write("tasks/t/state.json", state.replacen("\"task\": \"t\"", "\"task\": \"u\"", 1));
-    world.commit("another state");
-    leave_out(&world, "HEAD:tasks/t/state.json");
-    let range = ["audit", "--strict", "HEAD~1..HEAD"];
-    world.orch(&range).ends(1).says("unverifiable").says("state.json is not in this clone");
-    world.git(&["hash-object", "-w", "tasks/t/state.json"]);
-    world.orch(&range).ends(1).says("forged");
-}
-
-#[test]
 fn a_renamed_record_that_this_clone_lacks_doubts_no_later_step() {
     let world = refused();
     world.orch(&["rename", "t", "u"]).succeeds();

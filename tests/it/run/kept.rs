@@ -3,6 +3,7 @@
 use super::control::{begun, begun_by, may_end};
 use super::{GOOD, Loop, limited, processes_in};
 use crate::harness::eventually;
+use std::ffi::OsString;
 
 /// A script whose first `polish` does something else too, before it says what it has done.
 fn polish_that(does: &str) -> String {
@@ -191,5 +192,45 @@ fn an_order_to_an_interrupted_run_records_first_what_was_finished() {
         assert!(task.story().contains(&"run polish".to_owned()), "{:?}", task.story());
         assert_eq!(task.state()["status"], status);
         task.is_clean();
+    }
+}
+
+/// What there is of runs in the git directory.
+fn copies(task: &Loop) -> Vec<OsString> {
+    let entries = task.world.path(".git/orch/runs").read_dir().into_iter().flatten().flatten();
+    entries.map(|entry| entry.file_name()).collect()
+}
+
+#[test]
+fn a_run_whose_record_cannot_be_written_has_no_copy_of_it() {
+    let task = with("", "");
+    // Something in the way of what is written first.
+    task.world.write("tasks/t/.orch/.orch-tmp-run.json/x", "");
+    task.run().ends(70).reports("run.json");
+    assert_eq!(copies(&task), [""; 0]);
+    std::fs::remove_dir_all(task.world.path("tasks/t/.orch")).expect("removed");
+    goes_on(&task);
+}
+
+#[test]
+fn what_cannot_be_written_at_the_end_of_a_run_leaves_its_copy() {
+    let hides = "    rm -r tasks/t/.orch; touch tasks/t/.orch\n";
+    let task = with(hides, "");
+    task.run().ends(2).reports("tasks/t/.orch");
+    assert_eq!(copies(&task).len(), 1);
+}
+
+#[test]
+fn the_next_run_removes_what_killed_ones_have_not_written_in_full() {
+    let task = with("", "");
+    let left = [
+        "tasks/t/.orch/.orch-tmp-4000000000-0",
+        "tasks/t/.orch/.orch-tmp-1-polish.process.json",
+        ".git/orch/runs/.orch-tmp-4000000000-7",
+    ];
+    left.iter().for_each(|path| task.world.write(path, "{"));
+    goes_on(&task);
+    for path in left {
+        assert!(!task.world.path(path).exists(), "{path}");
     }
 }

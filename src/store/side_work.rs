@@ -26,7 +26,7 @@ static WORK: Condvar = Condvar::new();
 type BatchPart = Box<dyn FnOnce() -> Result<(), Error> + Send>;
 
 struct Pool {
-    waiting: VecDeque<(BatchPart, Arc<SyncBatch>)>,
+    waiting: VecDeque<(BatchPart, Arc<SideBatch>)>,
     /// What to close.
     replaced: Vec<Box<dyn Send>>,
     workers: usize,
@@ -34,25 +34,26 @@ struct Pool {
     idle: usize,
 }
 
-/// Files and directories to sync, and what else is done meanwhile.
+/// Files and directories to sync, and what else is done meanwhile. Dropping it leaves out what no thread has begun.
 #[derive(Default)]
-pub(crate) struct Syncs(Arc<SyncBatch>);
+#[must_use]
+pub(crate) struct SideWork(Arc<SideBatch>);
 
 #[derive(Default)]
-struct SyncBatch {
-    progress: Mutex<SyncProgress>,
+struct SideBatch {
+    progress: Mutex<SideProgress>,
     over: Condvar,
 }
 
 #[derive(Default)]
-struct SyncProgress {
+struct SideProgress {
     /// How many are not done yet.
     left: usize,
     /// The first failure.
     failure: Option<Error>,
 }
 
-impl Syncs {
+impl SideWork {
     /// Begins to sync what a file or a directory contains now, unless it is missing.
     pub(super) fn add(&self, path: PathBuf) {
         self.begin(move || {
@@ -83,7 +84,7 @@ impl Syncs {
         while let Some(part) = self.next() {
             self.0.run(part);
         }
-        let is_left = |progress: &mut SyncProgress| progress.left > 0;
+        let is_left = |progress: &mut SideProgress| progress.left > 0;
         let waited = self.0.over.wait_while(locked(&self.0.progress), is_left);
         waited.unwrap_or_else(PoisonError::into_inner).failure.take().map_or(Ok(()), Err)
     }
@@ -96,21 +97,31 @@ impl Syncs {
     }
 }
 
-impl Drop for Syncs {
+impl Drop for SideWork {
     fn drop(&mut self) {
-        // A batch that failed otherwise is not waited for.
-        locked(&POOL).waiting.retain(|(_, batch)| !Arc::ptr_eq(batch, &self.0));
+        // A batch that failed otherwise is not waited for. What its parts hold is dropped without the lock.
+        drop(std::iter::from_fn(|| self.next()).collect::<Vec<_>>());
     }
 }
 
-impl SyncBatch {
+impl SideBatch {
     fn run(&self, part: BatchPart) {
-        let done = part();
-        let mut progress = locked(&self.progress);
+        let _over = PartOver(self);
+        if let Err(error) = part() {
+            locked(&self.progress).failure.get_or_insert(error);
+        }
+    }
+}
+
+/// Counts a part as done when it is dropped, also by a panic: somebody waits.
+struct PartOver<'b>(&'b SideBatch);
+
+impl Drop for PartOver<'_> {
+    fn drop(&mut self) {
+        let mut progress = locked(&self.0.progress);
         progress.left -= 1;
-        progress.failure = progress.failure.take().or(done.err());
         if progress.left == 0 {
-            self.over.notify_all();
+            self.0.over.notify_all();
         }
     }
 }
@@ -173,7 +184,7 @@ mod tests {
         std::thread::scope(|scope| {
             for _ in 0..4 {
                 scope.spawn(|| {
-                    let (good, bad) = (Syncs::default(), Syncs::default());
+                    let (good, bad) = (SideWork::default(), SideWork::default());
                     for number in 0..100 {
                         good.add(path(number));
                         bad.add(path(number).join("below"));
