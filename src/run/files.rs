@@ -243,15 +243,17 @@ impl RunFiles {
     /// Removes the temporary files that killed processes left. The caller holds `control.lock` and the right to drive the
     /// task, so that no other process writes what [`Self::replace`] does.
     fn drop_abandoned(&self) {
-        let copies = self.copy().map(|(_, path)| durable::parent(&path).to_owned());
-        [self.directory.clone()].iter().chain(&copies).for_each(|place| durable::remove_abandoned(place));
+        durable::remove_abandoned(&self.directory);
+        if let Some((_, copy)) = self.copy() {
+            durable::remove_abandoned(durable::parent(&copy));
+        }
         let Ok(own) = self.open(Within::Own) else { return };
         let is_ours = |name: &str| name.starts_with(durable::TEMPORARY) && name.ends_with(".json");
-        let names = own.names().unwrap_or_default();
-        names
-            .iter()
-            .filter(|name| name.to_str().is_some_and(is_ours))
-            .for_each(|name| drop(own.remove(name)));
+        for name in own.names().unwrap_or_default() {
+            if name.to_str().is_some_and(is_ours) {
+                let _ = own.remove(&name);
+            }
+        }
     }
 
     /// Writes how a run ended and releases the right to drive the task. If a stronger request than `applied`
