@@ -1,6 +1,7 @@
 //! Compression as git's object files and packs have it: a stream of zlib (RFC 1950) for each object.
 
 use flate2::{Compress, Compression, FlushCompress, Status};
+use libdeflater::Decompressor;
 use std::io;
 
 /// A compressor. One serves many objects: to set up another one takes longer than to compress a small object.
@@ -21,6 +22,24 @@ impl Deflate {
             if self.0.compress_vec(rest, to, FlushCompress::Finish)? == Status::StreamEnd {
                 return Ok(());
             }
+        }
+    }
+}
+
+/// A decompressor. One serves many objects.
+pub(super) struct Inflate(Decompressor);
+
+impl Inflate {
+    pub(super) fn new() -> Self {
+        Self(Decompressor::new())
+    }
+
+    /// Decompresses a stream at the start of these bytes, which makes so many. Returns an error if it does not.
+    pub(super) fn whole(&mut self, stream: &[u8], size: usize) -> io::Result<Vec<u8>> {
+        let mut content = vec![0; size];
+        match self.0.zlib_decompress(stream, &mut content) {
+            Ok(made) if made == size => Ok(content),
+            _ => Err(io::ErrorKind::InvalidData.into()),
         }
     }
 }

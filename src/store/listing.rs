@@ -78,12 +78,19 @@ struct EntryEnds {
 impl EntryEnds {
     /// `None` if there is no whole entry with an octal mode.
     fn of(bytes: &[u8], format: ObjectFormat) -> Option<Self> {
-        let mode =
-            bytes.iter().take(MODE_DIGITS + 1).position(|byte| *byte == b' ').filter(|mode| *mode > 0)?;
-        let is_octal = bytes[..mode].iter().all(|digit| (b'0'..=b'7').contains(digit));
+        let mode = match bytes {
+            // Most entries are directories or files, and large directories have many of them.
+            [b'4', b'0', b'0', b'0', b'0', b' ', ..] => 5,
+            [b'1', b'0', b'0', b'6', b'4', b'4', b' ', ..] => 6,
+            _ => {
+                let mode = bytes.iter().take(MODE_DIGITS + 1).position(|byte| *byte == b' ')?;
+                let is_octal = bytes[..mode].iter().all(|digit| (b'0'..=b'7').contains(digit));
+                Some(mode).filter(|mode| is_octal && *mode > 0)?
+            }
+        };
         let name = mode + bytes[mode..].iter().position(|byte| *byte == 0)?;
         let after = name + 1 + format.length();
-        (is_octal && after <= bytes.len()).then_some(Self { mode, name, after })
+        (after <= bytes.len()).then_some(Self { mode, name, after })
     }
 }
 
@@ -290,16 +297,22 @@ impl Store {
     }
 
     fn read_listing(&self, id: Oid) -> Result<Arc<Listing>, Error> {
-        let odb = self.repo.odb()?;
-        let object = self
-            .unless_missing((id, ObjectType::Any), || odb.read(id))?
-            .ok_or_else(|| not_in_clone("directory", id))?;
         let malformed = || Error::new(Code::Git, format!("{id} is not a tree that can be read"));
-        if object.kind() != ObjectType::Tree {
-            return Err(malformed());
-        }
-        self.refuse_other(id, ObjectType::Tree, object.data())?;
-        let listing = Listing::parse(object.data().to_vec(), self.format).ok_or_else(malformed)?;
+        let bytes = match self.packed(id, ObjectType::Tree)? {
+            Some(bytes) => bytes,
+            None => {
+                let odb = self.repo.odb()?;
+                let object = self
+                    .unless_missing((id, ObjectType::Any), || odb.read(id))?
+                    .ok_or_else(|| not_in_clone("directory", id))?;
+                if object.kind() != ObjectType::Tree {
+                    return Err(malformed());
+                }
+                self.refuse_other(id, ObjectType::Tree, object.data())?;
+                object.data().to_vec()
+            }
+        };
+        let listing = Listing::parse(bytes, self.format).ok_or_else(malformed)?;
         self.costs.trees.fetch_add(1, Relaxed);
         self.costs.tree_entries.fetch_add(listing.starts.len() as u64, Relaxed);
         let listing = Arc::new(listing);

@@ -12,6 +12,7 @@ mod code;
 mod commit;
 mod conflict;
 mod deflate;
+mod delta;
 mod differences;
 pub mod durable;
 mod entries;
@@ -46,6 +47,7 @@ mod new_pack;
 mod next_index;
 mod objects;
 mod pack;
+mod pack_reader;
 mod patch;
 mod path_commits;
 mod places;
@@ -103,6 +105,7 @@ use index_ahead::IndexAhead;
 use large_trees::LargeTrees;
 use last_changes::KnownChanges;
 use listing::Listing;
+use pack_reader::{KnownPacks, PackReader};
 use recent::Recent;
 use references::RefStorage;
 use replaced::KnownReplaced;
@@ -127,6 +130,7 @@ pub struct Store {
     converted: Cell<u64>,
     /// Cached results about parts of trees.
     parts: code::Parts,
+    packs: RefCell<PackReader>,
     blobs: RefCell<Recent<Oid, Arc<[u8]>>>,
     trees: RefCell<Recent<Oid, Arc<Listing>>>,
     large_trees: LargeTrees,
@@ -241,6 +245,7 @@ pub struct Location {
     costs: Arc<StoreCosts>,
     replaced: KnownReplaced,
     torn: torn::KnownTorn,
+    packs: KnownPacks,
 }
 
 impl Location {
@@ -252,7 +257,9 @@ impl Location {
         let (options, costs, replaced) =
             (self.options.clone(), Arc::clone(&self.costs), self.replaced.clone());
         let torn = Arc::clone(&self.torn);
-        (store.repo.path() == self.git_directory).then_some(Store { options, costs, replaced, torn, ..store })
+        let packs = PackReader::new(self.packs.clone()).into();
+        let is_same = store.repo.path() == self.git_directory;
+        is_same.then_some(Store { options, costs, replaced, torn, packs, ..store })
     }
 }
 
@@ -291,6 +298,7 @@ impl Store {
             conversions: RefCell::default(),
             converted: Cell::default(),
             parts: code::Parts::default(),
+            packs: PackReader::new(KnownPacks::default()).into(),
             blobs: Recent::at_most(RECENT_BLOBS).into(),
             trees: Recent::between(RECENT_TREES, MOST_RECENT_TREES).into(),
             large_trees: LargeTrees::default(),
@@ -318,8 +326,8 @@ impl Store {
         let (root, environment) = (self.root.clone(), self.environment.clone());
         let (options, costs, replaced) =
             (self.options.clone(), Arc::clone(&self.costs), self.replaced.clone());
-        let torn = Arc::clone(&self.torn);
-        Location { root, git_directory, environment, options, costs, replaced, torn }
+        let (torn, packs) = (Arc::clone(&self.torn), self.packs.borrow().known());
+        Location { root, git_directory, environment, options, costs, replaced, torn, packs }
     }
 
     /// Returns an error if the repository has no work tree: there are no tasks to evaluate or move.

@@ -28,21 +28,40 @@ pub(super) fn check_here() {
 }
 
 impl Store {
+    /// The content of an object of a kind, from a pack; `None` where libgit2 is to read it. Returns an error if the object
+    /// is torn.
+    pub(super) fn packed(&self, id: Oid, kind: ObjectType) -> Result<Option<Vec<u8>>, Error> {
+        self.refuse_torn(id)?;
+        if self.environment.moves_objects {
+            return Ok(None);
+        }
+        let directories = || self.object_directories().unwrap_or_default();
+        let found = self.packs.borrow_mut().read(id.as_bytes(), self.format, directories);
+        let content = found.filter(|(held, _)| *held == kind).map(|(_, content)| content);
+        Ok(content.filter(|content| self.id_of(kind, content) == Some(digest(id))))
+    }
+
+    /// The id of an object; `None` for kinds that are not read.
+    fn id_of(&self, kind: ObjectType, content: &[u8]) -> Option<Digest> {
+        match kind {
+            ObjectType::Blob => Some(self.format.blob(content)),
+            ObjectType::Tree => Some(self.format.tree(content)),
+            ObjectType::Commit => Some(self.format.commit(content)),
+            _ => None,
+        }
+    }
+
     /// Returns an error if an object that was read is not the one that its id names, unless libgit2 sees to it.
     pub(super) fn refuse_other(&self, id: Oid, kind: ObjectType, content: &[u8]) -> Result<(), Error> {
         if !CHECKED_HERE.load(Relaxed) {
             return Ok(());
         }
-        let held = match kind {
-            ObjectType::Blob => self.format.blob(content),
-            ObjectType::Tree => self.format.tree(content),
-            ObjectType::Commit => self.format.commit(content),
-            _ => return Ok(()),
-        };
-        if held == digest(id) {
-            return Ok(());
+        match self.id_of(kind, content) {
+            Some(held) if held != digest(id) => {
+                Err(damaged(id, &format!("what is stored under this id has the id {held}")))
+            }
+            _ => Ok(()),
         }
-        Err(damaged(id, &format!("what is stored under this id has the id {held}")))
     }
 
     /// Whether this clone has an object. Returns an error if that cannot be determined.

@@ -1,6 +1,7 @@
 //! A pack with new objects, and its index; see gitformat-pack(5).
 
 use super::deflate::Deflate;
+use super::delta;
 use super::listing::Listing;
 use super::varint;
 use crate::base::{Digest, ObjectFormat};
@@ -11,11 +12,13 @@ use std::io;
 use std::sync::Arc;
 
 /// The kinds of objects that are written as a whole.
-const COMMIT: u8 = 1;
-const TREE: u8 = 2;
-const BLOB: u8 = 3;
-/// The kind of an object that is written as what differs from an earlier object of the pack.
-const DELTA: u8 = 6;
+pub(super) const COMMIT: u8 = 1;
+pub(super) const TREE: u8 = 2;
+pub(super) const BLOB: u8 = 3;
+/// The kind of an object that is written as what differs from an object before it, of which the offset is known.
+pub(super) const DELTA: u8 = 6;
+/// The kind of one that is written as what differs from an object with an id.
+pub(super) const DELTA_OF_ID: u8 = 7;
 /// How many versions of one tree follow each other until one is written as a whole again.
 const LONGEST: usize = 128;
 /// Offsets from here on need a table of their own in the index.
@@ -119,7 +122,7 @@ impl Pack {
         let offset = self.bytes.len();
         let mut versions = before.and_then(|before| self.versions.remove(&before)).unwrap_or_default();
         let difference = versions.base().and_then(|base| {
-            let delta = delta(&base.content, tree);
+            let delta = delta::between(&base.content, tree);
             (delta.len() < tree.bytes().len() / 2).then_some((offset - base.offset, delta))
         });
         versions.push(TreeVersion { offset, content: Arc::clone(tree) }, difference.is_none());
@@ -176,105 +179,22 @@ impl Pack {
     }
 }
 
-/// The kind and the size before compression, as an object begins: four bits of the size, then seven in each byte.
+/// The kind and the size before compression, as an object begins: four bits of the size, then the rest of it.
 fn head(kind: u8, size: usize) -> Vec<u8> {
     let rest = size >> 4;
     let more = if rest > 0 { 0x80 } else { 0 };
-    let mut bytes = vec![more | kind << 4 | low(size, 0x0f)];
+    let mut bytes = vec![more | kind << 4 | size.to_le_bytes()[0] & 0x0f];
     if rest > 0 {
-        bytes.extend(sized(rest));
+        bytes.extend(delta::encode_size(rest));
     }
     bytes
-}
-
-/// The lowest bits of a number.
-fn low(number: usize, mask: u8) -> u8 {
-    number.to_le_bytes()[0] & mask
-}
-
-/// A size: seven bits in a byte, the lowest first.
-fn sized(mut number: usize) -> Vec<u8> {
-    let mut bytes = Vec::new();
-    while number > 0x7f {
-        bytes.push(0x80 | low(number, 0x7f));
-        number >>= 7;
-    }
-    bytes.push(low(number, 0x7f));
-    bytes
-}
-
-/// How to make the content of `new` of that of `old`.
-fn delta(old: &Listing, new: &Listing) -> Vec<u8> {
-    let (from, to) = (old.bytes().len(), new.bytes().len());
-    let mut delta = [sized(from), sized(to)].concat();
-    let mut at = 0;
-    for [gone, put] in Listing::unlike(old, new) {
-        copy(&mut delta, at, old.place(gone.start) - at);
-        for part in new.bytes_of(&put).chunks(0x7f) {
-            delta.push(low(part.len(), 0x7f));
-            delta.extend(part);
-        }
-        at = old.place(gone.end);
-    }
-    copy(&mut delta, at, from - at);
-    delta
-}
-
-/// Instructions to copy so many bytes from an offset of the old content.
-fn copy(delta: &mut Vec<u8>, mut from: usize, mut length: usize) {
-    while length > 0 {
-        let part = length.min(0xffff);
-        let (offset, size) = (from.to_le_bytes(), part.to_le_bytes());
-        // A byte that is zero is left out; the first byte says which follow.
-        let bytes = offset[..4].iter().chain(&size[..2]).enumerate();
-        let present: Vec<(usize, u8)> =
-            bytes.filter(|(_, byte)| **byte != 0).map(|(at, byte)| (at, *byte)).collect();
-        delta.push(present.iter().fold(0x80, |flags, (at, _)| flags | 1 << at));
-        delta.extend(present.iter().map(|(_, byte)| byte));
-        from += part;
-        length -= part;
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    /// Carries out a difference, as a reader does.
-    fn patched(old: &[u8], delta: &[u8]) -> Vec<u8> {
-        let mut rest = delta.iter().copied();
-        let mut number = || {
-            let (mut value, mut shift) = (0, 0);
-            loop {
-                let byte = rest.next().expect("a byte");
-                value |= usize::from(byte & 0x7f) << shift;
-                shift += 7;
-                if byte & 0x80 == 0 {
-                    return value;
-                }
-            }
-        };
-        let (from, to) = (number(), number());
-        assert_eq!(from, old.len());
-        let mut new = Vec::new();
-        while let Some(first) = rest.next() {
-            if first & 0x80 == 0 {
-                assert_ne!(first, 0);
-                new.extend(rest.by_ref().take(first.into()));
-                continue;
-            }
-            let mut part = [0; 7];
-            for (at, byte) in part.iter_mut().enumerate().filter(|(at, _)| first & 1 << at != 0) {
-                *byte = rest.next().unwrap_or_else(|| panic!("byte {at}"));
-            }
-            let [a, b, c, d, e, f, g] = part.map(usize::from);
-            let (offset, size) = (a | b << 8 | c << 16 | d << 24, e | f << 8 | g << 16);
-            let size = if size == 0 { 0x10000 } else { size };
-            new.extend(&old[offset..offset + size]);
-        }
-        assert_eq!(new.len(), to);
-        new
-    }
+    use crate::store::deflate::Inflate;
+    use crate::store::pack_reader::{Base, PackedEntry};
 
     fn tree(files: &BTreeMap<String, u8>) -> Arc<Listing> {
         Arc::new(Listing::of_files(files.iter().map(|(name, id)| (name.as_str(), *id))))
@@ -282,37 +202,6 @@ mod tests {
 
     fn files(many: usize) -> BTreeMap<String, u8> {
         (0..many).map(|number| (format!("t-{number:05}"), 7)).collect()
-    }
-
-    #[test]
-    fn what_differs_makes_the_new_of_the_old() {
-        let long = files(20_000);
-        let edited = |edit: &dyn Fn(&mut BTreeMap<String, u8>)| {
-            let mut new = long.clone();
-            edit(&mut new);
-            new
-        };
-        let some = |number: &str| number.ends_with('4');
-        let cases = [
-            (BTreeMap::new(), BTreeMap::new()),
-            (BTreeMap::new(), files(1)),
-            (files(1), BTreeMap::new()),
-            (long.clone(), long.clone()),
-            (long.clone(), edited(&|new| new.extend([("t-00000".to_owned(), 8)]))),
-            (long.clone(), edited(&|new| new.extend([("t-".repeat(200), 8)]))),
-            (long.clone(), edited(&|new| drop(new.pop_last()))),
-            (
-                long.clone(),
-                edited(&|new| new.iter_mut().filter(|(name, _)| some(name)).for_each(|(_, id)| *id = 9)),
-            ),
-            (long.clone(), edited(&|new| new.retain(|name, _| !some(name)))),
-            (edited(&|new| new.retain(|name, _| !some(name))), long.clone()),
-        ];
-        for (old, new) in cases {
-            let (old, new) = (tree(&old), tree(&new));
-            let delta = delta(&old, &new);
-            assert!(patched(old.bytes(), &delta) == new.bytes(), "{} bytes", delta.len());
-        }
     }
 
     #[test]
@@ -329,40 +218,25 @@ mod tests {
             let begin = pack.bytes.len();
             let id = ObjectFormat::Sha1.blob(content);
             pack.add(ObjectType::Blob, id, content).expect("compressed");
-            let stream = &pack.bytes[begin + head(BLOB, content.len()).len()..];
-            let mut read = Vec::new();
-            let mut decoder = flate2::read::ZlibDecoder::new(stream);
-            std::io::Read::read_to_end(&mut decoder, &mut read).expect("whole");
-            assert!(read == content && decoder.total_in() == stream.len() as u64, "{} bytes", content.len());
+            assert!(read_at(&pack.bytes, begin) == (content.to_vec(), 1), "{} bytes", content.len());
+            let end = begin + head(BLOB, content.len()).len();
+            let mut decoder = flate2::read::ZlibDecoder::new(&pack.bytes[end..]);
+            std::io::copy(&mut decoder, &mut std::io::sink()).expect("whole");
+            assert_eq!(end + usize::try_from(decoder.total_in()).expect("few"), pack.bytes.len());
         }
     }
 
     /// Reads the object that begins at this offset. Also returns of how many objects it was made.
     fn read_at(pack: &[u8], offset: usize) -> (Vec<u8>, usize) {
-        let mut at = offset;
-        let mut byte = || {
-            at += 1;
-            pack[at - 1]
-        };
-        let first = byte();
-        let mut last = first;
-        while last & 0x80 != 0 {
-            last = byte();
-        }
-        let mut distance = None;
-        if first >> 4 & 7 == DELTA {
-            let (number, rest) = varint::decode(&pack[at..]).expect("a number");
-            (distance, at) = (Some(number), pack.len() - rest.len());
-        }
-        let mut content = Vec::new();
-        std::io::Read::read_to_end(&mut flate2::read::ZlibDecoder::new(&pack[at..]), &mut content)
-            .expect("whole");
-        match distance {
-            None => (content, 1),
-            Some(distance) => {
-                let (base, read) = read_at(pack, offset - distance);
-                (patched(&base, &content), read + 1)
+        let entry = PackedEntry::decode(&pack[offset..], offset, ObjectFormat::Sha1).expect("an object");
+        let content = Inflate::new().whole(entry.stream, entry.size).expect("whole");
+        match entry.rests_on {
+            Base::Nothing(_) => (content, 1),
+            Base::Offset(base) => {
+                let (base, read) = read_at(pack, base);
+                (delta::applied(&base, &content, usize::MAX).expect("a delta"), read + 1)
             }
+            Base::Object(id) => panic!("the pack does not rest on {id:x?}"),
         }
     }
 
@@ -408,7 +282,6 @@ mod tests {
 
     #[test]
     fn numbers_are_written_as_the_format_says() {
-        assert_eq!((sized(0), sized(0x7f), sized(0x80)), (vec![0], vec![0x7f], vec![0x80, 1]));
         assert_eq!((head(3, 15), head(2, 16)), (vec![0x3f], vec![0xa0, 1]));
         let distances = [0x7f, 0x80, 0x407f, 0x4080].map(varint::encode);
         assert_eq!(distances, [vec![0x7f], vec![0x80, 0], vec![0xff, 0x7f], vec![0x80, 0x80, 0]]);

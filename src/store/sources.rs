@@ -89,17 +89,21 @@ impl Store {
         if let Some(known) = self.blobs.borrow_mut().get(&id) {
             return Ok(Some(known.to_vec()));
         }
-        let Some(found) = self.unless_missing((id, ObjectType::Blob), || self.repo.find_blob(id))? else {
-            return Ok(None);
+        let content = match self.packed(id, ObjectType::Blob)? {
+            Some(content) => content,
+            None => {
+                let found = self.unless_missing((id, ObjectType::Blob), || self.repo.find_blob(id))?;
+                let Some(found) = found else { return Ok(None) };
+                self.refuse_other(id, ObjectType::Blob, found.content())?;
+                found.content().to_vec()
+            }
         };
-        let content = found.content();
-        self.refuse_other(id, ObjectType::Blob, content)?;
         self.costs.blob_bytes.fetch_add(content.len() as u64, Relaxed);
         // A large blob would evict many others.
         if content.len() <= LARGE {
-            self.blobs.borrow_mut().put(id, content.into(), content.len());
+            self.blobs.borrow_mut().put(id, content.as_slice().into(), content.len());
         }
-        Ok(Some(content.to_vec()))
+        Ok(Some(content))
     }
 }
 
