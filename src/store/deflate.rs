@@ -26,20 +26,16 @@ impl Deflate {
     }
 }
 
-/// A decompressor. One serves many objects.
-pub(super) struct Inflate(Decompressor);
+/// A decompressor, set up when it is first used. One serves many objects.
+#[derive(Default)]
+pub(super) struct Inflate(Option<Decompressor>);
 
 impl Inflate {
-    pub(super) fn new() -> Self {
-        Self(Decompressor::new())
-    }
-
-    /// Decompresses a stream at the start of these bytes, which makes so many. Returns an error if it does not.
-    pub(super) fn whole(&mut self, stream: &[u8], size: usize) -> io::Result<Vec<u8>> {
+    /// What a stream at the start of these bytes contains; `None` unless that is exactly so many bytes.
+    pub(super) fn whole(&mut self, stream: &[u8], size: usize) -> Option<Vec<u8>> {
+        let decompressor = self.0.get_or_insert_with(Decompressor::new);
         let mut content = vec![0; size];
-        match self.0.zlib_decompress(stream, &mut content) {
-            Ok(made) if made == size => Ok(content),
-            _ => Err(io::ErrorKind::InvalidData.into()),
-        }
+        let made = decompressor.zlib_decompress(stream, &mut content).ok()?;
+        (made == size).then_some(content)
     }
 }

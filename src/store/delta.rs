@@ -1,7 +1,10 @@
 //! An object of a pack as what differs from another one; see "deltified representation" in gitformat-pack(5).
 
 use super::listing::Listing;
+use std::ops::Range;
 
+/// No size has more bytes.
+const LONGEST_SIZE: usize = 10;
 /// The most bytes that one instruction inserts.
 const MOST_INSERTED: usize = 0x7f;
 /// The first bit of an instruction to copy.
@@ -22,7 +25,7 @@ pub(super) fn encode_size(mut size: usize) -> Vec<u8> {
 
 /// The size at the start of these bytes, and what follows it. `None` if it does not end, or is too large.
 pub(super) fn decode_size(bytes: &[u8]) -> Option<(usize, &[u8])> {
-    let length = 1 + bytes.iter().position(|byte| byte & 0x80 == 0)?;
+    let length = 1 + bytes.iter().take(LONGEST_SIZE).position(|byte| byte & 0x80 == 0)?;
     let (encoded, rest) = bytes.split_at(length);
     let fold = |size: usize, byte: &u8| Some(size.checked_mul(0x80)? | usize::from(byte & 0x7f));
     Some((encoded.iter().rev().try_fold(0, fold)?, rest))
@@ -77,15 +80,15 @@ pub(super) fn applied(old: &[u8], delta: &[u8], most: usize) -> Option<Vec<u8>> 
             rest = after;
             inserted
         } else {
-            let mut number = |bits: std::ops::Range<u32>| {
+            let mut operand = |bits: Range<u32>| {
                 let begin = bits.start;
-                bits.filter(|bit| instruction & 1 << bit != 0).try_fold(0, |number, bit| {
+                bits.filter(|bit| instruction & 1 << bit != 0).try_fold(0, |value, bit| {
                     let (&byte, after) = rest.split_first()?;
                     rest = after;
-                    Some(number | usize::from(byte) << (8 * (bit - begin)))
+                    Some(value | usize::from(byte) << (8 * (bit - begin)))
                 })
             };
-            let (offset, size) = (number(0..4)?, number(4..7)?);
+            let (offset, size) = (operand(0..4)?, operand(4..7)?);
             let size = if size == 0 { COPIED } else { size };
             old.get(offset..offset.checked_add(size)?)?
         };
@@ -179,9 +182,9 @@ mod tests {
             let bytes = [&encode_size(size), &b"x"[..]].concat();
             assert_eq!(decode_size(&bytes), Some((size, &b"x"[..])));
         }
-        for malformed in
-            [&[][..], &[0x80], &[0xff; 20], &[0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 2]]
-        {
+        let beyond = [&[0xff; 9][..], &[2]].concat();
+        let endless = [&[0x80; 10][..], &[0]].concat();
+        for malformed in [&[][..], &[0x80], &[0xff; 20], &beyond, &endless] {
             assert_eq!(decode_size(malformed), None, "{malformed:x?}");
         }
     }

@@ -1,7 +1,7 @@
-//! The bytes of an index file, or of a pack. A large index is read into large pages of memory: to get thousands of small
-//! ones takes longer than the rest of a step.
+//! The bytes of an index file. A large one is read into large pages of memory: to get thousands of small ones takes longer
+//! than the rest of a step.
 
-use memmap2::{Mmap, MmapMut, MmapOptions, UncheckedAdvice};
+use memmap2::{MmapMut, MmapOptions};
 use std::fs::File;
 use std::io::{self, Read};
 use std::ops::Deref;
@@ -17,8 +17,6 @@ pub(super) enum FileBytes {
     Small(Vec<u8>),
     /// Memory that is not a part of the file, and how much of it is used.
     Large(MmapMut, usize),
-    /// Memory that is the file.
-    Mapped(Mmap),
 }
 
 impl FileBytes {
@@ -27,23 +25,6 @@ impl FileBytes {
         match usize::try_from(length) {
             Ok(expected) if length >= LARGE => Self::read_large(file, expected),
             expected => Self::read_all(file, expected.unwrap_or_default()),
-        }
-    }
-
-    /// Maps a pack, or the index of one. Returns an error if the system refuses to.
-    #[allow(unsafe_code)]
-    pub(super) fn map_unchanging(file: &File) -> io::Result<Self> {
-        // SAFETY: the bytes do not change while they are mapped. git writes both under other names, and then only removes
-        // them; libgit2 maps them too.
-        Ok(Self::Mapped(unsafe { Mmap::map(file)? }))
-    }
-
-    /// Gives back the memory that mapped bytes take, until they are read again.
-    #[allow(unsafe_code)]
-    pub(super) fn give_back(&self) {
-        if let Self::Mapped(memory) = self {
-            // SAFETY: it is never written to, so that the same bytes are read from the file again.
-            let _ = unsafe { memory.unchecked_advise(UncheckedAdvice::DontNeed) };
         }
     }
 
@@ -71,7 +52,6 @@ impl Deref for FileBytes {
         match self {
             Self::Small(bytes) => bytes,
             Self::Large(memory, length) => &memory[..*length],
-            Self::Mapped(memory) => memory,
         }
     }
 }

@@ -41,12 +41,15 @@ mod lock_wait;
 mod log_file;
 mod loose;
 mod ls_files;
+mod mapped_file;
 mod message;
 mod new_commits;
 mod new_pack;
 mod next_index;
 mod objects;
+mod open_pack;
 mod pack;
+mod pack_entry;
 mod pack_reader;
 mod patch;
 mod path_commits;
@@ -105,7 +108,7 @@ use index_ahead::IndexAhead;
 use large_trees::LargeTrees;
 use last_changes::KnownChanges;
 use listing::Listing;
-use pack_reader::{KnownPacks, PackReader};
+use pack_reader::{PackReader, SharedPacks};
 use recent::Recent;
 use references::RefStorage;
 use replaced::KnownReplaced;
@@ -245,7 +248,7 @@ pub struct Location {
     costs: Arc<StoreCosts>,
     replaced: KnownReplaced,
     torn: torn::KnownTorn,
-    packs: KnownPacks,
+    packs: SharedPacks,
 }
 
 impl Location {
@@ -257,7 +260,7 @@ impl Location {
         let (options, costs, replaced) =
             (self.options.clone(), Arc::clone(&self.costs), self.replaced.clone());
         let torn = Arc::clone(&self.torn);
-        let packs = PackReader::new(self.packs.clone()).into();
+        let packs = PackReader::new(self.packs.clone(), store.format).into();
         let is_same = store.repo.path() == self.git_directory;
         is_same.then_some(Store { options, costs, replaced, torn, packs, ..store })
     }
@@ -298,7 +301,7 @@ impl Store {
             conversions: RefCell::default(),
             converted: Cell::default(),
             parts: code::Parts::default(),
-            packs: PackReader::new(KnownPacks::default()).into(),
+            packs: PackReader::new(SharedPacks::default(), format).into(),
             blobs: Recent::at_most(RECENT_BLOBS).into(),
             trees: Recent::between(RECENT_TREES, MOST_RECENT_TREES).into(),
             large_trees: LargeTrees::default(),
@@ -326,7 +329,7 @@ impl Store {
         let (root, environment) = (self.root.clone(), self.environment.clone());
         let (options, costs, replaced) =
             (self.options.clone(), Arc::clone(&self.costs), self.replaced.clone());
-        let (torn, packs) = (Arc::clone(&self.torn), self.packs.borrow().known());
+        let (torn, packs) = (Arc::clone(&self.torn), self.packs.borrow().shared());
         Location { root, git_directory, environment, options, costs, replaced, torn, packs }
     }
 

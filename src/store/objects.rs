@@ -35,8 +35,8 @@ impl Store {
         if self.environment.moves_objects {
             return Ok(None);
         }
-        let directories = || self.object_directories().unwrap_or_default();
-        let found = self.packs.borrow_mut().read(id.as_bytes(), self.format, directories);
+        let directories = || self.object_directories().ok();
+        let found = self.packs.borrow_mut().read(id.as_bytes(), directories);
         let content = found.filter(|(held, _)| *held == kind).map(|(_, content)| content);
         Ok(content.filter(|content| self.id_of(kind, content) == Some(digest(id))))
     }

@@ -3,6 +3,7 @@
 use super::deflate::Deflate;
 use super::delta;
 use super::listing::Listing;
+use super::pack_entry::{BLOB, COMMIT, DELTA, TREE, head};
 use super::varint;
 use crate::base::{Digest, ObjectFormat};
 use flate2::Crc;
@@ -11,18 +12,14 @@ use std::collections::{BTreeMap, HashMap};
 use std::io;
 use std::sync::Arc;
 
-/// The kinds of objects that are written as a whole.
-pub(super) const COMMIT: u8 = 1;
-pub(super) const TREE: u8 = 2;
-pub(super) const BLOB: u8 = 3;
-/// The kind of an object that is written as what differs from an object before it, of which the offset is known.
-pub(super) const DELTA: u8 = 6;
-/// The kind of one that is written as what differs from an object with an id.
-pub(super) const DELTA_OF_ID: u8 = 7;
+/// How a pack begins; the number of its objects follows.
+pub(super) const PACK_BEGIN: &[u8] = b"PACK\0\0\0\x02";
+/// How an index of a pack begins.
+pub(super) const INDEX_BEGIN: &[u8] = b"\xfftOc\0\0\0\x02";
 /// How many versions of one tree follow each other until one is written as a whole again.
 const LONGEST: usize = 128;
 /// Offsets from here on need a table of their own in the index.
-const LARGE: usize = 1 << 31;
+pub(super) const LARGE: usize = 1 << 31;
 
 /// A pack in memory, to which objects are added.
 pub(super) struct Pack {
@@ -88,7 +85,7 @@ pub(super) struct PackFiles {
 impl Pack {
     /// A pack without objects, whose ids have this format.
     pub(super) fn new(format: ObjectFormat) -> Self {
-        let (bytes, objects) = (b"PACK\0\0\0\x02\0\0\0\0".to_vec(), BTreeMap::new());
+        let (bytes, objects) = ([PACK_BEGIN, &[0; 4]].concat(), BTreeMap::new());
         Self { format, bytes, objects, versions: HashMap::new(), deflate: Deflate::new() }
     }
 
@@ -159,7 +156,7 @@ impl Pack {
         self.bytes[8..12].copy_from_slice(&count.to_be_bytes());
         let name = self.format.parts([self.bytes.as_slice()]);
         self.bytes.extend(name.as_bytes());
-        let mut index = b"\xfftOc\0\0\0\x02".to_vec();
+        let mut index = INDEX_BEGIN.to_vec();
         let (mut sorted, mut so_far) = (self.objects.keys().peekable(), 0_u32);
         for first in 0..=u8::MAX {
             while sorted.next_if(|id| id.as_bytes()[0] == first).is_some() {
@@ -179,22 +176,11 @@ impl Pack {
     }
 }
 
-/// The kind and the size before compression, as an object begins: four bits of the size, then the rest of it.
-fn head(kind: u8, size: usize) -> Vec<u8> {
-    let rest = size >> 4;
-    let more = if rest > 0 { 0x80 } else { 0 };
-    let mut bytes = vec![more | kind << 4 | size.to_le_bytes()[0] & 0x0f];
-    if rest > 0 {
-        bytes.extend(delta::encode_size(rest));
-    }
-    bytes
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::store::deflate::Inflate;
-    use crate::store::pack_reader::{Base, PackedEntry};
+    use crate::store::pack_entry::{Base, PackEntry};
 
     fn tree(files: &BTreeMap<String, u8>) -> Arc<Listing> {
         Arc::new(Listing::of_files(files.iter().map(|(name, id)| (name.as_str(), *id))))
@@ -228,9 +214,9 @@ mod tests {
 
     /// Reads the object that begins at this offset. Also returns of how many objects it was made.
     fn read_at(pack: &[u8], offset: usize) -> (Vec<u8>, usize) {
-        let entry = PackedEntry::decode(&pack[offset..], offset, ObjectFormat::Sha1).expect("an object");
-        let content = Inflate::new().whole(entry.stream, entry.size).expect("whole");
-        match entry.rests_on {
+        let entry = PackEntry::decode(&pack[offset..], offset, ObjectFormat::Sha1).expect("an object");
+        let content = Inflate::default().whole(entry.stream, entry.size).expect("whole");
+        match entry.base {
             Base::Nothing(_) => (content, 1),
             Base::Offset(base) => {
                 let (base, read) = read_at(pack, base);
@@ -282,7 +268,6 @@ mod tests {
 
     #[test]
     fn numbers_are_written_as_the_format_says() {
-        assert_eq!((head(3, 15), head(2, 16)), (vec![0x3f], vec![0xa0, 1]));
         let distances = [0x7f, 0x80, 0x407f, 0x4080].map(varint::encode);
         assert_eq!(distances, [vec![0x7f], vec![0x80, 0], vec![0xff, 0x7f], vec![0x80, 0x80, 0]]);
     }

@@ -220,6 +220,10 @@ impl AuditReport {
         let mut out = String::new();
         for audited in &self.changes {
             out.push_str(&head(&audited.row()));
+            // Most changes of a long history are such.
+            if audited.says_nothing_more() {
+                continue;
+            }
             let change = AuditChange::of(audited);
             if let Some(why) = &change.why {
                 paragraph(&mut out, why, 4, 0, width);
@@ -288,6 +292,18 @@ impl AuditChange {
 }
 
 impl AuditedChange {
+    /// Whether its row says all that a person reads of it: rules yielded its steps, on files alone.
+    fn says_nothing_more(&self) -> bool {
+        let is_plain = |step: &ProvenStep| {
+            let mut evidence = step.entry.evidence.iter();
+            step.entry.rule.is_some()
+                && step.approval.is_none()
+                && !evidence.any(|(path, _)| is_tree_name(path))
+        };
+        let Proof { why, rule, steps, .. } = &self.proof;
+        self.acknowledged.is_none() && why.is_none() && rule.is_none() && steps.iter().all(is_plain)
+    }
+
     fn row(&self) -> Vec<Cell> {
         let Proof { standing, steps, .. } = &self.proof;
         let style = match standing {
