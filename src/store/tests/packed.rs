@@ -131,6 +131,28 @@ fn packs_that_git_makes_later_are_found() {
 }
 
 #[test]
+fn a_pack_is_not_read_with_the_index_of_another() {
+    let repo = versions(ObjectFormat::Sha1);
+    repo.git(&["repack", "-adfq"]);
+    let all = objects(&repo);
+    let found = |reader: &mut PackReader| {
+        all.iter().filter(|(id, ..)| reader.read(id.as_bytes(), || None).is_some()).count()
+    };
+    assert_eq!(found(&mut reader(&repo)), all.len() - 1);
+    let pack = files(&repo, "pack").remove(0);
+    let aside = repo.path("aside.pack");
+    fs::rename(&pack, &aside).expect("moved");
+    assert_eq!(found(&mut reader(&repo)), 0, "there is no pack");
+    let mut bytes = fs::read(&aside).expect("a pack");
+    *bytes.last_mut().expect("a checksum") ^= 1;
+    fs::write(&pack, &bytes).expect("written");
+    assert_eq!(found(&mut reader(&repo)), 0, "the index names another pack");
+    fs::remove_file(&pack).expect("removed");
+    std::os::unix::fs::symlink(&aside, &pack).expect("linked");
+    assert_eq!(found(&mut reader(&repo)), all.len() - 1, "a link leads to it");
+}
+
+#[test]
 fn memory_is_given_back_in_between() {
     let repo = versions(ObjectFormat::Sha1);
     repo.git(&["repack", "-adfq", "--depth=50"]);
