@@ -54,11 +54,15 @@ impl OpenPack {
     fn is_whole(&self) -> Option<bool> {
         let length = self.format.length();
         let least = INDEX_BEGIN.len() + COUNTS + self.many * (length + 8) + 2 * length;
+        // Each object may have an offset of eight bytes.
+        let most = least + 8 * self.many;
+        let counts: Option<Vec<usize>> = (0..=u8::MAX).map(|first| count(&self.index, first)).collect();
         let named = self.index.len().checked_sub(2 * length)?;
         let checksum = self.index.get(named..named + length)?;
         Some(
             self.index.starts_with(INDEX_BEGIN)
-                && self.index.len() >= least
+                && (least..=most).contains(&self.index.len())
+                && counts.is_some_and(|counts| counts.is_sorted())
                 && self.bytes.starts_with(PACK_BEGIN)
                 && number(&self.bytes, PACK_BEGIN.len()) == u32::try_from(self.many).ok()
                 && self.bytes.ends_with(checksum),

@@ -24,8 +24,8 @@ const MOST_MISSES: usize = 4096;
 const MOST_BYTES: usize = 16 << 20;
 /// Likewise, if all versions that have to be made for it have more.
 const MOST_MADE: usize = 16 * MOST_BYTES;
-/// git rests no object on so many others.
-const LONGEST_CHAIN: usize = 4096;
+/// Likewise, if it rests on more others. git lets it rest on fifty, unless it is told otherwise.
+const LONGEST_CHAIN: usize = 256;
 /// How many bytes a generation of the cache of bases holds, and at most, if they are large.
 const RECENT_BASES: usize = 1 << 20;
 const MOST_RECENT_BASES: usize = 8 << 20;
