@@ -129,7 +129,11 @@ fn a_kill_while_the_index_is_locked_blocks_nobody_for_long() {
 fn an_interrupt_leaves_no_lock_behind() {
     let world = large();
     let mut interrupted = 0;
-    for round in 0..6 {
+    // On a busy machine, the shell that interrupts may come too late many times.
+    for round in 0..60 {
+        if round >= 6 && interrupted > 0 {
+            break;
+        }
         let task = format!("i{round}");
         world.orch(&["new", &task]).succeeds();
         world.write(&format!("tasks/{task}/planning/plan.json"), PLAN);
