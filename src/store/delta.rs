@@ -102,15 +102,17 @@ pub(super) fn applied(old: &[u8], delta: &[u8], most: usize) -> Option<Vec<u8>> 
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
     use std::collections::BTreeMap;
 
-    fn tree(files: &BTreeMap<String, u8>) -> Listing {
+    /// A directory with these files: the name of each, and a byte of which its id consists.
+    pub fn tree(files: &BTreeMap<String, u8>) -> Listing {
         Listing::of_files(files.iter().map(|(name, id)| (name.as_str(), *id)))
     }
 
-    fn files(many: usize) -> BTreeMap<String, u8> {
+    /// So many files.
+    pub fn files(many: usize) -> BTreeMap<String, u8> {
         (0..many).map(|number| (format!("t-{number:05}"), 7)).collect()
     }
 

@@ -298,20 +298,11 @@ impl Store {
 
     fn read_listing(&self, id: Oid) -> Result<Arc<Listing>, Error> {
         let malformed = || Error::new(Code::Git, format!("{id} is not a tree that can be read"));
-        let bytes = match self.packed(id, ObjectType::Tree)? {
-            Some(bytes) => bytes,
-            None => {
-                let odb = self.repo.odb()?;
-                let object = self
-                    .unless_missing((id, ObjectType::Any), || odb.read(id))?
-                    .ok_or_else(|| not_in_clone("directory", id))?;
-                if object.kind() != ObjectType::Tree {
-                    return Err(malformed());
-                }
-                self.refuse_other(id, ObjectType::Tree, object.data())?;
-                object.data().to_vec()
-            }
-        };
+        let object = self.object(id, ObjectType::Tree)?;
+        let (kind, bytes) = object.ok_or_else(|| not_in_clone("directory", id))?;
+        if kind != ObjectType::Tree {
+            return Err(malformed());
+        }
         let listing = Listing::parse(bytes, self.format).ok_or_else(malformed)?;
         self.costs.trees.fetch_add(1, Relaxed);
         self.costs.tree_entries.fetch_add(listing.starts.len() as u64, Relaxed);

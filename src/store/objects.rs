@@ -28,17 +28,31 @@ pub(super) fn check_here() {
 }
 
 impl Store {
-    /// The content of an object of a kind, from a pack; `None` where libgit2 is to read it. Returns an error if the object
-    /// is torn.
-    pub(super) fn packed(&self, id: Oid, kind: ObjectType) -> Result<Option<Vec<u8>>, Error> {
+    /// The kind and the content of an object, compared with its id if it is of the wanted kind; `None` if this clone does
+    /// not have it. Returns an error if git cannot read it.
+    pub(super) fn object(&self, id: Oid, wanted: ObjectType) -> Result<Option<(ObjectType, Vec<u8>)>, Error> {
         self.refuse_torn(id)?;
-        if self.environment.moves_objects {
+        if let Some(content) = self.packed(id, wanted) {
+            return Ok(Some((wanted, content)));
+        }
+        let odb = self.repo.odb()?;
+        let Some(found) = self.found_or_missing((id, ObjectType::Any), odb.read(id))? else {
             return Ok(None);
+        };
+        if found.kind() == wanted {
+            self.refuse_other(id, wanted, found.data())?;
+        }
+        Ok(Some((found.kind(), found.data().to_vec())))
+    }
+
+    /// The content of an object of a kind, from a pack; `None` where libgit2 is to read it.
+    pub(super) fn packed(&self, id: Oid, kind: ObjectType) -> Option<Vec<u8>> {
+        if self.environment.moves_objects {
+            return None;
         }
         let directories = || self.object_directories().ok();
-        let found = self.packs.borrow_mut().read(id.as_bytes(), directories);
-        let content = found.filter(|(held, _)| *held == kind).map(|(_, content)| content);
-        Ok(content.filter(|content| self.id_of(kind, content) == Some(digest(id))))
+        let (held, content) = self.packs.borrow_mut().read(id.as_bytes(), directories)?;
+        (held == kind && self.id_of(kind, &content) == Some(digest(id))).then_some(content)
     }
 
     /// The id of an object; `None` for kinds that are not read.

@@ -69,11 +69,6 @@ impl OpenPack {
         )
     }
 
-    /// The format of the ids.
-    pub(super) fn format(&self) -> ObjectFormat {
-        self.format
-    }
-
     /// Its bytes from an offset on.
     pub(super) fn bytes_from(&self, offset: usize) -> Option<&[u8]> {
         self.bytes.get(offset..)

@@ -180,15 +180,8 @@ impl Pack {
 mod tests {
     use super::*;
     use crate::store::deflate::Inflate;
+    use crate::store::delta::tests::{files, tree};
     use crate::store::pack_entry::{Base, PackEntry};
-
-    fn tree(files: &BTreeMap<String, u8>) -> Arc<Listing> {
-        Arc::new(Listing::of_files(files.iter().map(|(name, id)| (name.as_str(), *id))))
-    }
-
-    fn files(many: usize) -> BTreeMap<String, u8> {
-        (0..many).map(|number| (format!("t-{number:05}"), 7)).collect()
-    }
 
     #[test]
     fn an_object_is_as_it_was_after_it_is_compressed() {
@@ -230,7 +223,7 @@ mod tests {
     fn the_newest_of_many_versions_is_made_of_few() {
         let mut pack = Pack::new(ObjectFormat::Sha1);
         let mut add = |files: &BTreeMap<String, u8>, before| {
-            let tree = tree(files);
+            let tree = Arc::new(tree(files));
             let id = ObjectFormat::Sha1.tree(tree.bytes());
             pack.add_tree(id, &tree, before).expect("compressed");
             let (read, made_of) = read_at(&pack.bytes, pack.objects[&id].offset);
@@ -264,11 +257,5 @@ mod tests {
         assert_eq!(add(&files, newest).1, 1, "it begins anew");
         files.values_mut().for_each(|id| *id = 8);
         assert_eq!(add(&files, before).1, 1, "nothing is alike");
-    }
-
-    #[test]
-    fn numbers_are_written_as_the_format_says() {
-        let distances = [0x7f, 0x80, 0x407f, 0x4080].map(varint::encode);
-        assert_eq!(distances, [vec![0x7f], vec![0x80, 0], vec![0xff, 0x7f], vec![0x80, 0x80, 0]]);
     }
 }

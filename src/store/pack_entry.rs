@@ -11,7 +11,7 @@ pub(super) const BLOB: u8 = 3;
 /// The kind of an object that is written as what differs from an object before it, of which the offset is known.
 pub(super) const DELTA: u8 = 6;
 /// The kind of one that is written as what differs from an object with an id.
-const DELTA_OF_ID: u8 = 7;
+pub(super) const DELTA_OF_ID: u8 = 7;
 
 /// An object as a pack has it.
 pub(super) struct PackEntry<'p> {

@@ -134,13 +134,17 @@ impl PackReader {
     }
 
     fn read_at(&mut self, number: usize, mut offset: usize) -> Option<(ObjectType, Vec<u8>)> {
+        if self.mapped > MOST_MAPPED {
+            self.mapped = 0;
+            self.packs.iter().for_each(OpenPack::give_back);
+        }
         let pack = &self.packs[number];
         let (mut deltas, mut left) = (Vec::new(), MOST_BYTES);
         let (kind, mut content) = loop {
             if let Some(known) = self.bases.get(&(number, offset)) {
                 break known;
             }
-            let entry = PackEntry::decode(pack.bytes_from(offset)?, offset, pack.format())?;
+            let entry = PackEntry::decode(pack.bytes_from(offset)?, offset, self.format)?;
             left = left.checked_sub(entry.size).filter(|_| deltas.len() < LONGEST_CHAIN)?;
             self.mapped += AROUND + entry.size;
             let stream = self.inflate.whole(entry.stream, entry.size)?;
@@ -165,10 +169,6 @@ impl PackReader {
             if !deltas.is_empty() {
                 self.bases.put((number, offset), (kind, Arc::clone(&content)), content.len());
             }
-        }
-        if self.mapped > MOST_MAPPED {
-            self.mapped = 0;
-            self.packs.iter().for_each(OpenPack::give_back);
         }
         Some((kind, Arc::unwrap_or_clone(content)))
     }

@@ -89,15 +89,8 @@ impl Store {
         if let Some(known) = self.blobs.borrow_mut().get(&id) {
             return Ok(Some(known.to_vec()));
         }
-        let content = match self.packed(id, ObjectType::Blob)? {
-            Some(content) => content,
-            None => {
-                let found = self.unless_missing((id, ObjectType::Blob), || self.repo.find_blob(id))?;
-                let Some(found) = found else { return Ok(None) };
-                self.refuse_other(id, ObjectType::Blob, found.content())?;
-                found.content().to_vec()
-            }
-        };
+        let found = self.object(id, ObjectType::Blob)?.filter(|(kind, _)| *kind == ObjectType::Blob);
+        let Some((_, content)) = found else { return Ok(None) };
         self.costs.blob_bytes.fetch_add(content.len() as u64, Relaxed);
         // A large blob would evict many others.
         if content.len() <= LARGE {

@@ -220,27 +220,25 @@ impl AuditReport {
         let mut out = String::new();
         for audited in &self.changes {
             out.push_str(&head(&audited.row()));
-            // Most changes of a long history are such.
-            if audited.says_nothing_more() {
-                continue;
-            }
-            let change = AuditChange::of(audited);
-            if let Some(why) = &change.why {
+            let AuditedChange { proof, acknowledged, .. } = audited;
+            if let Some(why) = &proof.why {
                 paragraph(&mut out, why, 4, 0, width);
             }
-            if let (Some(rule), true) = (&change.rule, change.standing == Standing::Forged) {
+            if let (Some(rule), true) = (&proof.rule, proof.standing == Standing::Forged) {
                 paragraph(&mut out, &format!("the change breaks the rule `{rule}`"), 4, 0, width);
             }
-            if let Some(reason) = &change.acknowledged {
+            if let Some(reason) = acknowledged {
                 paragraph(&mut out, &format!("acknowledged in orch.toml: {reason}"), 4, 0, width);
             }
-            for step in change.steps.iter().filter(|step| !step.is_order()) {
+            // Most steps of a long history say nothing more.
+            let steps = audited.steps(|step| !is_plain(step));
+            for step in steps.iter().filter(|step| !step.is_order()) {
                 if let Some(approval) = step.approval {
                     let text = format!("approved by {} ({approval}{})", step.by().0, step.signed());
                     paragraph(&mut out, &text, 4, 0, width);
                 }
             }
-            for code in change.steps.iter().flat_map(|step| &step.code) {
+            for code in steps.iter().flat_map(|step| &step.code) {
                 let short = |digest: &str| digest.chars().take(10).collect::<String>();
                 let place =
                     code.commit.as_ref().map_or(String::new(), |commit| format!(" of {}", short(commit)));
@@ -252,7 +250,7 @@ impl AuditReport {
                     width,
                 );
             }
-            for step in change.steps.iter().filter(|step| step.is_order()) {
+            for step in steps.iter().filter(|step| step.is_order()) {
                 let ((name, kind), StepView { reason, .. }) = (step.by(), &step.step);
                 let text =
                     format!("{} by {name} ({kind}{}): {reason}", step.step.kind.as_str(), step.signed());
@@ -273,9 +271,6 @@ impl AuditChange {
     /// The JSON form of a change.
     fn of(change: &AuditedChange) -> Self {
         let AuditedChange { commit, task, place, proof, acknowledged, .. } = change;
-        let (id, parent) = (commit.id.to_string(), commit.parent.map(|parent| parent.to_string()));
-        let ends = (id.as_str(), parent.as_deref());
-        let steps = proof.steps.iter().map(|step| AuditStep::of(step, ends, (task, place))).collect();
         Self {
             at: commit.at.to_string(),
             author: commit.author.clone(),
@@ -285,23 +280,19 @@ impl AuditChange {
             why: proof.why.clone(),
             rule: proof.rule.clone(),
             acknowledged: acknowledged.clone(),
-            steps,
-            commit: id,
+            steps: change.steps(|_| true),
+            commit: commit.id.to_string(),
         }
     }
 }
 
 impl AuditedChange {
-    /// Whether its row says all that a person reads of it: rules yielded its steps, on files alone.
-    fn says_nothing_more(&self) -> bool {
-        let is_plain = |step: &ProvenStep| {
-            let mut evidence = step.entry.evidence.iter();
-            step.entry.rule.is_some()
-                && step.approval.is_none()
-                && !evidence.any(|(path, _)| is_tree_name(path))
-        };
-        let Proof { why, rule, steps, .. } = &self.proof;
-        self.acknowledged.is_none() && why.is_none() && rule.is_none() && steps.iter().all(is_plain)
+    /// The steps that are wanted, in their JSON form.
+    fn steps(&self, is_wanted: impl Fn(&ProvenStep) -> bool) -> Vec<AuditStep> {
+        let (id, parent) = (self.commit.id.to_string(), self.commit.parent.map(|parent| parent.to_string()));
+        let ends = (id.as_str(), parent.as_deref());
+        let wanted = self.proof.steps.iter().filter(|step| is_wanted(step));
+        wanted.map(|step| AuditStep::of(step, ends, (&self.task, &self.place))).collect()
     }
 
     fn row(&self) -> Vec<Cell> {
@@ -341,6 +332,12 @@ impl AuditedChange {
         let path = format!("{}/state.json", self.place.shown([]));
         Some(finding.at(Place { path, ..Place::default() }))
     }
+}
+
+/// Whether a rule yielded a step, on files alone and without a person.
+fn is_plain(step: &ProvenStep) -> bool {
+    let mut evidence = step.entry.evidence.iter();
+    step.entry.rule.is_some() && step.approval.is_none() && !evidence.any(|(path, _)| is_tree_name(path))
 }
 
 /// The code that a step rests on. The step's own commit contains no code, so it is the code of its parent.
