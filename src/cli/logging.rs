@@ -46,8 +46,8 @@ pub(super) struct Logging {
 }
 
 impl Logging {
-    /// Starts logging to stderr if `-v` or `ORCH_LOG` asks for it. An invalid filter is reported and ignored:
-    /// no command fails because of its log.
+    /// Starts logging to stderr if `-v` or `ORCH_LOG` asks for it. An invalid filter is reported and ignored, and so is a
+    /// thread that cannot be started: no command fails because of its log.
     pub(super) fn begin(verbose: u8, filter: Option<String>, ui: &Ui) -> Self {
         let filter = filter.filter(|text| !text.trim().is_empty()).and_then(|text| parse(&text, ui));
         let level = match verbose {
@@ -56,7 +56,7 @@ impl Logging {
             _ => LevelFilter::DEBUG,
         };
         let is_shown = level != LevelFilter::OFF || filter.is_some();
-        let screen = is_shown.then(|| Arc::new(LogScreen::new(ui)));
+        let screen = is_shown.then(|| LogScreen::new(ui)).flatten().map(Arc::new);
         let logging = Self { filter, level, screen, file: Arc::default(), set_up: Once::new() };
         if is_shown {
             logging.set_up();
@@ -203,12 +203,18 @@ enum LogShown {
 }
 
 impl LogScreen {
-    fn new(ui: &Ui) -> Self {
+    /// Returns `None` after a warning if the thread cannot be started.
+    fn new(ui: &Ui) -> Option<Self> {
         let (send, receive) = sync_channel(WAITING);
         let missed = Arc::new(AtomicUsize::new(0));
-        let (ui, lost) = (ui.clone(), Arc::clone(&missed));
-        thread::spawn(move || show(&ui, &receive, &lost));
-        Self { send, missed }
+        let (shown, lost) = (ui.clone(), Arc::clone(&missed));
+        match thread::Builder::new().spawn(move || show(&shown, &receive, &lost)) {
+            Ok(_) => Some(Self { send, missed }),
+            Err(error) => {
+                ui.problem(&format!("warning: nothing is logged to stderr: cannot start a thread: {error}"));
+                None
+            }
+        }
     }
 
     fn end(&self) {

@@ -16,6 +16,7 @@ mod random;
 #[cfg(any(feature = "api", feature = "mcp"))]
 #[cfg_attr(not(feature = "api"), expect(dead_code, reason = "the protocol for agents uses a part of it"))]
 mod remote;
+mod threads;
 mod ui;
 
 pub use args::{Cli, Command, Global};

@@ -17,7 +17,7 @@ mod tools;
 #[cfg(feature = "api")]
 pub(super) use http::http;
 
-use super::prelude::{Args, Context, ExitCode, Failure, Ui};
+use super::prelude::{Args, Context, ExitCode, Failure, Ui, threads};
 use crate::base::Code;
 use crate::cli::remote::{QueueLimits, WorkQueue};
 use agent::Agent;
@@ -46,6 +46,7 @@ const END: Duration = Duration::from_secs(60);
 pub struct McpArgs {}
 
 pub fn run(_args: &McpArgs, context: &Context, _ui: &Ui) -> Result<ExitCode, Failure> {
+    threads::require(threads::FEW)?;
     context.interrupts.listen();
     let cannot = |error: std::io::Error| Failure::new(Code::Io, format!("cannot serve: {error}"));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(cannot)?;

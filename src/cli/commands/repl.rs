@@ -12,7 +12,7 @@ mod history;
 mod own;
 mod session;
 
-use super::prelude::{Args, Context, ExitCode, Failure, Ui};
+use super::prelude::{Args, Context, ExitCode, Failure, Ui, threads};
 use crate::base::Code;
 #[cfg(all(feature = "api", feature = "mcp"))]
 pub(super) use own::PROMPT;
@@ -48,6 +48,7 @@ pub struct ReplArgs {
 }
 
 pub fn run(args: &ReplArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
+    threads::require(threads::FEW)?;
     let workspace = context.workspace(ui)?;
     let mut session = Session::begin(&workspace, args.task.as_deref(), context, ui)?;
     if !args.lines.is_empty() {

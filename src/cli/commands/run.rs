@@ -4,7 +4,7 @@ mod ask;
 mod live;
 mod screen;
 
-use super::prelude::{Args, Context, ExitCode, Failure, Ui};
+use super::prelude::{Args, Context, ExitCode, Failure, Ui, threads};
 use super::report;
 use crate::apply::{Applied, Writer};
 use crate::base::{Diagnostic, Error, Reason};
@@ -56,6 +56,7 @@ pub struct RunArgs {
 }
 
 pub fn run(args: &RunArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
+    threads::require(threads::FEW)?;
     let workspace = context.workspace(ui)?;
     let task = report::meant(&workspace, context, args.task.as_deref())?;
     let mode = match (args.auto, args.interactive) {

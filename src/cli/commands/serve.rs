@@ -32,7 +32,7 @@ mod tokens;
 
 pub use openapi::openapi;
 
-use super::prelude::{Args, Context, ExitCode, Failure, Ui};
+use super::prelude::{Args, Context, ExitCode, Failure, Ui, threads};
 use super::report;
 use crate::base::Code;
 use crate::cli::random::random;
@@ -129,6 +129,7 @@ pub struct ServeArgs {
 }
 
 pub fn run(args: &ServeArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
+    threads::require(threads::MANY)?;
     if !args.listen.ip().is_loopback() && !args.public {
         let message = format!("other machines can reach {}", args.listen);
         return Err(Failure::new(Code::NotLoopback, message).hint("listen on 127.0.0.1, or add --public"));

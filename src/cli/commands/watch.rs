@@ -1,6 +1,6 @@
 //! `orch watch`: commits transitions as files change.
 
-use super::prelude::{Args, Context, ExitCode, Failure, Ui};
+use super::prelude::{Args, Context, ExitCode, Failure, Ui, threads};
 use super::report;
 use crate::base::{Code, Diagnostic, Timestamp};
 use crate::drive::{WatchEffect, WatchEvent, WatchLoop, WatchMode, Watching};
@@ -42,6 +42,7 @@ impl WatchArgs {
 }
 
 pub fn run(args: &WatchArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
+    threads::require(threads::FEW)?;
     let workspace = context.workspace(ui)?;
     if !args.dry_run {
         context.keep_log(&workspace);
