@@ -19,19 +19,11 @@ use std::borrow::Cow;
 #[must_use]
 pub fn evaluate(workflow: &Workflow, recorded: &Recorded, facts: &Facts) -> Decision {
     let state = match recorded {
-        Recorded::Lost => {
-            let message = "transcript.jsonl, the record of this task, is missing";
-            let hint = command(&["orch", "recover", facts.task.as_str()]);
-            let diagnostic = Diagnostic::error(Code::RecordLost, message).hint(hint);
-            let code = Code::RecordLost;
-            return broken(workflow, facts, code, vec![diagnostic], ways_out(facts, code));
-        }
-        Recorded::Broken(diagnostics) => {
-            let code = diagnostics
-                .iter()
-                .find(|diagnostic| diagnostic.is_error())
-                .map_or(Code::StateInvalid, |first| first.code);
-            return broken(workflow, facts, code, diagnostics.clone(), ways_out(facts, code));
+        Recorded::Lost | Recorded::Broken(_) => {
+            let found = recorded.faults(&facts.task);
+            let first = found.iter().find(|diagnostic| diagnostic.is_error());
+            let code = first.map_or(Code::StateInvalid, |first| first.code);
+            return broken(workflow, facts, code, found, ways_out(facts, code));
         }
         Recorded::New => Cow::Owned(initial_state(workflow)),
         Recorded::Known(state) => state.under_own_names(workflow),

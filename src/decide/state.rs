@@ -2,7 +2,8 @@
 
 use super::{Mode, Original};
 use crate::base::{
-    ActionName, ArtifactName, Diagnostic, Digest, ObjectFormat, PhaseId, Timestamp, WorkflowName, words,
+    ActionName, ArtifactName, Code, Diagnostic, Digest, ObjectFormat, PhaseId, TaskId, Timestamp,
+    WorkflowName, command, words,
 };
 use crate::workflow::Workflow;
 use serde_json::{Map, Value};
@@ -21,6 +22,22 @@ pub enum Recorded {
     Broken(Vec<Diagnostic>),
     /// The state can be used.
     Known(Box<State>),
+}
+
+impl Recorded {
+    /// Why no step can follow it; nothing if one can.
+    #[must_use]
+    pub fn faults(&self, task: &TaskId) -> Vec<Diagnostic> {
+        match self {
+            Self::New | Self::Known(_) => Vec::new(),
+            Self::Lost => {
+                let message = "transcript.jsonl, the record of this task, is missing";
+                let hint = command(&["orch", "recover", task.as_str()]);
+                vec![Diagnostic::error(Code::RecordLost, message).hint(hint)]
+            }
+            Self::Broken(found) => found.clone(),
+        }
+    }
 }
 
 /// The recorded state of a task.

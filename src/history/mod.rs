@@ -33,4 +33,4 @@ pub use check::{Checked, Checker};
 pub use judged::{JudgedArtifact, JudgedFile, judged};
 pub use proven::{ProvenHistories, ProvenHistory};
 pub use replay::Audited;
-pub use timeline::{Story, stories};
+pub use timeline::{Story, TimedStep, stories};

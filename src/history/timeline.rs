@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 /// A recorded transition, and the commit that recorded it.
-type TimedStep = (Arc<HistoryEntry>, Option<Digest>);
+pub type TimedStep = (Arc<HistoryEntry>, Option<Digest>);
 
 /// The timeline of a task.
 #[derive(Debug, Clone, Default)]

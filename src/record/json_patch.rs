@@ -5,8 +5,10 @@
 //! the square of its length.
 
 use crate::base::pointer::{child, escape, unescape};
+use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
+use std::borrow::Cow;
 
 /// One operation of a patch.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -31,36 +33,6 @@ pub enum JsonPatchOp {
         /// The new value.
         value: Value,
     },
-}
-
-/// The operations of a patch as compact JSON. A long history has many patches, and as values they take several times
-/// as much memory.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct PatchText(Box<str>);
-
-impl PatchText {
-    /// The text of these operations.
-    #[must_use]
-    pub fn of(ops: &[JsonPatchOp]) -> Self {
-        match ops {
-            [] => Self::default(),
-            // Their paths are text, so writing them cannot fail.
-            ops => Self(serde_json::to_string(ops).unwrap_or_default().into()),
-        }
-    }
-
-    /// The operations.
-    #[must_use]
-    pub fn ops(&self) -> Vec<JsonPatchOp> {
-        // It is the text of operations, or empty.
-        serde_json::from_str(&self.0).unwrap_or_default()
-    }
-
-    /// The operations as a JSON array; empty if there are none.
-    #[must_use]
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
 }
 
 /// Why a patch does not apply to a document.
@@ -223,32 +195,47 @@ impl JsonPatchOp {
 
 /// An operation as deserialized, before its members are checked against each other.
 #[derive(Deserialize)]
-struct RawOp {
-    op: String,
-    path: String,
-    /// `Some(Value::Null)` for a null, `None` if the member is missing.
+#[serde(bound = "V: Deserialize<'de>")]
+pub(super) struct RawOp<'t, V> {
+    #[serde(borrow)]
+    pub op: Cow<'t, str>,
+    #[serde(borrow)]
+    pub path: Cow<'t, str>,
+    /// `Some` also for a null, `None` if the member is missing.
     #[serde(default, deserialize_with = "present")]
-    value: Option<Value>,
+    pub value: Option<V>,
 }
 
-fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Value>, D::Error> {
-    Value::deserialize(deserializer).map(Some)
+fn present<'de, V: Deserialize<'de>, D: Deserializer<'de>>(deserializer: D) -> Result<Option<V>, D::Error> {
+    V::deserialize(deserializer).map(Some)
+}
+
+impl<V> RawOp<'_, V> {
+    /// Returns an error if it is not one of the known operations, with a value only where one belongs.
+    pub fn check<E: Error>(&self) -> Result<(), E> {
+        match (&*self.op, &self.value) {
+            ("add" | "replace", Some(_)) | ("remove", None) => Ok(()),
+            (op, _) => Err(E::custom(format!("`{op}` of {} is not a known operation", self.path))),
+        }
+    }
 }
 
 impl<'de> Deserialize<'de> for JsonPatchOp {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let RawOp { op, path, value } = RawOp::deserialize(deserializer)?;
-        match (op.as_str(), value) {
-            ("add", Some(value)) => Ok(Self::Add { path, value }),
-            ("remove", None) => Ok(Self::Remove { path }),
-            ("replace", Some(value)) => Ok(Self::Replace { path, value }),
-            _ => Err(serde::de::Error::custom(format!("`{op}` of {path} is not a known operation"))),
-        }
+        let raw = RawOp::deserialize(deserializer)?;
+        raw.check()?;
+        let (is_new, path) = (raw.op == "add", raw.path.into_owned());
+        Ok(match raw.value {
+            None => Self::Remove { path },
+            Some(value) if is_new => Self::Add { path, value },
+            Some(value) => Self::Replace { path, value },
+        })
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::PatchText;
     use super::*;
     use proptest::collection::{btree_map, vec};
     use proptest::prelude::{Just, Strategy, any, prop_assert_eq, prop_oneof, proptest};
@@ -362,7 +349,10 @@ mod tests {
             let mut patched = old.clone();
             prop_assert_eq!(apply_patch(&mut patched, &ops), Ok(()));
             prop_assert_eq!(&patched, &new);
-            prop_assert_eq!(PatchText::of(&ops).ops(), ops);
+            let text = PatchText::of(&ops);
+            let read: PatchText = serde_json::from_str(&serde_json::to_string_pretty(&ops).expect("JSON")).expect("operations");
+            prop_assert_eq!(&read, &text);
+            prop_assert_eq!(text.ops(), ops);
         }
     }
 }

@@ -1,15 +1,15 @@
 //! One line of `transcript.jsonl`: an event, what it changed, and the events that it follows.
 
-use super::json_patch::{JsonPatchOp, PatchText, diff};
-use super::state::history_entry;
+use super::history_entry::{EntryMembers, Scalar};
+use super::json_patch::diff;
+use super::patch_text::PatchText;
 use crate::base::{Digest, ObjectFormat, WorkflowName};
 use crate::decide::{
     FilesByPath, HistoryEntry, Performance, State, WorkflowRef, put_member, standing_document,
 };
-use serde::Deserialize;
-use serde::de::IgnoredAny;
+use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde::ser::{Serialize, SerializeMap, Serializer};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use std::fmt;
 use std::sync::Arc;
 
@@ -63,15 +63,12 @@ pub enum NotAnEvent {
 const BEFORE_ID: &str = "{\"id\":\"";
 const AFTER_ID: &str = "\",";
 
-/// A line as serde deserializes it.
-#[derive(Deserialize)]
+/// The members of a line, as far as they can be read.
 struct RawEvent {
-    after: Vec<String>,
-    workflow: String,
-    #[serde(default)]
-    changes: Vec<JsonPatchOp>,
-    #[serde(flatten)]
-    entry: Map<String, Value>,
+    after: Option<Vec<Digest>>,
+    workflow: Option<WorkflowRef>,
+    changes: PatchText,
+    entry: EntryMembers,
 }
 
 impl LogEvent {
@@ -148,18 +145,53 @@ impl LogEvent {
         }
         let raw: RawEvent =
             serde_json::from_str(&body).map_err(|error| NotAnEvent::Unreadable(error.to_string()))?;
-        Self::of_raw(computed, raw)
+        Ok(Self {
+            id: computed,
+            after: raw.after.ok_or(NotAnEvent::Member("after"))?,
+            entry: raw.entry.entry().map_err(NotAnEvent::Member)?.into(),
+            workflow: raw.workflow.ok_or(NotAnEvent::Member("workflow"))?,
+            changes: raw.changes,
+        })
+    }
+}
+
+impl<'de> Deserialize<'de> for RawEvent {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(RawEventVisitor)
+    }
+}
+
+struct RawEventVisitor;
+
+impl<'de> Visitor<'de> for RawEventVisitor {
+    type Value = RawEvent;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an event")
     }
 
-    fn of_raw(id: Digest, raw: RawEvent) -> Result<Self, NotAnEvent> {
-        let after: Option<Vec<Digest>> = raw.after.iter().map(|id| Digest::parse(id)).collect();
-        Ok(Self {
-            id,
-            after: after.ok_or(NotAnEvent::Member("after"))?,
-            entry: entry_of(Value::Object(raw.entry))?.into(),
-            workflow: workflow_ref(&raw.workflow).ok_or(NotAnEvent::Member("workflow"))?,
-            changes: PatchText::of(&raw.changes),
-        })
+    fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<RawEvent, A::Error> {
+        let mut read = RawEvent {
+            after: None,
+            workflow: None,
+            changes: PatchText::default(),
+            entry: EntryMembers::NONE,
+        };
+        while let Some(key) = members.next_key::<Scalar<'_>>()? {
+            match &*key.text().unwrap_or_default() {
+                "after" => {
+                    let ids: Vec<Scalar<'_>> = members.next_value()?;
+                    read.after = ids.into_iter().map(|id| Digest::parse(&id.text()?)).collect();
+                }
+                "workflow" => {
+                    let named: Scalar<'_> = members.next_value()?;
+                    read.workflow = named.text().and_then(|text| workflow_ref(&text));
+                }
+                "changes" => read.changes = members.next_value()?,
+                other => read.entry.read(other, &mut members)?,
+            }
+        }
+        Ok(read)
     }
 }
 
@@ -189,26 +221,6 @@ impl Serialize for EventMembers<'_> {
         members.serialize_entry("workflow", &workflow.to_string())?;
         members.end()
     }
-}
-
-/// The history entry with these members. The error names the first member that is missing or invalid.
-fn entry_of(members: Value) -> Result<HistoryEntry, NotAnEvent> {
-    let entry = history_entry(&members);
-    entry.ok_or_else(|| {
-        let odd = |key: &&&str| !is_usable(key, members.get(**key));
-        let named = ["seq", "at", "kind", "to", "actor"].iter().find(odd);
-        NotAnEvent::Member(named.copied().unwrap_or("from"))
-    })
-}
-
-fn is_usable(key: &str, value: Option<&Value>) -> bool {
-    let Some(value) = value else { return false };
-    let probe = json!({
-        "seq": 1, "at": "2000-01-01T00:00:00Z", "kind": "create", "to": "a", "actor": {"kind": "orch"},
-    });
-    let Value::Object(mut probe) = probe else { return false };
-    probe.insert(key.to_owned(), value.clone());
-    history_entry(&Value::Object(probe)).is_some()
 }
 
 fn workflow_ref(text: &str) -> Option<WorkflowRef> {

@@ -1,8 +1,9 @@
 //! A log with the ids of another object format, as a task has it that is older than its repository: without a
 //! repository, ids are SHA-1.
 
-use super::json_patch::{JsonPatchOp, PatchText};
+use super::json_patch::JsonPatchOp;
 use super::log_event::LogEvent;
+use super::patch_text::PatchText;
 use crate::base::{Digest, ObjectFormat, pointer};
 use serde_json::Value;
 use std::collections::HashMap;

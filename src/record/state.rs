@@ -1,12 +1,13 @@
 //! `state.json`: pretty-printed, stable key order, final newline, sealed.
 
 use super::extent::LogExtent;
+use super::history_entry::history_entry;
 use super::seal;
 use crate::base::pointer::child;
-use crate::base::{ActionName, ArtifactName, Code, Digest, PhaseId, Timestamp, WorkflowName};
+use crate::base::{ActionName, ArtifactName, Code, Digest, Timestamp, WorkflowName};
 use crate::decide::{
-    Actor, ActorKind, ActorStatus, By, HistoryEntry, Kind, Mode, Performance, RunRecord, STATE_VERSION,
-    State, StateDocument, Tally, WorkflowRef,
+    Actor, ActorStatus, HistoryEntry, Mode, RunRecord, STATE_VERSION, State, StateDocument, Tally,
+    WorkflowRef,
 };
 use crate::workflow::RESERVED_KEYS;
 use serde::ser::{Serialize, SerializeMap, Serializer};
@@ -354,49 +355,6 @@ fn run_record(value: &Value) -> Option<RunRecord> {
     })
 }
 
-/// Parses a history entry, which has the same form in the state and in the log.
-pub(super) fn history_entry(value: &Value) -> Option<HistoryEntry> {
-    let members = value.as_object()?;
-    let actor = members.get("actor")?;
-    let evidence = members.get("evidence").and_then(Value::as_object).into_iter().flatten();
-    let waived = members.get("waives").or_else(|| members.get("waived"));
-    let waived = waived.and_then(Value::as_array).into_iter().flatten();
-    Some(HistoryEntry {
-        seq: members.get("seq")?.as_u64()?,
-        at: Timestamp::parse(members.get("at")?.as_str()?)?,
-        from: match members.get("from") {
-            None | Some(Value::Null) => None,
-            Some(phase) => Some(PhaseId::new(phase.as_str()?).ok()?),
-        },
-        to: PhaseId::new(members.get("to")?.as_str()?).ok()?,
-        kind: Kind::named(members.get("kind")?.as_str()?)?,
-        rule: text(members, "rule"),
-        reason: text(members, "reason").unwrap_or_default(),
-        actor: By {
-            kind: ActorKind::named(actor.get("kind")?.as_str()?)?,
-            name: actor.get("name").and_then(Value::as_str).unwrap_or_default().to_owned(),
-        },
-        evidence: evidence
-            .filter_map(|(path, digest)| Some((path.clone(), digest.as_str()?.to_owned())))
-            .collect(),
-        waived: waived.filter_map(|name| ArtifactName::new(name.as_str()?).ok()).collect(),
-        confirmed: text(members, "confirmed").and_then(|name| ArtifactName::new(name).ok()),
-        action: text(members, "action").and_then(|name| ActionName::new(name).ok()),
-        performance: members.get("performance").and_then(performance).map(Box::new),
-    })
-}
-
-/// Parses how an executor performed an action.
-fn performance(value: &Value) -> Option<Performance> {
-    let members = value.as_object()?;
-    let files = members.get("files").and_then(Value::as_object).into_iter().flatten();
-    Some(Performance {
-        started: text(members, "started_at").and_then(|at| Timestamp::parse(&at)),
-        executor: text(members, "executor"),
-        files: files.filter_map(|(path, digest)| Some((path.clone(), digest.as_str()?.to_owned()))).collect(),
-    })
-}
-
 fn text(members: &Map<String, Value>, key: &str) -> Option<String> {
     members.get(key)?.as_str().map(str::to_owned)
 }
@@ -404,6 +362,8 @@ fn text(members: &Map<String, Value>, key: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::base::PhaseId;
+    use crate::decide::{ActorKind, By, Kind, Performance};
     use serde_json::json;
 
     fn state() -> State {

@@ -31,6 +31,8 @@ pub(super) struct Stamped {
 
 /// What separates names of [`Stamped`].
 const SEPARATOR: &str = "//";
+/// What makes a directory a repository of its own.
+const MARK: &str = ".git";
 
 /// The entries that matter: not `suggestion.json`, which is derived, and no temporary files.
 pub(super) fn those_that_matter(entries: &[Entry]) -> impl Iterator<Item = &Entry> {
@@ -54,38 +56,43 @@ impl Stamped {
             let path = RepoPath::new(&entry.path).ok().filter(|_| is_usual)?;
             names.extend([SEPARATOR, path.below(directory)?]);
         }
-        let top = directory.under(root);
-        let is_directory = |entry: &&Entry| entry.kind == EntryKind::Directory;
-        let below = listed.entries.iter().filter(is_directory).map(|entry| root.join(&entry.path));
+        // The paths below an open directory are short, which saves a good part of the time that asking takes.
+        let top = Directory::open_itself(&directory.under(root)).ok()?;
+        let mut stamps = vec![top.stamp("."), top.stamp(RunFiles::RECORD_PATH)];
+        let mut has_mark = top.stamp(MARK).is_some();
+        for (entry, name) in those_that_matter(&listed.entries).zip(names_in(&names).skip(2)) {
+            let is_directory = entry.kind == EntryKind::Directory;
+            has_mark |= is_directory && top.stamp(&format!("{name}/{MARK}")).is_some();
+            stamps.push(if is_directory { top.stamp(name) } else { entry.stamp });
+        }
         // What is in it makes a directory a repository of its own, and does not change its stamp.
-        if std::iter::once(top.clone()).chain(below).any(|path| path.join(".git").symlink_metadata().is_ok())
-        {
+        let is_recent = || stamps.iter().flatten().any(|stamp| stamp.is_recent(listed.now));
+        if has_mark || is_recent() {
             return None;
         }
-        let mut is_recent = false;
-        let stamps = digest(&top, &names, |stamp| is_recent |= stamp.is_recent(listed.now))?;
-        (!is_recent).then_some(Self { names, stamps })
+        Some(Self { names, stamps: digest(stamps.iter().copied()) })
     }
 
     /// Whether all of it is as it was.
     pub(super) fn stands(&self, root: &Path, directory: &RepoPath) -> bool {
-        digest(&directory.under(root), &self.names, |_| ()) == Some(self.stamps)
+        let top = Directory::open_itself(&directory.under(root));
+        top.is_ok_and(|top| digest(names_in(&self.names).map(|name| top.stamp(name))) == self.stamps)
     }
 }
 
-/// The digest of the stamps of these files, each of which is told; `None` if their directory cannot be opened.
-fn digest(top: &Path, names: &str, mut told: impl FnMut(&FileStamp)) -> Option<Digest> {
-    // The paths below an open directory are short, which saves a good part of the time that asking takes.
-    let top = Directory::open_itself(top).ok()?;
+/// The names in the text of [`Stamped`], as paths below the directory.
+fn names_in(names: &str) -> impl Iterator<Item = &str> {
+    names.split(SEPARATOR).map(|name| if name.is_empty() { "." } else { name })
+}
+
+/// The digest of the stamps of files that may be missing.
+fn digest(stamps: impl Iterator<Item = Option<FileStamp>>) -> Digest {
     let mut bytes = Vec::new();
-    for name in names.split(SEPARATOR) {
-        let name = if name.is_empty() { "." } else { name };
-        let stamp = top.stamp(name);
-        stamp.iter().for_each(&mut told);
+    for stamp in stamps {
         bytes.push(u8::from(stamp.is_some()));
         bytes.extend(stamp.iter().flat_map(FileStamp::bytes));
     }
-    Some(Digest::of_blob(&bytes))
+    Digest::of_blob(&bytes)
 }
 
 /// The digest of the files of a task as they were listed; `None` if one is too young to be compared later.

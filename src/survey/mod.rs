@@ -11,6 +11,7 @@ mod costs;
 pub(crate) mod evidence;
 mod furthest;
 mod glance;
+mod held_record;
 mod known;
 mod known_settings;
 mod listed;
@@ -44,7 +45,8 @@ pub use setup::Purpose;
 pub use sight::{KeptKey, LookDepth, Sight, SightKey};
 pub use tasks::{NamedBy, TaskRef};
 
-pub(crate) use sight::{Placed, has_own_remedy};
+pub(crate) use held_record::has_own_remedy;
+pub(crate) use sight::Placed;
 
 use crate::base::{Code, Diagnostic, Digest, Period, WorkflowName};
 use crate::config::{Commit as CommitMode, Config};

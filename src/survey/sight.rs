@@ -2,20 +2,19 @@
 
 use super::basis::LookBasis;
 use super::costs::Counted;
-use super::evidence::with_own_line_endings;
+use super::held_record::HeldReading;
 use super::listed::{ListedTask, those_that_matter};
 use super::misplaced::other_task;
-use super::snapshot::{Reading, Snapshot, log_faults};
+use super::snapshot::{LOG_END, Reading, Snapshot};
 use super::{Error, TaskRef, UsableWorkflow, Workspace};
-use crate::base::{Code, Diagnostic, Digest, Place, RepoPath, command};
+use crate::base::{Code, Diagnostic, Digest, RepoPath, command};
 use crate::decide::{
     Circumstances, Decision, Ending, Judgement, LastRun, PersonOrder, Recorded, Remembered, Runner,
     STALE_STATE, Settled, State, Step, conclude, evaluate, judge, person_orders,
 };
-use crate::record::has_lost_events;
 use crate::run::RunFiles;
-use crate::scan::{Entry, FileStamp, Observed, ObservedLog, StateFile, io_error};
-use crate::store::{Head, Store, StoreCounts, durable};
+use crate::scan::{Entry, FileStamp, Observed, ObservedLog, StateFile};
+use crate::store::{Head, Store, StoreCounts};
 use crate::workflow::Workflow;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -92,10 +91,8 @@ impl Sight {
 
     /// Returns an error if the record of the task is damaged or lost.
     pub fn require_whole_record(&self) -> Result<(), Error> {
-        match (&self.recorded, self.decision.diagnostics.iter().find(|finding| finding.is_error())) {
-            (Recorded::Broken(_) | Recorded::Lost, Some(fault)) => Err(fault.clone().into()),
-            _ => Ok(()),
-        }
+        let faults = self.recorded.faults(&self.task.id);
+        faults.into_iter().find(Diagnostic::is_error).map_or(Ok(()), |fault| Err(fault.into()))
     }
 
     /// Returns an error if the current branch has no record of the task that a step could follow.
@@ -197,9 +194,6 @@ pub enum LookDepth {
     Whole,
 }
 
-/// How many bytes of the end of a log a look reads. A shorter log is read whole.
-const LOG_END: u64 = 64 << 10;
-
 impl Workspace {
     /// Looks at a task: reads its files once, in the workspace's source, and evaluates them.
     ///
@@ -281,7 +275,7 @@ impl Workspace {
         self.conclude(task, snapshot.observe(task, u64::MAX)?, None, (false, now))
     }
 
-    /// Evaluates what was read. Only in the work tree is HEAD consulted as well.
+    /// Evaluates what was read.
     fn conclude(
         &self,
         task: &TaskRef,
@@ -289,56 +283,15 @@ impl Workspace {
         head: Option<Head>,
         (is_present, now): (bool, SystemTime),
     ) -> Result<Sight, Error> {
-        let Reading { compiled, mut recorded, mut observed, entries } = reading;
-        let basis = LookBasis::default();
+        let held = self.hold_against_history(task, reading, head.as_ref(), is_present)?;
+        let HeldReading { reading, untracked, is_committed, basis } = held;
+        let Reading { compiled, recorded, mut observed, entries } = reading;
         if self.reads_work_dir() {
             let required = compiled.workflow.required_files();
             observed.facts.missing =
                 required.filter(|path| !basis.is_file(&self.root, path)).cloned().collect();
         }
         self.costs.looked();
-        let path = task.transcript_path();
-        let in_head = match (&self.store, &head, is_present) {
-            (Some(store), Some(head), true) => Some(store.source_at(head.commit).blob_at(&path)?),
-            _ => None,
-        };
-        let log_here = match (&self.store, &observed.log) {
-            (Some(store), ObservedLog::Whole(log)) if in_head.flatten().is_some() => {
-                Some(store.digest(&path, log)?)
-            }
-            (_, ObservedLog::End(end)) => end.held,
-            _ => None,
-        };
-        if let (Some(store), Some(Some(held))) = (&self.store, in_head)
-            && log_here != Some(held)
-            && !matches!(recorded, Recorded::Broken(_) | Recorded::Lost)
-        {
-            basis.note_unknown();
-            recorded = still_whole(store, task, &observed, held, recorded)?;
-        }
-        if let (Some(store), Some(held)) = (&self.store, in_head) {
-            let commit = head.as_ref().and_then(|head| head.commit);
-            let mut fault = self.record_of_another((task, &recorded), &entries, (store, commit), held)?;
-            if let (None, None, Some(commit)) = (&fault, held, commit) {
-                fault = self.removed_record(task, &recorded, (store, commit), &basis)?;
-            }
-            recorded = fault.map_or(recorded, |fault| Recorded::Broken(vec![fault]));
-        }
-        if let (Recorded::Broken(faults), ObservedLog::Missing, None) =
-            (&mut recorded, &observed.log, in_head.flatten())
-        {
-            begin_anew(task, faults);
-        }
-        // Where nothing is committed, HEAD says what was lost, but not which tasks there are.
-        let at_head = in_head.filter(|_| self.commits());
-        let untracked = at_head.map_or(!observed.log.is_there(), |blob| blob.is_none());
-        let is_readable = !matches!(observed.log, ObservedLog::Missing | ObservedLog::Unreadable);
-        let is_committed = match at_head {
-            _ if !is_readable || self.store.is_none() => false,
-            Some(held) => held.is_some() && log_here == held,
-            // What a commit holds is committed; what is staged is not yet.
-            None => !is_present,
-        };
         let last_run = if is_present { self.last_run(task) } else { LastRun::default() };
         // Whether a process drives the task cannot be seen in a stamp, and a faulty record is a matter of more files.
         let is_plain = matches!(recorded, Recorded::New | Recorded::Known(_));
@@ -591,60 +544,6 @@ impl SightKey {
         }
         Self { head, ..self }
     }
-}
-
-/// Replaces the hints about a state that no log belongs to: there is nothing to restore.
-fn begin_anew(task: &TaskRef, faults: &mut [Diagnostic]) {
-    let state = task.state_path();
-    let is_of_state =
-        |fault: &Diagnostic| fault.place.as_ref().is_some_and(|place| place.path == state.as_str());
-    for fault in faults.iter_mut().filter(|fault| is_of_state(fault) && !has_own_remedy(fault)) {
-        let aside = format!("{state}.broken");
-        let remove = match fault.code {
-            Code::IsADirectory => command(&["mv", state.as_str(), &aside]),
-            _ => command(&["rm", "-f", state.as_str()]),
-        };
-        let new = command(&["orch", "new", task.id.as_str()]);
-        fault.hint = Some(format!("correct the file, or begin without it: {remove}; then: {new}"));
-    }
-}
-
-/// Whether what is wrong with a record has a remedy of its own, other than to recover it or to begin without it.
-pub(crate) fn has_own_remedy(fault: &Diagnostic) -> bool {
-    use Code::{ImportInvalid, RecordElsewhere, RecordLost, UnknownPhase};
-    matches!(fault.code, ImportInvalid | UnknownPhase | RecordElsewhere | RecordLost)
-}
-
-/// The recorded state, or an error if the log has lost events that HEAD contains: the next step would commit
-/// that loss.
-fn still_whole(
-    store: &Store,
-    task: &TaskRef,
-    observed: &Observed,
-    held: Digest,
-    recorded: Recorded,
-) -> Result<Recorded, Error> {
-    let Some(log) = observed.log.whole() else { return Ok(Recorded::Lost) };
-    let held = store.blob(held)?.unwrap_or_default();
-    if !has_lost_events(&held, &with_own_line_endings(log.into())) {
-        return Ok(recorded);
-    }
-    let path = task.transcript_path();
-    // Another process may have moved the branch since the log was read: then there is a journal, or its files
-    // are in place by now. A decision on the older log is made again before it is committed.
-    let place = path.under(store.root());
-    let now = durable::read_if_there(&place).map_err(|source| io_error(&place, source))?.unwrap_or_default();
-    if store.has_journal()? || !has_lost_events(&held, &with_own_line_endings(now.into())) {
-        return Ok(recorded);
-    }
-    if let Some(found) = log_faults(task, log) {
-        return Ok(Recorded::Broken(found));
-    }
-    let message = "this log has lost events that are in HEAD";
-    let restore = command(&["git", "restore", "--", path.as_str()]);
-    let recover = command(&["orch", "recover", task.id.as_str()]);
-    let found = Diagnostic::error(Code::TranscriptCut, message).at(Place::file(&path));
-    Ok(Recorded::Broken(vec![found.hint(format!("{restore}, or: {recover}"))]))
 }
 
 /// A digest of stamps: equal only for equal ones.

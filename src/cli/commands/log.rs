@@ -2,8 +2,9 @@
 
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use super::report;
-use crate::base::{Code, Error};
-use crate::survey::{Sight, TaskRef};
+use crate::base::{Code, Diagnostic, Error, Timestamp};
+use crate::history::{Story, TimedStep};
+use crate::survey::{TaskRef, Workspace};
 use crate::view::{Log, StepView};
 
 /// Show the timeline of tasks: every recorded step with its reason, evidence and commit.
@@ -38,28 +39,17 @@ pub fn run(args: &LogArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failu
         false => ExitCode::Fine,
     };
     let short = tasks.iter().zip(&stories).filter(|(_, story)| story.is_damaged || story.steps.is_empty());
-    let short: Vec<(&TaskRef, bool)> = short.map(|(task, story)| (task, story.is_damaged)).collect();
-    let reasons = workspace
-        .map_each(&short, |workspace, (task, is_damaged)| Ok(why_short(&workspace.look(task)?, *is_damaged)));
+    let short: Vec<(&TaskRef, &Story)> = short.collect();
+    let reasons = workspace.map_each(&short, |workspace, (task, story)| why_short(workspace, task, story));
     let mut lost: Vec<Error> = reasons.into_iter().collect::<Result<Vec<_>, Error>>()?.concat();
-    let mut entries = Vec::new();
-    for (task, timeline) in tasks.iter().zip(stories) {
-        // A clock may have been set back between two steps; what follows a step stands after it.
-        let mut latest = None;
-        for (entry, commit) in timeline.steps {
-            let commit = commit.map(|commit| commit.to_string());
-            latest = latest.max(Some(entry.at));
-            entries
-                .push((latest, StepView::recorded(task.id.as_str(), &task.place, &entry, commit.as_deref())));
-        }
-    }
-    entries.sort_by(|(a, left), (b, right)| (a, &left.task).cmp(&(b, &right.task)));
+    let told: Vec<(&TaskRef, &Story)> = tasks.iter().zip(&stories).collect();
+    let entries = in_order(workspace.map_each(&told, |_, (task, story)| views(task, story)));
     // Without any step, the reason is the answer.
     if entries.is_empty() && !lost.is_empty() {
         return Err(Failure::from(lost.remove(0)));
     }
     lost.into_iter().for_each(|error| ui.finding(&error.into_warning()));
-    let log = Log::new(workspace.repository()?, entries.into_iter().map(|(_, entry)| entry).collect());
+    let log = Log::new(workspace.repository()?, entries);
     if context.global.json {
         ui.document(&log)?;
     } else {
@@ -68,11 +58,37 @@ pub fn run(args: &LogArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failu
     Ok(exit)
 }
 
-/// Why the timeline of a task lacks steps: a line of its log is damaged, or there is no step.
-fn why_short(sight: &Sight, is_damaged: bool) -> Vec<Error> {
-    if is_damaged {
-        return sight.require_whole_record().err().into_iter().collect();
+/// The steps of a task, each with the time at which it stands.
+fn views(task: &TaskRef, story: &Story) -> Vec<(Timestamp, StepView)> {
+    let mut latest = None;
+    let view = |(entry, commit): &TimedStep| {
+        // A clock may have been set back between two steps; what follows a step stands after it.
+        let at = latest.map_or(entry.at, |latest: Timestamp| latest.max(entry.at));
+        latest = Some(at);
+        let commit = commit.map(|commit| commit.to_string());
+        (at, StepView::recorded(task.id.as_str(), &task.place, entry, commit.as_deref()))
+    };
+    story.steps.iter().map(view).collect()
+}
+
+/// The steps of all tasks by time, those of one time by task.
+fn in_order(tasks: Vec<Vec<(Timestamp, StepView)>>) -> Vec<StepView> {
+    let mut order: Vec<(Timestamp, &str, usize)> = Vec::new();
+    for (number, steps) in tasks.iter().enumerate() {
+        order.extend(steps.iter().map(|(at, step)| (*at, step.task.as_str(), number)));
     }
-    let lost = sight.decision.diagnostics.iter().filter(|finding| finding.code == Code::RecordLost);
-    lost.cloned().map(Error::from).collect()
+    order.sort();
+    let order: Vec<usize> = order.into_iter().map(|(_, _, number)| number).collect();
+    // Those of one task are in order already.
+    let mut tasks: Vec<_> = tasks.into_iter().map(Vec::into_iter).collect();
+    order.into_iter().filter_map(|number| tasks[number].next()).map(|(_, step)| step).collect()
+}
+
+/// Why the timeline of a task lacks steps: a line of its log is damaged, or there is no step.
+fn why_short(workspace: &Workspace, task: &TaskRef, story: &Story) -> Result<Vec<Error>, Error> {
+    let faults = workspace.record_faults(task)?.into_iter();
+    Ok(match story.is_damaged {
+        true => faults.filter(Diagnostic::is_error).take(1).map(Error::from).collect(),
+        false => faults.filter(|fault| fault.code == Code::RecordLost).map(Error::from).collect(),
+    })
 }

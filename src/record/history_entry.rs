@@ -1,0 +1,357 @@
+//! A history entry, which has the same form in a state and in a log.
+
+use crate::base::{ActionName, ArtifactName, PhaseId, Timestamp};
+use crate::decide::{ActorKind, By, HistoryEntry, Kind, Performance};
+use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
+use serde_json::{Map, Value};
+use std::borrow::Cow;
+use std::fmt;
+
+/// The history entry with these members; `None` if one is missing or invalid.
+pub(super) fn history_entry(value: &Value) -> Option<HistoryEntry> {
+    EntryMembers::deserialize(value).ok()?.entry().ok()
+}
+
+/// The members of a history entry, as far as they are read. What is of another type than it should be is taken as
+/// missing.
+pub(super) struct EntryMembers {
+    seq: Option<u64>,
+    at: Option<Timestamp>,
+    /// The outer `None` if it is invalid.
+    from: Option<Option<PhaseId>>,
+    to: Option<PhaseId>,
+    kind: Option<Kind>,
+    rule: Option<String>,
+    reason: Option<String>,
+    actor: Option<By>,
+    evidence: Vec<(String, String)>,
+    waives: Option<Vec<ArtifactName>>,
+    /// What earlier versions wrote for `waives`.
+    waived: Option<Vec<ArtifactName>>,
+    confirmed: Option<ArtifactName>,
+    action: Option<ActionName>,
+    performance: Option<Performance>,
+}
+
+impl EntryMembers {
+    /// No member so far.
+    pub(super) const NONE: Self = Self {
+        seq: None,
+        at: None,
+        from: Some(None),
+        to: None,
+        kind: None,
+        rule: None,
+        reason: None,
+        actor: None,
+        evidence: Vec::new(),
+        waives: None,
+        waived: None,
+        confirmed: None,
+        action: None,
+        performance: None,
+    };
+
+    /// Reads the value of the member `key`, the next one of `members`. Of two members of one name the last counts.
+    ///
+    /// # Errors
+    ///
+    /// The value is not JSON.
+    pub(super) fn read<'de, A: MapAccess<'de>>(
+        &mut self,
+        key: &str,
+        members: &mut A,
+    ) -> Result<(), A::Error> {
+        match key {
+            "evidence" => self.evidence = texts(members.next_value()?),
+            "waives" => self.waives = Some(names(members.next_value()?)),
+            "waived" => self.waived = Some(names(members.next_value()?)),
+            "actor" => self.actor = by(members.next_value()?),
+            "performance" => self.performance = performance(members.next_value()?),
+            _ => self.set(key, members.next_value()?),
+        }
+        Ok(())
+    }
+
+    fn set(&mut self, key: &str, value: Scalar<'_>) {
+        match key {
+            "seq" => self.seq = value.number(),
+            "at" => self.at = value.text().and_then(|at| Timestamp::parse(&at)),
+            "from" => {
+                self.from = match value {
+                    Scalar::Null => Some(None),
+                    value => value.text().and_then(|phase| PhaseId::new(phase).ok()).map(Some),
+                }
+            }
+            "to" => self.to = value.text().and_then(|phase| PhaseId::new(phase).ok()),
+            "kind" => self.kind = value.text().and_then(|kind| Kind::named(&kind)),
+            "rule" => self.rule = value.text().map(Cow::into_owned),
+            "reason" => self.reason = value.text().map(Cow::into_owned),
+            "confirmed" => self.confirmed = value.text().and_then(|name| ArtifactName::new(name).ok()),
+            "action" => self.action = value.text().and_then(|name| ActionName::new(name).ok()),
+            _ => {}
+        }
+    }
+
+    /// The entry, or the first member that is missing or invalid.
+    pub(super) fn entry(self) -> Result<HistoryEntry, &'static str> {
+        Ok(HistoryEntry {
+            seq: self.seq.ok_or("seq")?,
+            at: self.at.ok_or("at")?,
+            kind: self.kind.ok_or("kind")?,
+            to: self.to.ok_or("to")?,
+            actor: self.actor.ok_or("actor")?,
+            from: self.from.ok_or("from")?,
+            rule: self.rule,
+            reason: self.reason.unwrap_or_default(),
+            evidence: self.evidence,
+            waived: self.waives.or(self.waived).unwrap_or_default(),
+            confirmed: self.confirmed,
+            action: self.action,
+            performance: self.performance.map(Box::new),
+        })
+    }
+}
+
+impl<'de> Deserialize<'de> for EntryMembers {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct OfObject;
+
+        impl<'de> Visitor<'de> for OfObject {
+            type Value = EntryMembers;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<EntryMembers, A::Error> {
+                let mut read = EntryMembers::NONE;
+                while let Some(key) = members.next_key::<Scalar<'_>>()? {
+                    read.read(&key.text().unwrap_or_default(), &mut members)?;
+                }
+                Ok(read)
+            }
+        }
+
+        deserializer.deserialize_any(OfObject)
+    }
+}
+
+/// A JSON value of which only a text or a whole number counts. Lists and objects are read to their ends.
+pub(super) enum Scalar<'de> {
+    /// A string.
+    Text(Cow<'de, str>),
+    /// A whole number.
+    Number(u64),
+    /// `null`.
+    Null,
+    /// Any other value.
+    Other,
+}
+
+impl<'de> Scalar<'de> {
+    /// The text, if it is one.
+    pub(super) fn text(self) -> Option<Cow<'de, str>> {
+        match self {
+            Self::Text(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    fn number(self) -> Option<u64> {
+        match self {
+            Self::Number(number) => Some(number),
+            _ => None,
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Scalar<'de> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(ScalarVisitor)
+    }
+}
+
+struct ScalarVisitor;
+
+impl<'de> Visitor<'de> for ScalarVisitor {
+    type Value = Scalar<'de>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a JSON value")
+    }
+
+    fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Scalar<'de>, E> {
+        Ok(Scalar::Text(text.into()))
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<Scalar<'de>, E> {
+        Ok(Scalar::Text(text.to_owned().into()))
+    }
+
+    fn visit_u64<E>(self, number: u64) -> Result<Scalar<'de>, E> {
+        Ok(Scalar::Number(number))
+    }
+
+    fn visit_unit<E>(self) -> Result<Scalar<'de>, E> {
+        Ok(Scalar::Null)
+    }
+
+    fn visit_bool<E>(self, _: bool) -> Result<Scalar<'de>, E> {
+        Ok(Scalar::Other)
+    }
+
+    fn visit_i64<E>(self, _: i64) -> Result<Scalar<'de>, E> {
+        Ok(Scalar::Other)
+    }
+
+    fn visit_f64<E>(self, _: f64) -> Result<Scalar<'de>, E> {
+        Ok(Scalar::Other)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Scalar<'de>, A::Error> {
+        while items.next_element::<Scalar<'_>>()?.is_some() {}
+        Ok(Scalar::Other)
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Scalar<'de>, A::Error> {
+        while members.next_entry::<Scalar<'_>, Scalar<'_>>()?.is_some() {}
+        Ok(Scalar::Other)
+    }
+}
+
+fn object(value: Value) -> Option<Map<String, Value>> {
+    match value {
+        Value::Object(members) => Some(members),
+        _ => None,
+    }
+}
+
+fn string(value: Value) -> Option<String> {
+    match value {
+        Value::String(text) => Some(text),
+        _ => None,
+    }
+}
+
+/// The members that are texts.
+fn texts(value: Value) -> Vec<(String, String)> {
+    let members = object(value).into_iter().flatten();
+    members.filter_map(|(name, value)| Some((name, string(value)?))).collect()
+}
+
+fn names(value: Value) -> Vec<ArtifactName> {
+    let names = value.as_array().into_iter().flatten();
+    names.filter_map(|name| ArtifactName::new(name.as_str()?).ok()).collect()
+}
+
+fn by(value: Value) -> Option<By> {
+    let mut members = object(value)?;
+    let kind = ActorKind::named(members.get("kind")?.as_str()?)?;
+    Some(By { kind, name: members.remove("name").and_then(string).unwrap_or_default() })
+}
+
+fn performance(value: Value) -> Option<Performance> {
+    let mut members = object(value)?;
+    let mut text = |key| members.remove(key).and_then(string);
+    Some(Performance {
+        started: text("started_at").and_then(|at| Timestamp::parse(&at)),
+        executor: text("executor"),
+        files: members.remove("files").map(texts).unwrap_or_default(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn whole() -> Value {
+        json!({
+            "seq": 3, "at": "2026-01-02T03:04:05Z", "kind": "advance", "from": "a", "to": "b", "rule": "r",
+            "reason": "\u{e4}\n", "actor": {"kind": "human", "name": "Ann"}, "evidence": {"b": "1", "a": "2"},
+            "waives": ["plan"], "confirmed": "plan", "action": "build",
+            "performance": {"started_at": "2026-01-02T03:04:00Z", "executor": "make", "files": {"out": "3"}},
+        })
+    }
+
+    /// The entry without these members, and with those.
+    fn entry(changed: Value) -> Result<HistoryEntry, &'static str> {
+        let mut members = whole();
+        for (name, value) in object(changed).expect("members") {
+            members[&name] = value;
+        }
+        let entry = EntryMembers::deserialize(&members).expect("an object").entry();
+        let of_text: EntryMembers = serde_json::from_str(&members.to_string()).expect("an object");
+        assert_eq!(of_text.entry(), entry, "{members}");
+        assert_eq!(history_entry(&members), entry.clone().ok());
+        entry
+    }
+
+    #[test]
+    fn what_is_needed_is_named_if_it_is_missing_or_invalid() {
+        for (changed, expected) in [
+            (json!({}), Ok(())),
+            (json!({"seq": null}), Err("seq")),
+            (json!({"seq": "3"}), Err("seq")),
+            (json!({"seq": 3.0}), Err("seq")),
+            (json!({"seq": -3}), Err("seq")),
+            (json!({"at": "yesterday", "to": 1}), Err("at")),
+            (json!({"kind": "other", "to": 1}), Err("kind")),
+            (json!({"to": ["b"], "from": 1}), Err("to")),
+            (json!({"actor": "Ann"}), Err("actor")),
+            (json!({"actor": {"name": "Ann"}}), Err("actor")),
+            (json!({"from": null}), Ok(())),
+            (json!({"from": ""}), Err("from")),
+            (json!({"from": {}}), Err("from")),
+        ] {
+            assert_eq!(entry(changed.clone()).map(drop), expected, "{changed}");
+        }
+        for odd in [json!([]), json!("text"), json!(null)] {
+            assert_eq!(history_entry(&odd), None);
+        }
+    }
+
+    #[test]
+    fn anything_else_of_another_type_is_as_good_as_missing() {
+        let read = |changed| entry(changed).expect("an entry");
+        let bare = HistoryEntry {
+            rule: None,
+            reason: String::new(),
+            evidence: Vec::new(),
+            waived: Vec::new(),
+            confirmed: None,
+            action: None,
+            performance: None,
+            ..read(json!({}))
+        };
+        for odd in [json!(null), json!(7), json!(true), json!([[{}]]), json!("\u{1}")] {
+            let names =
+                ["reason", "rule", "evidence", "waives", "confirmed", "action", "performance", "more"];
+            let members: Map<String, Value> =
+                names.iter().map(|name| ((*name).to_owned(), odd.clone())).collect();
+            let text = odd.as_str().map(str::to_owned);
+            let expected =
+                HistoryEntry { rule: text.clone(), reason: text.unwrap_or_default(), ..bare.clone() };
+            assert_eq!(read(Value::Object(members)), expected);
+        }
+        let odd = json!({
+            "evidence": {"a": 1, "b": "2"}, "waives": [1, "plan", "no name"], "waived": ["other"],
+            "actor": {"kind": "orch", "name": 1}, "performance": {"files": [], "started_at": 1, "executor": {}},
+        });
+        let found = read(odd);
+        assert_eq!(found.evidence, [("b".to_owned(), "2".to_owned())]);
+        assert_eq!(found.waived, [ArtifactName::new("plan").expect("valid")]);
+        assert_eq!(found.actor, By { kind: ActorKind::Orch, name: String::new() });
+        assert_eq!(found.performance, Some(Box::default()));
+    }
+
+    #[test]
+    fn of_two_members_of_one_name_the_last_counts() {
+        let text =
+            whole().to_string().replacen('{', r#"{"seq":1,"evidence":{"z":"1"},"waived":["other"],"#, 1);
+        let text = text.replace(r#""b":"1""#, r#""b":"0","b":"1""#);
+        let read: EntryMembers = serde_json::from_str(&text).expect("an object");
+        assert_eq!(read.entry().ok(), history_entry(&whole()));
+    }
+}

@@ -1,0 +1,145 @@
+//! The record of a task, held against what HEAD and the history contain of it.
+
+use super::basis::LookBasis;
+use super::evidence::with_own_line_endings;
+use super::snapshot::{LOG_END, Reading, log_faults};
+use super::{Error, TaskRef, Workspace};
+use crate::base::{Code, Diagnostic, Digest, Place, command};
+use crate::decide::Recorded;
+use crate::record::has_lost_events;
+use crate::scan::{Observed, ObservedLog, io_error};
+use crate::store::{Head, Store, durable};
+
+/// What was read of a task, with its record compared with HEAD and with the history.
+pub(super) struct HeldReading {
+    pub reading: Reading,
+    /// Whether the current branch has no log of it.
+    pub untracked: bool,
+    /// Whether the current branch contains exactly this log.
+    pub is_committed: bool,
+    /// What the comparison rests on.
+    pub basis: LookBasis,
+}
+
+impl Workspace {
+    /// Why no step can follow the record of a task, as a look finds it; nothing if one can. Evaluates no rule.
+    ///
+    /// Returns an error if the source cannot be read or the workflow cannot be used.
+    pub(crate) fn record_faults(&self, task: &TaskRef) -> Result<Vec<Diagnostic>, Error> {
+        let head = self.begin_looks()?;
+        let commit = head.as_ref().and_then(|head| head.commit);
+        let reading = self.snapshot_at(commit, |snapshot| snapshot.observe(task, LOG_END))?;
+        let held = self.hold_against_history(task, reading, head.as_ref(), self.reads_work_dir())?;
+        Ok(held.reading.recorded.faults(&task.id))
+    }
+
+    /// Compares the record that was read with HEAD and with the history. Only in the work tree is HEAD consulted.
+    pub(super) fn hold_against_history(
+        &self,
+        task: &TaskRef,
+        reading: Reading,
+        head: Option<&Head>,
+        is_present: bool,
+    ) -> Result<HeldReading, Error> {
+        let Reading { compiled, mut recorded, observed, entries } = reading;
+        let basis = LookBasis::default();
+        let path = task.transcript_path();
+        let in_head = match (&self.store, head, is_present) {
+            (Some(store), Some(head), true) => Some(store.source_at(head.commit).blob_at(&path)?),
+            _ => None,
+        };
+        let log_here = match (&self.store, &observed.log) {
+            (Some(store), ObservedLog::Whole(log)) if in_head.flatten().is_some() => {
+                Some(store.digest(&path, log)?)
+            }
+            (_, ObservedLog::End(end)) => end.held,
+            _ => None,
+        };
+        if let (Some(store), Some(Some(held))) = (&self.store, in_head)
+            && log_here != Some(held)
+            && !matches!(recorded, Recorded::Broken(_) | Recorded::Lost)
+        {
+            basis.note_unknown();
+            recorded = still_whole(store, task, &observed, held, recorded)?;
+        }
+        if let (Some(store), Some(held)) = (&self.store, in_head) {
+            let commit = head.and_then(|head| head.commit);
+            let mut fault = self.record_of_another((task, &recorded), &entries, (store, commit), held)?;
+            if let (None, None, Some(commit)) = (&fault, held, commit) {
+                fault = self.removed_record(task, &recorded, (store, commit), &basis)?;
+            }
+            recorded = fault.map_or(recorded, |fault| Recorded::Broken(vec![fault]));
+        }
+        if let (Recorded::Broken(faults), ObservedLog::Missing, None) =
+            (&mut recorded, &observed.log, in_head.flatten())
+        {
+            begin_anew(task, faults);
+        }
+        // Where nothing is committed, HEAD says what was lost, but not which tasks there are.
+        let at_head = in_head.filter(|_| self.commits());
+        let untracked = at_head.map_or(!observed.log.is_there(), |blob| blob.is_none());
+        let is_readable = !matches!(observed.log, ObservedLog::Missing | ObservedLog::Unreadable);
+        let is_committed = match at_head {
+            _ if !is_readable || self.store.is_none() => false,
+            Some(held) => held.is_some() && log_here == held,
+            // What a commit holds is committed; what is staged is not yet.
+            None => !is_present,
+        };
+        let reading = Reading { compiled, recorded, observed, entries };
+        Ok(HeldReading { reading, untracked, is_committed, basis })
+    }
+}
+
+/// Replaces the hints about a state that no log belongs to: there is nothing to restore.
+fn begin_anew(task: &TaskRef, faults: &mut [Diagnostic]) {
+    let state = task.state_path();
+    let is_of_state =
+        |fault: &Diagnostic| fault.place.as_ref().is_some_and(|place| place.path == state.as_str());
+    for fault in faults.iter_mut().filter(|fault| is_of_state(fault) && !has_own_remedy(fault)) {
+        let aside = format!("{state}.broken");
+        let remove = match fault.code {
+            Code::IsADirectory => command(&["mv", state.as_str(), &aside]),
+            _ => command(&["rm", "-f", state.as_str()]),
+        };
+        let new = command(&["orch", "new", task.id.as_str()]);
+        fault.hint = Some(format!("correct the file, or begin without it: {remove}; then: {new}"));
+    }
+}
+
+/// Whether what is wrong with a record has a remedy of its own, other than to recover it or to begin without it.
+pub(crate) fn has_own_remedy(fault: &Diagnostic) -> bool {
+    use Code::{ImportInvalid, RecordElsewhere, RecordLost, UnknownPhase};
+    matches!(fault.code, ImportInvalid | UnknownPhase | RecordElsewhere | RecordLost)
+}
+
+/// The recorded state, or an error if the log has lost events that HEAD contains: the next step would commit
+/// that loss.
+fn still_whole(
+    store: &Store,
+    task: &TaskRef,
+    observed: &Observed,
+    held: Digest,
+    recorded: Recorded,
+) -> Result<Recorded, Error> {
+    let Some(log) = observed.log.whole() else { return Ok(Recorded::Lost) };
+    let held = store.blob(held)?.unwrap_or_default();
+    if !has_lost_events(&held, &with_own_line_endings(log.into())) {
+        return Ok(recorded);
+    }
+    let path = task.transcript_path();
+    // Another process may have moved the branch since the log was read: then there is a journal, or its files
+    // are in place by now. A decision on the older log is made again before it is committed.
+    let place = path.under(store.root());
+    let now = durable::read_if_there(&place).map_err(|source| io_error(&place, source))?.unwrap_or_default();
+    if store.has_journal()? || !has_lost_events(&held, &with_own_line_endings(now.into())) {
+        return Ok(recorded);
+    }
+    if let Some(found) = log_faults(task, log) {
+        return Ok(Recorded::Broken(found));
+    }
+    let message = "this log has lost events that are in HEAD";
+    let restore = command(&["git", "restore", "--", path.as_str()]);
+    let recover = command(&["orch", "recover", task.id.as_str()]);
+    let found = Diagnostic::error(Code::TranscriptCut, message).at(Place::file(&path));
+    Ok(Recorded::Broken(vec![found.hint(format!("{restore}, or: {recover}"))]))
+}
