@@ -449,7 +449,16 @@ fn record_finding(
                 config::FILE
             )
         }
-        _ => format!("let orch move the task; to put its record back: {hint}"),
+        // A revert takes the step back, but the commit stays what it is.
+        Some(commit) => {
+            let commit = commit.short();
+            format!(
+                "let orch move the task; before the commit is published, drop it: git rebase --onto {commit}^ {commit}; \
+                 after that: {hint}, and acknowledge it in {}",
+                config::FILE
+            )
+        }
+        None => format!("let orch move the task; to put its record back: {hint}"),
     };
     let place = record.first().map(Place::file).unwrap_or_default();
     Diagnostic::error(code, message).at(place).hint(hint)

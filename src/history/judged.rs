@@ -4,6 +4,7 @@ use super::stories;
 use crate::base::{Code, Digest, Error};
 use crate::decide::{HistoryEntry, unknown_artifact};
 use crate::survey::{Sight, Workspace};
+use crate::workflow::tree_name;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -39,9 +40,7 @@ pub fn judged(workspace: &Workspace, judged: &Sight, artifact: &str) -> Result<J
     let index = workflow.artifacts.iter().position(|declared| declared.name.as_str() == artifact);
     let index = index.ok_or_else(|| unknown_artifact(workflow, artifact))?;
     if workflow.artifacts[index].paths.is_empty() {
-        let message = format!("`{artifact}` is committed code, and no file of the task");
-        return Err(Error::new(Code::UnknownArtifact, message)
-            .with_hint("compare the commits that `orch log` names: git diff COMMIT".to_owned()));
+        return Err(is_code(artifact, None));
     }
     // What cannot be read is neither unchanged nor deleted, and a damaged record does not say what was judged.
     judged.require_whole_record()?;
@@ -53,8 +52,14 @@ pub fn judged(workspace: &Workspace, judged: &Sight, artifact: &str) -> Result<J
     let is_its = |name: &str| matcher.artifacts_of(name).any(|(found, _)| found == index);
     let mut stories = stories(workspace, std::slice::from_ref(&judged.task))?;
     let mut story = stories.pop().unwrap_or_default().steps;
-    story.retain(|(entry, _)| entry.evidence.iter().any(|(name, _)| is_its(name)));
+    let tree = tree_name(artifact);
+    story.retain(|(entry, _)| entry.evidence.iter().any(|(name, _)| is_its(name) || *name == tree));
     let step = story.pop();
+    if let Some((entry, commit)) = &step
+        && entry.evidence.iter().any(|(name, _)| *name == tree)
+    {
+        return Err(is_code(artifact, *commit));
+    }
     let evidence = step.iter().flat_map(|(entry, _)| &entry.evidence);
     let before: BTreeMap<&str, Digest> = evidence
         .filter(|(name, _)| is_its(name))
@@ -81,4 +86,15 @@ pub fn judged(workspace: &Workspace, judged: &Sight, artifact: &str) -> Result<J
     });
     let files = files.collect::<Result<_, Error>>()?;
     Ok(JudgedArtifact { step, files })
+}
+
+/// The error about an artifact that is committed code, which was judged by the step that `judged` recorded, if any.
+fn is_code(artifact: &str, judged: Option<Digest>) -> Error {
+    let message = format!("`{artifact}` is committed code, and no file of the task");
+    let hint = match judged {
+        // The commit of a step contains no code, so it has that of its parent.
+        Some(commit) => format!("to see what changed since it was judged: git diff {}", commit.short()),
+        None => "compare the commits that `orch log` names: git diff COMMIT".to_owned(),
+    };
+    Error::new(Code::UnknownArtifact, message).with_hint(hint)
 }

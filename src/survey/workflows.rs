@@ -2,9 +2,10 @@
 
 use super::loaded::{Loaded, UsableWorkflow, names};
 use super::setting::Setting;
-use super::{Error, Workspace};
-use crate::base::{Code, Diagnostic, nearest};
-use crate::scan::Matcher;
+use super::{Error, Sight, Workspace};
+use crate::base::{Code, Diagnostic, Place, RepoPath, command, nearest};
+use crate::scan::{Matcher, io_error};
+use crate::store::durable;
 use crate::workflow::{Document, Workflow, check, compile};
 use std::sync::{Arc, PoisonError};
 
@@ -91,6 +92,29 @@ impl Workspace {
     #[must_use]
     pub fn workflow_names(&self) -> Vec<String> {
         self.setting.workflow_names()
+    }
+
+    /// A warning about the workflow of a task whose document HEAD does not contain as it is: an audit reads the document
+    /// in the parent of a step, and cannot verify steps by another one. `None` also if the document is part of `orch`,
+    /// or if nothing is committed. Returns an error if the document or a commit cannot be read.
+    pub fn uncommitted_workflow(&self, sight: &Sight) -> Result<Option<Diagnostic>, Error> {
+        let Some(store) = self.store.as_ref().filter(|_| self.commits()) else { return Ok(None) };
+        let Some(head) = sight.head_commit() else { return Ok(None) };
+        let Ok(path) = RepoPath::new(self.workflow_path(sight.workflow().name.as_str())) else {
+            return Ok(None);
+        };
+        let place = path.under(&self.root);
+        let document = durable::read_if_there(&place).map_err(|source| io_error(&place, source))?;
+        let Some(document) = document else { return Ok(None) };
+        let held = store.source_at(Some(head)).blob_at(&path)?;
+        if held == Some(store.digest(&path, &document)?) {
+            return Ok(None);
+        }
+        let message = format!("{path} is not committed as it is, so an audit cannot verify this step");
+        let add = command(&["git", "add", path.as_str()]);
+        let commit = command(&["git", "commit", "--", path.as_str()]);
+        let hint = format!("commit it before the next step: {add} && {commit}");
+        Ok(Some(Diagnostic::warning(Code::Unverifiable, message).at(Place::file(&path)).hint(hint)))
     }
 
     /// The path of a workflow's document in the repository, whether or not it exists.

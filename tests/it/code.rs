@@ -64,6 +64,7 @@ fn committed_code_leads_a_task_to_its_end_and_the_audit_names_it() {
     assert_eq!(suggestion["expects"][0]["tree"], json!(["**"]));
     world.orch(&["prompt", "t"]).succeeds().says("git commit --trailer 'Orch-Task: t'");
     world.commit_code("1", Some("t"));
+    world.orch(&["diff", "t", "patch"]).succeeds().says("no step rests on patch yet");
     let patch = world.artifact("t", "patch");
     assert_eq!(patch["digest"], world.tree_beside_tasks().as_str());
     assert_eq!(patch["paths"], json!(["patch (tree)"]));
@@ -71,6 +72,12 @@ fn committed_code_leads_a_task_to_its_end_and_the_audit_names_it() {
     assert_eq!(patch["tree"]["commits"][0]["subject"], "1");
     assert_eq!(patch["tree"]["commits"][0]["tasks"], json!(["t"]));
     world.moves_to("review");
+    let judged = world.git(&["rev-parse", "HEAD"]);
+    world
+        .orch(&["diff", "t", "patch"])
+        .ends(2)
+        .reports("`patch` is committed code, and no file of the task")
+        .reports(&format!("git diff {}", &judged[..10]));
     let trailer = format!("Orch-Evidence: patch (tree)@{}", patch["digest"].as_str().expect("a digest"));
     assert!(world.git(&["log", "-1", "--format=%B"]).contains(&trailer));
     world.review_of_code(true, 1);

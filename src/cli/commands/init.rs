@@ -90,7 +90,7 @@ pub fn run(args: &InitArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fail
     if files.own_directories != known {
         keep_directories(&workspace, &files)?;
     }
-    report(&files, args.remove, setup.as_ref(), (&workspace, context), ui)?;
+    report(&files, args, setup.as_ref(), (&workspace, context), ui)?;
     let is_refused = files.findings.iter().any(Diagnostic::is_error);
     Ok(if is_refused { ExitCode::No } else { ExitCode::Fine })
 }
@@ -167,11 +167,12 @@ fn configure_clone(args: &InitArgs, workspace: &Workspace) -> Result<bool, Failu
 /// Prints what was done, what was left alone, and what to type next.
 fn report(
     files: &SetupFiles,
-    removes: bool,
+    args: &InitArgs,
     setup: Option<&SetupHints>,
     (workspace, context): (&Workspace, &Context),
     ui: &Ui,
 ) -> Result<(), Failure> {
+    let removes = args.remove;
     let SetupOutcome { made, changed, removed } = files.outcome();
     let is_new = !made.is_empty();
     if context.global.json {
@@ -185,7 +186,12 @@ fn report(
                 ui.answer(&format!("{what} {path}\n"))?;
             }
         }
-        if is_unchanged {
+        let configured =
+            [(args.merge_driver, "the merge driver"), (args.log_alias, "the alias `git log-code`")];
+        for (_, what) in configured.iter().filter(|(is_asked, _)| *is_asked) {
+            ui.answer(&format!("set {what} in the git configuration of this clone\n"))?;
+        }
+        if is_unchanged && configured.iter().all(|(is_asked, _)| !is_asked) {
             let nothing =
                 if removes { "There is nothing to remove." } else { "Everything is already set up." };
             ui.answer(&format!("{nothing}\n"))?;

@@ -246,7 +246,13 @@ pub(super) fn applied_to_several(
     let lines: Vec<TransitionLine> = applied.iter().flat_map(transition_lines).collect();
     let notes = applied.iter().flat_map(|one| one.notes.iter().cloned());
     let set_aside = workspace.store().map(Store::take_set_aside).unwrap_or_default();
-    let notes: Vec<Diagnostic> = notes.chain(workspace.outside_git()).chain(set_aside).collect();
+    let mut notes: Vec<Diagnostic> = notes.chain(workspace.outside_git()).chain(set_aside).collect();
+    let mut workflows = HashSet::new();
+    for one in applied.iter().filter(|one| !one.steps.is_empty()) {
+        if workflows.insert(&one.judged.workflow().name) {
+            notes.extend(workspace.uncommitted_workflow(&one.judged)?);
+        }
+    }
     for note in &notes {
         ui.problem(&format!("{note}"));
         if let Some(hint) = &note.hint {
@@ -348,6 +354,13 @@ pub(super) fn text(context: &Context, ui: &Ui, text: &str) -> Result<(), Failure
 /// Why a request about a run was not sent, and where it can be.
 fn nothing_to_control(workspace: &Workspace, task: &TaskRef, request: &str) -> String {
     match work_tree_of_run(workspace, &task.id) {
+        None if request == "resume" => {
+            let run = command(&["orch", "run", task.id.as_str()]);
+            format!(
+                "`{}` has no active or interrupted run, so there is nothing to resume; to start one: {run}",
+                task.id
+            )
+        }
         None => format!("`{}` has no active or interrupted run, so there is nothing to {request}", task.id),
         Some(root) => {
             let there = command(&["orch", "-C", &root.to_string_lossy(), request, task.id.as_str()]);

@@ -226,6 +226,10 @@ fn finish(
         ui.document(&report)?;
     } else {
         ui.answer(&report.text(ui.paint))?;
+        if end.ending == Ending::Paused && !goes_on {
+            let resume = crate::base::command(&["orch", "resume", end.judged.task.id.as_str()]);
+            ui.status(&format!("  {resume}  (continue the run)"));
+        }
         if matches!(end.ending, Ending::Waiting | Ending::Stalled | Ending::Failed) && !goes_on {
             for option in report::offered(context, &end.judged.decision) {
                 ui.status(&format!("  {}  ({})", crate::base::command(&option.argv), option.effect));

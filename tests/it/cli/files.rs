@@ -225,7 +225,8 @@ fn a_file_task_is_renamed_archived_and_taken_back_with_its_file() {
 #[test]
 fn branches_that_move_one_file_task_merge() {
     let world = adr();
-    world.orch(&["init", "--merge-driver", "--no-agents-md"]).succeeds();
+    let set = world.orch(&["init", "--merge-driver", "--no-agents-md"]).succeeds();
+    set.says("set the merge driver in the git configuration of this clone");
     for id in ["0001", "0002"] {
         record(&world, &format!("docs/adr/{id}.md"), "proposed");
         world.orch(&["new", id]).succeeds();

@@ -159,3 +159,21 @@ fn two_dozen_moves_at_once_all_succeed() {
     }
     assert_eq!(world.dirty(), "");
 }
+
+#[test]
+fn a_step_by_a_workflow_that_is_not_committed_is_warned_about() {
+    let world = World::ready();
+    let path = "system/workflows/small.md";
+    world.write(path, include_str!("../audit/small.md"));
+    let missing = "system/workflows/small.md is not committed as it is, so an audit cannot verify this step";
+    let hint = "git add system/workflows/small.md && git commit -- system/workflows/small.md";
+    world.orch(&["new", "early", "--workflow", "small"]).succeeds().reports(missing).reports(hint);
+    world.orch(&["audit", "--strict"]).ends(1);
+    world.git(&["add", path]);
+    world.git(&["commit", "-q", "-m", "the workflow"]);
+    let later = world.orch_json(&["new", "later", "--workflow", "small"]);
+    assert_eq!(later["diagnostics"], serde_json::json!([]));
+    world.write(path, format!("{}\nMore.\n", world.read(path)));
+    let edited = world.orch_json(&["new", "last", "--workflow", "small"]);
+    assert_eq!(edited["diagnostics"][0]["code"], "unverifiable");
+}

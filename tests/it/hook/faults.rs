@@ -56,6 +56,20 @@ fn an_orch_that_takes_too_long_is_ended_and_blocks() {
     });
 }
 
+#[test]
+fn the_timer_of_a_hook_is_not_left_behind() {
+    let scene = installed("timeout_seconds = 3571");
+    for _ in 0..30 {
+        check(scene.commit(), true, &[]);
+    }
+    let is_timer = |process: &fs::DirEntry| {
+        fs::read(process.path().join("cmdline")).is_ok_and(|line| line == b"sleep\x003571\0")
+    };
+    eventually("no timer sleeps", || {
+        !fs::read_dir("/proc").expect("listed").flatten().any(|process| is_timer(&process))
+    });
+}
+
 /// A `PATH` with nothing but what the hook and git need.
 fn bare_path(scene: &Scene) -> String {
     let bare = scene.beside("bare");

@@ -84,11 +84,15 @@ run() {
     printf %s "$input" | "$orch" "$@" 2>&3 3>&- &
     work=$!
     (
+      # The end may come before it is known which process sleeps, which must not be left behind.
       nap=
-      trap 'kill "$nap"; exit 1' TERM
+      over=
+      trap 'over=1; [ -z "$nap" ] || kill "$nap"' TERM
       sleep "$limit" &
       nap=$!
+      [ -z "$over" ] || kill "$nap"
       wait "$nap"
+      [ -z "$over" ] || exit 1
       kill -9 "$work"
     ) </dev/null >/dev/null 3>&- &
     timer=$!
