@@ -7,7 +7,7 @@ use crate::base::{Digest, ObjectFormat, WorkflowName};
 use crate::decide::{
     FilesByPath, HistoryEntry, Performance, State, WorkflowRef, put_member, standing_document,
 };
-use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, Visitor};
+use serde::de::{Deserialize, Deserializer, Error, IgnoredAny, MapAccess, Visitor};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::{Value, json};
 use std::fmt;
@@ -177,17 +177,29 @@ impl<'de> Visitor<'de> for RawEventVisitor {
             changes: PatchText::default(),
             entry: EntryMembers::NONE,
         };
+        // Programs differ in which of two members they take.
+        let mut seen: Vec<&str> = Vec::new();
+        let mut once = |name| {
+            let is_new = !seen.contains(&name);
+            seen.push(name);
+            is_new.then_some(()).ok_or_else(|| A::Error::duplicate_field(name))
+        };
         while let Some(key) = members.next_key::<Scalar<'_>>()? {
             match &*key.text().unwrap_or_default() {
                 "after" => {
+                    once("after")?;
                     let ids: Vec<Scalar<'_>> = members.next_value()?;
                     read.after = ids.into_iter().map(|id| Digest::parse(&id.text()?)).collect();
                 }
                 "workflow" => {
+                    once("workflow")?;
                     let named: Scalar<'_> = members.next_value()?;
                     read.workflow = named.text().and_then(|text| workflow_ref(&text));
                 }
-                "changes" => read.changes = members.next_value()?,
+                "changes" => {
+                    once("changes")?;
+                    read.changes = members.next_value()?;
+                }
                 other => read.entry.read(other, &mut members)?,
             }
         }

@@ -144,7 +144,15 @@ fn every_fault_is_reported_with_its_line() {
         let id = Digest::of_blob(format!("{{{body}").as_bytes());
         format!("{{\"id\":\"{id}\",{body}")
     };
+    let twice = |member: &str| {
+        let body = lines[1][49..].replacen(",\"seq\"", &format!(",{member},\"seq\""), 1);
+        let id = Digest::of_blob(format!("{{{body}").as_bytes());
+        format!("{}\n{{\"id\":\"{id}\",{body}\n", lines[0])
+    };
     for (text, line, code) in [
+        (twice("\"after\":[]"), 2, "log-invalid"),
+        (twice("\"changes\":[]"), 2, "log-invalid"),
+        (twice("\"workflow\":\"\""), 2, "log-invalid"),
         (format!("\u{feff}{text}"), 1, "byte-order-mark"),
         (format!("{}\nnot json\n", lines[0]), 2, "log-invalid"),
         (format!("{}\n{{}}\n", lines[0]), 2, "log-invalid"),

@@ -2,7 +2,7 @@
 
 use super::basis::LookBasis;
 use super::evidence::with_own_line_endings;
-use super::snapshot::{LOG_END, Reading, log_faults};
+use super::snapshot::{Reading, log_faults};
 use super::{Error, TaskRef, Workspace};
 use crate::base::{Code, Diagnostic, Digest, Place, command};
 use crate::decide::Recorded;
@@ -22,13 +22,14 @@ pub(super) struct HeldReading {
 }
 
 impl Workspace {
-    /// Why no step can follow the record of a task, as a look finds it; nothing if one can. Evaluates no rule.
+    /// Why no step can follow the record of a task, as a look at all of its log finds it; nothing if one can. Evaluates no
+    /// rule.
     ///
     /// Returns an error if the source cannot be read or the workflow cannot be used.
     pub(crate) fn record_faults(&self, task: &TaskRef) -> Result<Vec<Diagnostic>, Error> {
         let head = self.begin_looks()?;
         let commit = head.as_ref().and_then(|head| head.commit);
-        let reading = self.snapshot_at(commit, |snapshot| snapshot.observe(task, LOG_END))?;
+        let reading = self.snapshot_at(commit, |snapshot| snapshot.observe(task, u64::MAX))?;
         let held = self.hold_against_history(task, reading, head.as_ref(), self.reads_work_dir())?;
         Ok(held.reading.recorded.faults(&task.id))
     }

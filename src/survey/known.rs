@@ -14,7 +14,7 @@ use super::listed::{ListedTask, Stamped, listed_digest};
 use super::moved::{QuietPasts, is_far_back};
 use super::{Error, LookDepth, Sight, TaskRef, Workspace};
 use crate::base::{Digest, RepoPath};
-use crate::scan::{Directory, FileStamp};
+use crate::scan::{Directory, FileStamp, Observed};
 use crate::store::{Head, Store, caches, durable};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -391,8 +391,11 @@ impl Workspace {
         let (files, unignored) = (sight.basis.files(), sight.basis.unignored());
         let head = commit.filter(|_| reads_history);
         let code = commit.filter(|_| on_code).map(|commit| (sight.workflow().name.to_string(), commit));
+        // A directory that lost its last artifact since the search is no task, and what is kept would vouch for one.
+        let Observed { state, log, files: read, .. } = &sight.observed;
+        let is_task = state.is_some() || log.is_there() || !read.is_empty();
         let made = told(self, sight);
-        if let (true, Some(listed), Some(held)) = (is_comparable, listed, held)
+        if let (true, Some(listed), Some(held)) = (is_comparable && is_task, listed, held)
             && let Some(text) = to_text(&made)
         {
             let directory = task.directory().clone();

@@ -5,7 +5,7 @@ use super::costs::Counted;
 use super::held_record::HeldReading;
 use super::listed::{ListedTask, those_that_matter};
 use super::misplaced::other_task;
-use super::snapshot::{LOG_END, Reading, Snapshot};
+use super::snapshot::{Reading, Snapshot};
 use super::{Error, TaskRef, UsableWorkflow, Workspace};
 use crate::base::{Code, Diagnostic, Digest, RepoPath, command};
 use crate::decide::{
@@ -193,6 +193,9 @@ pub enum LookDepth {
     /// The whole log.
     Whole,
 }
+
+/// How many bytes of the end of a log a look reads. A shorter log is read whole.
+const LOG_END: u64 = 64 << 10;
 
 impl Workspace {
     /// Looks at a task: reads its files once, in the workspace's source, and evaluates them.

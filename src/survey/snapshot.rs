@@ -20,9 +20,6 @@ use crate::workflow::Workflow;
 use std::cell::RefCell;
 use std::sync::Arc;
 
-/// How many bytes of the end of a log a look reads. A shorter log is read whole.
-pub(super) const LOG_END: u64 = 64 << 10;
-
 /// One source, and the settings in it.
 #[derive(Clone, Copy)]
 pub(crate) struct Snapshot<'a> {

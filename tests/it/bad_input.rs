@@ -519,6 +519,25 @@ fn a_log_that_cannot_be_read_is_no_success_of_any_face() {
     let log = world.read("tasks/t/transcript.jsonl");
     world.write("tasks/t/transcript.jsonl", log + "garbage\n");
     world.orch(&["log", "t"]).ends(1).says("planning").reports("not an event");
+    // One that nobody can read.
+    world.shell("rm tasks/t/transcript.jsonl; mkfifo tasks/t/transcript.jsonl");
+    let unread = world.orch(&["log", "t"]);
+    assert!(unread.code != 0 && unread.stderr.contains("tasks/t/transcript.jsonl"), "{unread:?}");
+}
+
+/// Of a long log a look reads only the end, but the reason why its timeline is short may be anywhere.
+#[test]
+fn a_long_log_that_was_edited_near_its_beginning_says_why_its_timeline_is_short() {
+    let world = started("planning");
+    let reason = "x".repeat(1000);
+    for _ in 0..40 {
+        world.orch(&["next", "t", "--override", &reason, "--to", "plan_review"]).succeeds();
+        world.orch(&["rollback", "t", "--to", "planning", "--reason", &reason]).succeeds();
+    }
+    let log = world.read("tasks/t/transcript.jsonl");
+    assert!(log.len() > 70_000, "{}", log.len());
+    world.write("tasks/t/transcript.jsonl", log.replacen("was created", "was Created", 1));
+    world.orch(&["log", "t"]).ends(1).reports("transcript.jsonl:1");
 }
 
 /// So many tasks that several threads read their logs.

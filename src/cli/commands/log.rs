@@ -87,8 +87,13 @@ fn in_order(tasks: Vec<Vec<(Timestamp, StepView)>>) -> Vec<StepView> {
 /// Why the timeline of a task lacks steps: a line of its log is damaged, or there is no step.
 fn why_short(workspace: &Workspace, task: &TaskRef, story: &Story) -> Result<Vec<Error>, Error> {
     let faults = workspace.record_faults(task)?.into_iter();
+    let log = task.transcript_path();
+    let is_of_log = |fault: &Diagnostic| fault.place.as_ref().is_some_and(|place| place.path == log.as_str());
     Ok(match story.is_damaged {
         true => faults.filter(Diagnostic::is_error).take(1).map(Error::from).collect(),
-        false => faults.filter(|fault| fault.code == Code::RecordLost).map(Error::from).collect(),
+        // A task that was never recorded has no step either, whatever else is wrong with it.
+        false => {
+            faults.filter(|one| one.code == Code::RecordLost || is_of_log(one)).map(Error::from).collect()
+        }
     })
 }

@@ -18,7 +18,14 @@ fn found(report: &Value, check: &str) -> (String, Vec<String>) {
 #[test]
 fn what_is_wrong_is_found_and_what_is_safe_is_repaired() {
     type Wreck = fn(&World);
-    let wrecks: [(&str, &str, &str, Wreck, bool); 13] = [
+    let wrecks: [(&str, &str, &str, Wreck, bool); 14] = [
+        (
+            "tasks",
+            "warning",
+            "no-root",
+            |world| world.shell("sed -i 's|^path = .*|path = \"task/**\"|' orch.toml"),
+            false,
+        ),
         ("hooks", "warning", "hook-outdated", |world| world.shell("chmod -x .git/hooks/pre-commit"), true),
         ("hooks", "warning", "hook-edited", |world| world.shell("echo : >> .git/hooks/pre-commit"), false),
         (

@@ -7,6 +7,8 @@ use crate::base::{Class, Code, Diagnostic, Digest, Error, RepoPath, Severity, Ty
 use crate::decide::OrdersBy;
 use crate::drive;
 use crate::history::Checker;
+use crate::record::TRANSCRIPT_FILE;
+use crate::scan::Source as _;
 use crate::store::{Store, git_version};
 use crate::survey::Workspace;
 use crate::view::layout::counted;
@@ -176,6 +178,9 @@ fn tasks(patient: &Patient<'_>) -> Result<Examined, Failure> {
     let (tasks, misnamed) = patient.workspace.survey()?;
     let mut findings = Checker::new(patient.workspace, &patient.context.caller).tasks(&tasks)?.findings;
     findings.extend(misnamed);
+    if tasks.is_empty() {
+        findings.extend(records_outside(patient.workspace)?);
+    }
     findings.sort_by_key(|finding| Reverse(finding.severity));
     let left_out = findings.len().saturating_sub(MOST);
     findings.truncate(MOST);
@@ -184,6 +189,20 @@ fn tasks(patient: &Patient<'_>) -> Result<Examined, Failure> {
         summary.push_str(&format!("; orch check lists {} more", counted(left_out, "finding")));
     }
     Ok(Examined::new(summary, findings))
+}
+
+/// A warning if git tracks records although there is no task: a misspelled root hides them all.
+fn records_outside(workspace: &Workspace) -> Result<Option<Diagnostic>, Failure> {
+    let Some(store) = workspace.store() else { return Ok(None) };
+    let tracked = store.index_source()?.list(&RepoPath::root())?;
+    let records =
+        tracked.iter().filter_map(|entry| entry.path.strip_suffix(TRANSCRIPT_FILE)?.strip_suffix('/'));
+    let records: Vec<&str> = records.collect();
+    Ok(records.first().map(|first| {
+        let many = counted(records.len(), "record");
+        let message = format!("no root matches a task, but git tracks {many}, such as that in {first}");
+        Diagnostic::warning(Code::NoRoot, message).hint("correct `path` of [[root]] in orch.toml")
+    }))
 }
 
 fn runs(patient: &Patient<'_>) -> Result<Examined, Failure> {
