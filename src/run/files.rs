@@ -294,18 +294,19 @@ impl RunFiles {
         self.create()?;
         let _control = self.control_lock()?;
         let mut run = self.read()?.map(Box::new);
+        let is_going_on = |run: &RunState| !matches!(run.standing, RunStanding::Ended { .. });
         for _ in 0..LOOKS {
             if !self.is_driven() {
                 return Ok(ControlOutcome::NoRunner(run));
             }
-            if run.is_some() {
+            if run.as_deref().is_some_and(is_going_on) {
                 break;
             }
-            // Someone has deleted it; the process that drives the task rewrites it shortly.
+            // Someone has deleted it, or the process that drives the task has just begun, and writes it shortly.
             sleep(Duration::from_millis(20));
             run = self.read()?.map(Box::new);
         }
-        let Some(run) = run.filter(|run| !matches!(run.standing, RunStanding::Ended { .. })) else {
+        let Some(run) = run.filter(|run| is_going_on(run)) else {
             let what = "another process runs this task but has written no record".to_owned();
             return Err(Error::busy(what));
         };

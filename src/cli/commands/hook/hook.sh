@@ -84,13 +84,14 @@ run() {
     printf %s "$input" | "$orch" "$@" 2>&3 3>&- &
     work=$!
     (
-      # The end may come before it is known which process sleeps, which must not be left behind.
+      # The end may come before it is known which process sleeps, which must not be left behind. That process is
+      # still a shell at first, which would take any other signal for its own.
       nap=
       over=
-      trap 'over=1; [ -z "$nap" ] || kill "$nap"' TERM
+      trap 'over=1; [ -z "$nap" ] || kill -9 "$nap"' TERM
       sleep "$limit" &
       nap=$!
-      [ -z "$over" ] || kill "$nap"
+      [ -z "$over" ] || kill -9 "$nap"
       wait "$nap"
       [ -z "$over" ] || exit 1
       kill -9 "$work"
@@ -102,6 +103,7 @@ run() {
     kill "$timer"
     wait "$timer"
     ended=$code-$?
+    trap - HUP INT TERM
   } 3>&2 2>/dev/null
 
   # The timer exits with 0 only if it was not stopped before the time was up.
