@@ -186,12 +186,12 @@ fn report(
                 ui.answer(&format!("{what} {path}\n"))?;
             }
         }
-        let configured =
-            [(args.merge_driver, "the merge driver"), (args.log_alias, "the alias `git log-code`")];
-        for (_, what) in configured.iter().filter(|(is_asked, _)| *is_asked) {
+        let driver = args.merge_driver.then_some("the merge driver");
+        let alias = args.log_alias.then_some("the alias `git log-code`");
+        for what in [driver, alias].into_iter().flatten() {
             ui.answer(&format!("set {what} in the git configuration of this clone\n"))?;
         }
-        if is_unchanged && configured.iter().all(|(is_asked, _)| !is_asked) {
+        if is_unchanged && driver.is_none() && alias.is_none() {
             let nothing =
                 if removes { "There is nothing to remove." } else { "Everything is already set up." };
             ui.answer(&format!("{nothing}\n"))?;
