@@ -12,6 +12,7 @@ pub struct LockArgs {
     pub wait: Option<Period>,
 }
 
-fn duration(text: &str) -> Result<Period, String> {
+/// Parses a duration. Returns an error, to be shown, if it is none.
+pub fn duration(text: &str) -> Result<Period, String> {
     Period::parse(text).ok_or_else(|| "not a duration; for example 90s, 5m or 1h30m".to_owned())
 }

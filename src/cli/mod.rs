@@ -31,7 +31,7 @@ pub use later::LaterWork;
 pub use ui::{Colour, Ui};
 
 use crate::apply::{CommitGroup, Writer};
-use crate::base::{Code, Period, RepoPath};
+use crate::base::{Code, Diagnostic, Period, RepoPath};
 use crate::store::Store;
 use crate::survey::{Caller, KnownSettings, Purpose, Variables, Workspace};
 use crate::view::{self, Style};
@@ -101,15 +101,18 @@ impl Context {
         {
             ui.begin_at(here);
         }
-        for finding in workspace.store().map(Store::take_set_aside).unwrap_or_default() {
-            ui.problem(&format!("{finding}"));
-            ui.status(&format!("hint: {}", finding.hint.as_deref().unwrap_or_default()));
-        }
-        for finding in workspace.findings() {
-            ui.problem(&format!("{finding}"));
-        }
-        match workspace.findings().iter().find(|finding| finding.is_error()) {
-            Some(first) => Err(Failure::from(first.clone())),
+        workspace
+            .store()
+            .map(Store::take_set_aside)
+            .unwrap_or_default()
+            .iter()
+            .for_each(|one| ui.finding(one));
+        // The first error is that of the command, and told at its end.
+        let first = workspace.findings().iter().position(Diagnostic::is_error);
+        let others = workspace.findings().iter().enumerate().filter(|(number, _)| Some(*number) != first);
+        others.for_each(|(_, finding)| ui.finding(finding));
+        match first {
+            Some(first) => Err(Failure::from(workspace.findings()[first].clone())),
             None => Ok(workspace),
         }
     }
@@ -244,16 +247,18 @@ pub fn run(
 
 fn report(failure: &Failure, context: &Context, ui: &Ui) {
     let Failure::Reported { error, .. } = failure else { return };
-    let (message, hint) = (error.located(), error.hint());
     if context.global.json {
         // If stdout is closed, nothing can be printed; the exit code still reports the failure.
-        let _ = ui.document(&view::ErrorView::new(error.code(), message, hint));
+        let _ = ui.document(&view::ErrorView::new(error.code(), error.located(), error.hint()));
         return;
     }
-    ui.problem(&format!("{} {message}", ui.paint_status.paint(Style::Bad, "error:")));
-    if let Some(hint) = hint {
-        ui.hint(&hint);
+    let finding = Diagnostic::from(error.clone());
+    if finding.place.is_some() {
+        ui.finding(&finding);
+        return;
     }
+    ui.problem(&format!("{} {}", ui.paint_status.paint(Style::Bad, "error:"), finding.message));
+    finding.hint.iter().for_each(|hint| ui.hint(hint));
 }
 
 fn usage(error: &clap::Error, json: bool, no_color: bool) -> u8 {

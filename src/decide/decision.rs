@@ -394,6 +394,11 @@ pub struct Move {
     pub unmet: Vec<String>,
 }
 
+/// What an offered command has in the place of a reason.
+pub const WHY: &str = "WHY";
+/// What an offered command has in the place of a phase.
+pub const PHASE: &str = "PHASE";
+
 /// A command that a person or an agent may choose.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Choice {

@@ -8,7 +8,7 @@ use super::rules::{Fired, join};
 use super::scope::TaskScope;
 use super::{
     BrokenNeed, Choice, Decision, Evidence, Facts, FileFact, Recorded, SendBack, State, Transition, Verdict,
-    expect,
+    WHY, expect,
 };
 use crate::base::{ArtifactName, Code, Diagnostic, ObjectFormat, PhaseId, Place, RepoPath, command, nearest};
 use crate::workflow::{Owner, Phase, Workflow};
@@ -312,7 +312,7 @@ impl Judge<'_> {
         decision.reason = format!("the task is in `{}`, which is terminal{why}{news}", self.phase.id);
         decision.options.push(choice(
             "reopen",
-            ["orch", "reopen", self.facts.task.as_str(), "--reason", "WHY"],
+            ["orch", "reopen", self.facts.task.as_str(), "--reason", WHY],
             Owner::Human,
             "reopen the task",
         ));
@@ -364,8 +364,7 @@ impl Judge<'_> {
         decision.reason = reasons.join("; ");
         decision.expects = unmet.iter().filter_map(|need| expect::for_need(self, need)).collect();
         if let Some(back) = &last_consistent {
-            let argv =
-                ["orch", "rollback", self.facts.task.as_str(), "--to", back.as_str(), "--reason", "WHY"];
+            let argv = ["orch", "rollback", self.facts.task.as_str(), "--to", back.as_str(), "--reason", WHY];
             let effect = format!("go back to `{back}`, the last phase whose needs hold");
             decision.options.push(choice("rollback", argv, Owner::Human, effect));
         }

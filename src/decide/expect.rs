@@ -7,7 +7,7 @@ use super::order::onward;
 use super::rules::{join, saw};
 use super::{
     BrokenNeed, Choice, Decision, ExpectState, Expectation, GuardPart, Kind, Question, QuestionField, Truth,
-    Verdict, signalled,
+    Verdict, WHY, signalled,
 };
 use crate::base::{ActionName, ArtifactName, Digest, command};
 use crate::workflow::{Outcome, Owner, Phase, Rule, Signal};
@@ -206,10 +206,10 @@ pub(super) fn options(judge: &Judge<'_>, decision: &mut Decision) {
         Verdict::Handover { held, .. } => {
             let effect = format!("allow one more attempt at `{}`", held.to);
             if held.kind == Kind::Regress && held.from.as_ref() != Some(&held.to) {
-                let argv = ["orch", "rollback", task, "--to", held.to.as_str(), "--reason", "WHY"];
+                let argv = ["orch", "rollback", task, "--to", held.to.as_str(), "--reason", WHY];
                 decision.options.push(choice("rollback", argv, Owner::Human, effect));
             } else {
-                let argv = ["orch", "next", task, "--to", held.to.as_str(), "--override", "WHY"];
+                let argv = ["orch", "next", task, "--to", held.to.as_str(), "--override", WHY];
                 decision.options.push(choice("again", argv, Owner::Human, effect));
             }
         }
@@ -238,7 +238,7 @@ pub(super) fn options(judge: &Judge<'_>, decision: &mut Decision) {
             .any(|option| option.id == "again" && option.argv.contains(&onward.id.to_string()))
     };
     if let Some(onward) = onward(judge.workflow, judge.phase).filter(|onward| !is_offered(onward)) {
-        let argv = ["orch", "next", task, "--override", "WHY"];
+        let argv = ["orch", "next", task, "--override", WHY];
         let effect = format!("move to `{}` against the rules", onward.id);
         decision.options.push(choice("override", argv, Owner::Human, effect));
     }
@@ -258,7 +258,7 @@ impl Judge<'_> {
             decision.options.push(choice("approve", ["orch", "approve", task], Owner::Human, effect));
         }
         if let Some(to) = rejected {
-            let argv = ["orch", "reject", task, "--reason", "WHY"];
+            let argv = ["orch", "reject", task, "--reason", WHY];
             let reject = choice("reject", argv, Owner::Human, format!("send back to `{to}`"));
             let at = if due == Some(to) { 0 } else { decision.options.len() };
             decision.options.insert(at, reject);

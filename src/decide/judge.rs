@@ -1,7 +1,7 @@
 //! Everything that evaluating one task reads, and the questions about it.
 
 use super::derive::{SeenArtifact, is_spent, last_recorded};
-use super::{BrokenNeed, Choice, Evidence, Facts, State};
+use super::{BrokenNeed, Choice, Evidence, Facts, State, WHY};
 use crate::base::{ArtifactName, Digest, Patterns, PhaseId, TaskId};
 use crate::workflow::{Artifact, Owner, Phase, Workflow, tree_name};
 
@@ -136,7 +136,7 @@ pub(super) fn choice<'s>(
 
 /// The command by which a person confirms an artifact.
 pub(super) fn confirming(task: &TaskId, artifact: &ArtifactName) -> Choice {
-    let argv = ["orch", "confirm", task.as_str(), artifact.as_str(), "--reason", "WHY"];
+    let argv = ["orch", "confirm", task.as_str(), artifact.as_str(), "--reason", WHY];
     let effect = format!("confirm that the unchanged {artifact} is still correct");
     choice("confirm", argv, Owner::Human, effect)
 }

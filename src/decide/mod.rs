@@ -48,8 +48,8 @@ pub use circumstances::{Circumstances, Judgement, LastRun, Remembered, conclude,
 pub use data::{DEEPEST, PatchOp, at, merge_patch, nests_deeper, patch};
 pub use decision::{
     BrokenNeed, Change, Choice, Decision, Derived, DerivedFile, Evidence, ExpectState, Expectation,
-    GuardPart, Kind, Mode, Move, NamedVersion, Question, QuestionField, Transition, Tried, Truth, Verdict,
-    is_order,
+    GuardPart, Kind, Mode, Move, NamedVersion, PHASE, Question, QuestionField, Transition, Tried, Truth,
+    Verdict, WHY, is_order,
 };
 pub use derive::derive;
 pub use duty::{

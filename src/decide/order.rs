@@ -42,7 +42,7 @@ pub fn override_to(
     let state = &*state.under_own_names(workflow);
     let from = current(workflow, state)?;
     if from.terminal {
-        let hint = format!("orch reopen {} --reason WHY", shell_word(facts.task.as_str()));
+        let hint = typed(facts, "reopen", "--reason WHY");
         return Err(refused(Code::Terminal, format!("`{}` is terminal", from.id), hint));
     }
     let reachable = workflow.reachable(&from.id);
@@ -74,7 +74,7 @@ pub fn rollback(
     let state = &*state.under_own_names(workflow);
     let from = current(workflow, state)?;
     if from.terminal {
-        let hint = format!("orch reopen {} --reason WHY", shell_word(facts.task.as_str()));
+        let hint = typed(facts, "reopen", "--reason WHY");
         return Err(refused(Code::Terminal, format!("`{}` is terminal", from.id), hint));
     }
     let seen = look(workflow, state, &from.id, facts);
@@ -83,10 +83,15 @@ pub fn rollback(
         Some(name) => named_phase(workflow, name)?,
         None => {
             let last = judge.last_consistent().and_then(|id| workflow.phase(&id));
-            last.ok_or_else(|| {
-                let hint =
-                    format!("orch rollback {} --to PHASE --reason WHY", shell_word(facts.task.as_str()));
-                refused(Code::NoEarlierPhase, "no earlier phase has its needs met", hint)
+            last.ok_or_else(|| match workflow.position(&from.id) {
+                Some(0) => {
+                    let message = format!("`{}` is the first phase", from.id);
+                    refused(Code::NoEarlierPhase, message, against_the_rules(facts, from))
+                }
+                _ => {
+                    let hint = typed(facts, "rollback", "--to PHASE --reason WHY");
+                    refused(Code::NoEarlierPhase, "no earlier phase has its needs met", hint)
+                }
             })?
         }
     };
@@ -106,7 +111,10 @@ pub fn reopen(
     let state = &*state.under_own_names(workflow);
     let from = current(workflow, state)?;
     if !from.terminal {
-        let hint = format!("orch rollback {} --reason WHY", shell_word(facts.task.as_str()));
+        let hint = match workflow.position(&from.id) {
+            Some(0) => against_the_rules(facts, from),
+            _ => typed(facts, "rollback", "--reason WHY"),
+        };
         return Err(refused(
             Code::NotTerminal,
             format!("the task is in `{}`, which is not terminal", from.id),
@@ -183,18 +191,18 @@ pub(super) fn order(from: Option<PhaseId>, to: PhaseId, kind: Kind, reason: &str
 /// there is one. Returns an error if that one is empty.
 pub(super) fn with_why(says: String, why: Option<&str>) -> Result<String, Error> {
     Ok(match why.map(given).transpose()? {
-        Some(why) => format!("{says}{WHY}{why}"),
+        Some(why) => format!("{says}{BECAUSE}{why}"),
         None => says,
     })
 }
 
 /// The person's own part of a recorded reason, after what the step `says`.
 pub(super) fn why_after<'r>(reason: &'r str, says: &str) -> Option<&'r str> {
-    reason.strip_prefix(says)?.strip_prefix(WHY)
+    reason.strip_prefix(says)?.strip_prefix(BECAUSE)
 }
 
 /// What separates the two.
-pub(super) const WHY: &str = ": ";
+pub(super) const BECAUSE: &str = ": ";
 
 pub(super) fn given(reason: &str) -> Result<&str, Error> {
     let reason = reason.trim();
@@ -299,6 +307,16 @@ fn left_phase<'w>(workflow: &'w Workflow, state: &State, terminal: &Phase) -> Re
     })
 }
 
+/// A command about the task, to be typed.
+fn typed(facts: &Facts, name: &str, options: &str) -> String {
+    format!("orch {name} {} {options}", shell_word(facts.task.as_str()))
+}
+
+/// The command that moves the task to a phase against the rules.
+fn against_the_rules(facts: &Facts, to: &Phase) -> String {
+    typed(facts, "next", &format!("--override WHY --to {}", to.id))
+}
+
 /// A send-back ordered by a person. Returns an error unless the target is earlier and has its needs.
 fn back(judge: &Judge<'_>, target: &Phase, kind: Kind, reason: &str) -> Result<Transition, Error> {
     let workflow = judge.workflow;
@@ -310,9 +328,7 @@ fn back(judge: &Judge<'_>, target: &Phase, kind: Kind, reason: &str) -> Result<T
     let is_earlier = workflow.position(&target.id) < workflow.position(&judge.phase.id);
     if !is_earlier && kind != Kind::Reopen {
         let message = format!("`{}` is not earlier than `{}`", target.id, judge.phase.id);
-        let hint =
-            format!("orch next {} --override WHY --to {}", shell_word(judge.facts.task.as_str()), target.id);
-        return Err(refused(Code::NotEarlier, message, hint));
+        return Err(refused(Code::NotEarlier, message, against_the_rules(judge.facts, target)));
     }
     let unmet = judge.broken_needs(&target.needs, &[]);
     if !unmet.is_empty() {

@@ -2,7 +2,7 @@
 //! [`super::order`] accept now, and a run what [`super::duty`] says about it.
 
 use super::judge::{choice, confirming};
-use super::{Choice, Decision, Facts, RunTurn, Runner, State, Transition, Verdict, duty, order};
+use super::{Choice, Decision, Facts, PHASE, RunTurn, Runner, State, Transition, Verdict, WHY, duty, order};
 use crate::base::{Error, PhaseId};
 use crate::workflow::{Owner, Workflow};
 
@@ -61,7 +61,3 @@ pub fn person_orders(
     }
     found
 }
-
-/// What a command has in the place of a reason, and of a phase.
-const WHY: &str = "WHY";
-const PHASE: &str = "PHASE";

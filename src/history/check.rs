@@ -305,9 +305,9 @@ impl<'w> Checker<'w> {
                 if known.unwrap_or_default() {
                     let record = [task.state_path(), task.transcript_path()];
                     let is_of_record = |place: &Place| record.iter().any(|path| path.as_str() == place.path);
-                    // A record that nobody could make may also lack the needs of its phase.
+                    // A record that nobody could make may also lack the needs of its phase, or its workflow.
                     found.retain(|finding| {
-                        finding.code != Code::Inconsistent
+                        !matches!(finding.code, Code::Inconsistent | Code::Unjudged)
                             && !finding.place.as_ref().is_some_and(is_of_record)
                     });
                 } else if counts {

@@ -139,6 +139,7 @@ impl Caller {
         let (claimed, name) = named.as_deref().map(claimed_actor).unzip();
         // An agent that claims to be a person is still an agent.
         let kind = if marked { ActorKind::Agent } else { claimed.unwrap_or(ActorKind::Human) };
+        let name = name.filter(|name| !name.is_empty());
         let clock = match variable("ORCH_NOW").and_then(|seconds| seconds.trim().parse().ok()) {
             Some(seconds) => Clock::Fixed(Timestamp::from_seconds(seconds)),
             None => Clock::System,
@@ -234,6 +235,8 @@ mod tests {
         assert_eq!((person.kind, person.name.as_deref()), (ActorKind::Agent, Some("Ann")));
         assert_eq!(caller(&[("ORCH_ACTOR", "orch:x")]).name.as_deref(), Some("orch:x"));
         assert_eq!(caller(&[("ORCH_ACTOR", " ")]).name, None);
+        let unnamed = caller(&[("ORCH_ACTOR", "agent: ")]);
+        assert_eq!((unnamed.kind, unnamed.name), (ActorKind::Agent, None));
         assert_eq!(caller(&[("ORCH_NOW", "9")]).clock.now().seconds(), 9);
     }
 

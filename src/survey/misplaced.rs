@@ -5,7 +5,7 @@
 
 use super::{Error, TaskRef, Workspace};
 use crate::base::{Code, Diagnostic, Digest, Place, RepoPath, TaskId, command};
-use crate::decide::{Recorded, State};
+use crate::decide::{Recorded, State, WHY};
 use crate::scan::Entry;
 use crate::store::Store;
 
@@ -82,7 +82,7 @@ impl Workspace {
             let workflow = loaded.as_ref().and_then(|loaded| loaded.workflow());
             let phase = state.phase.as_deref().and_then(|phase| workflow?.phase_named(phase));
             let force: &[&str] =
-                if phase.is_some_and(|phase| phase.terminal) { &[] } else { &["--force", "WHY"] };
+                if phase.is_some_and(|phase| phase.terminal) { &[] } else { &["--force", WHY] };
             commands.push(command(&[&["orch", "archive", name], force].concat()));
         }
         commands

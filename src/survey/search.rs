@@ -266,26 +266,27 @@ impl Snapshot<'_> {
             found.tasks.extend(task);
             return Ok(Vec::new());
         }
-        let is_elsewhere = is_elsewhere || self.source.is_repository(directory)?;
-        let task = task.filter(|_| !is_elsewhere);
-        let looked = self.children(directory).and_then(|children| {
-            let children = children.unwrap_or_default();
+        let look = || -> Result<_, Error> {
+            let is_elsewhere = is_elsewhere || self.source.is_repository(directory)?;
+            let task = task.filter(|_| !is_elsewhere);
+            let children = self.children(directory)?.unwrap_or_default();
             let holds = task.as_ref().map(|task| self.holds_task(&task.workflow, directory, &children));
-            Ok((holds.transpose()?.unwrap_or_default(), children))
-        });
+            let is_task = holds.transpose()?.unwrap_or_default();
+            Ok((task.filter(|_| is_task), children, is_elsewhere))
+        };
         let mut open = Vec::new();
-        let children = match looked {
+        let (children, is_elsewhere) = match look() {
             // What cannot be read hides this directory alone.
             Err(error) if error.class() == Class::Fault => {
                 found.findings.push(Diagnostic::from(error).at(Place::file(directory)));
                 return Ok(open);
             }
             looked => match looked? {
-                (true, _) => {
-                    found.tasks.extend(task);
+                (Some(task), ..) => {
+                    found.tasks.push(task);
                     return Ok(open);
                 }
-                (false, children) => children,
+                (None, children, is_elsewhere) => (children, is_elsewhere),
             },
         };
         if !is_behind_link {

@@ -1,7 +1,7 @@
 //! `orch suggest --brief`: what to do now about each task, and nothing else, for agents.
 
 use super::layout::{one_line, shorten};
-use super::wire::{Expected, Finding, Suggestion, Suggestions};
+use super::wire::{Expected, Finding, IssueView, Suggestion, Suggestions};
 use crate::base::command;
 use crate::decide::{Do, ExpectState};
 use crate::workflow::Owner;
@@ -106,10 +106,8 @@ impl Briefs {
 impl Brief {
     fn of(suggestion: &Suggestion) -> Self {
         let issues = suggestion.inputs.iter().flat_map(|input| {
-            input.issues.iter().map(|issue| {
-                let line = issue.line.map_or(String::new(), |line| format!(":{line}"));
-                shorten(&format!("{}{line}: {}", input.file.path, issue.message), LONGEST)
-            })
+            let told = |issue: &IssueView| format!("{}: {}", issue.place(&input.file.path), issue.text());
+            input.issues.iter().map(move |issue| shorten(&told(issue), LONGEST))
         });
         let question = suggestion.question.iter().flat_map(|question| &question.fields);
         Self {

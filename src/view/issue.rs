@@ -1,7 +1,7 @@
 //! What a verdict objects to, in words.
 
 use super::Subject;
-use super::layout::shorten;
+use super::layout::{one_line, shorten};
 use super::wire::{EvidenceView, InputView, IssueView, SendBackView};
 use crate::base::Place;
 use crate::decide::{Decision, QuotedIssue};
@@ -54,6 +54,28 @@ pub(super) fn sent_back(subject: &Subject<'_>) -> Option<SendBackView> {
         reason: sent_back.reason.clone(),
         omitted: sent_back.omitted,
     })
+}
+
+impl SendBackView {
+    /// Which phase sent the task back, and why, on one line.
+    pub(super) fn text(&self) -> String {
+        format!("sent back from `{}`: {}", self.from, one_line(&self.reason))
+    }
+}
+
+impl IssueView {
+    /// The line of the verdict in `path` that contains the issue.
+    pub(super) fn place(&self, path: &str) -> String {
+        let line = self.line.map_or(String::new(), |line| format!(":{line}"));
+        format!("{}{line}", one_line(path))
+    }
+
+    /// How serious it is, what is wrong, and what it concerns, on one line.
+    pub(super) fn text(&self) -> String {
+        let severity = self.severity.as_ref().map_or(String::new(), |severity| format!("{severity}: "));
+        let about = self.about.as_ref().map_or(String::new(), |about| format!(" (`{about}`)"));
+        format!("{severity}{}{about}", self.message)
+    }
 }
 
 fn view(issue: &QuotedIssue, place: Option<&Place>) -> IssueView {

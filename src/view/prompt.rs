@@ -79,7 +79,7 @@ fn head(out: &mut String, subject: &Subject<'_>, suggestion: &Suggestion) {
         rows.push(format!("why now: {}", one_line(&suggestion.duty.reason)));
     }
     if let Some(back) = &suggestion.sent_back {
-        rows.push(format!("sent back from `{}`: {}", back.from, one_line(&back.reason)));
+        rows.push(back.text());
     }
     rows.iter().for_each(|row| out.push_str(&format!("- {row}\n")));
     out.push_str("\nEvery path below is relative to the root of the repository.\n");
@@ -98,11 +98,7 @@ fn objections(out: &mut String, suggestion: &Suggestion) {
     );
     for input in quoted {
         for issue in &input.issues {
-            let line = issue.line.map_or(String::new(), |line| format!(":{line}"));
-            let severity = issue.severity.as_ref().map_or(String::new(), |severity| format!("{severity}: "));
-            let about = issue.about.as_ref().map_or(String::new(), |about| format!(" (`{about}`)"));
-            let path = one_line(&input.file.path);
-            out.push_str(&format!("- `{path}{line}`: {severity}{}{about}\n", issue.message));
+            out.push_str(&format!("- `{}`: {}\n", issue.place(&input.file.path), issue.text()));
         }
     }
     let omitted = suggestion.sent_back.as_ref().map_or(0, |back| back.omitted);

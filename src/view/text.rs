@@ -17,6 +17,8 @@ const NEXT_KEYS: usize = 14;
 const STANDING_ID: usize = 30;
 /// How many paths a headline names.
 const NAMED: usize = 3;
+/// How many issues of verdicts are shown.
+const MOST_ISSUES: usize = 4;
 
 /// The envelope as text: one block per task, most urgent first; `nothing` if there is none.
 #[must_use]
@@ -174,6 +176,7 @@ fn block(out: &mut String, suggestion: &Suggestion, paint: Paint, width: usize) 
     for remark in &suggestion.remarks {
         paragraph(out, &format!("remark: {remark}"), INDENT, INDENT, width);
     }
+    sent_back(out, suggestion, width);
     for expected in &suggestion.expects {
         expectation(out, suggestion, expected, paint, width);
     }
@@ -187,6 +190,25 @@ fn block(out: &mut String, suggestion: &Suggestion, paint: Paint, width: usize) 
     command_lines(out, &commands(suggestion), paint, width);
     for field in suggestion.question.iter().flat_map(|question| &question.fields) {
         paragraph(out, &field.text(), INDENT * 2, INDENT, width);
+    }
+}
+
+/// Why the task was sent back to its phase, and the first of what the verdicts behind that object to.
+fn sent_back(out: &mut String, suggestion: &Suggestion, width: usize) {
+    let Some(back) = &suggestion.sent_back else { return };
+    paragraph(out, &back.text(), INDENT, INDENT, width);
+    let issues: Vec<String> = suggestion
+        .inputs
+        .iter()
+        .flat_map(|input| input.issues.iter().map(|issue| (below(suggestion, &input.file.path), issue)))
+        .map(|(path, issue)| format!("{}: {}", issue.place(&path), issue.text()))
+        .collect();
+    for issue in issues.iter().take(MOST_ISSUES) {
+        paragraph(out, issue, INDENT * 2, INDENT, width);
+    }
+    let more = issues.len().saturating_sub(MOST_ISSUES) + back.omitted;
+    if more > 0 {
+        paragraph(out, &format!("{more} more"), INDENT * 2, INDENT, width);
     }
 }
 

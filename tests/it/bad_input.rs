@@ -258,7 +258,7 @@ fn a_hint_can_be_typed_as_it_stands() {
             1,
             "orch next ID --override WHY --to planning",
         ),
-        (&["reopen", id, "--reason", "x"], 1, "orch rollback ID --reason WHY"),
+        (&["reopen", id, "--reason", "x"], 1, "orch next ID --override WHY --to planning"),
         (&["next", id, "--to", "codegen"], 1, "orch next ID --override WHY --to codegen"),
         (&["new", id], 2, "orch suggest ID"),
     ] {
@@ -279,7 +279,9 @@ fn settings_that_are_a_link_to_themselves_are_the_users() {
     let world = World::ready();
     world.remove("orch.toml");
     std::os::unix::fs::symlink("orch.toml", world.path("orch.toml")).expect("linked");
-    world.orch(&["status"]).ends(2).reports("config-unreadable").reports("orch.toml");
+    world.orch(&["status"]).ends(2).reports("cannot read orch.toml");
+    let error = &world.orch_json(&["status"])["error"];
+    assert_eq!(error["code"], "config-unreadable", "{error}");
 }
 
 #[test]

@@ -408,7 +408,7 @@ codes! {
         "`git config user.name NAME && git config user.email MAIL`";
     NoReason = "no-reason", No,
         "A reason is missing.",
-        "An order against the rules is recorded with its reason, and the one given has no visible character.",
+        "An order against the rules is recorded with its reason, and the one given has no visible character, or is the word `WHY` of a hint.",
         "Give one: `--reason WHY`.";
     NoRepository = "no-repository", Usage,
         "There is no git repository here.",

@@ -2,7 +2,7 @@
 
 use super::check::{Form, form, print};
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
-use crate::base::{Code, Digest, Patterns};
+use crate::base::{Code, Digest, Patterns, command};
 use crate::cli::progress::WorkProgress;
 use crate::decide::Standing;
 use crate::history;
@@ -69,7 +69,15 @@ pub fn run(args: &AuditArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fai
         progress,
     };
     let patterns = patterns(&args.task)?;
-    let report = report(&workspace, scope)?.of_tasks(|id| patterns.is_empty() || patterns.matches(id));
+    let is_task = |name: &&str| workspace.task(name).is_ok();
+    let report =
+        report(&workspace, scope).map_err(|failure| match args.range.as_deref().filter(is_task) {
+            Some(task) if failure.code() == Some(Code::UnknownRevision) => {
+                failure.hint(command(&["orch", "audit", "--task", task]))
+            }
+            _ => failure,
+        })?;
+    let report = report.of_tasks(|id| patterns.is_empty() || patterns.matches(id));
     match form(args.format, context)? {
         Form::Json => ui.document(&report)?,
         Form::Text => {

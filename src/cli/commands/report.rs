@@ -253,12 +253,7 @@ pub(super) fn applied_to_several(
             notes.extend(workspace.uncommitted_workflow(&one.judged)?);
         }
     }
-    for note in &notes {
-        ui.problem(&format!("{note}"));
-        if let Some(hint) = &note.hint {
-            ui.status(&format!("hint: {}", ui.hint_here(hint)));
-        }
-    }
+    notes.iter().for_each(|note| ui.finding(note));
     if context.global.json {
         ui.document(&Transitions::new(workspace.repository()?, !dry_run, lines, &notes))?;
         return Ok(());
@@ -425,9 +420,7 @@ pub(super) fn rule(
         Err(error) if error.code() == Code::NothingToApply => {
             let judged = workspace.look(&task)?;
             nothing(context, ui, &judged.decision, &error.to_string())?;
-            if let Some(hint) = error.hint() {
-                ui.status(&format!("hint: {}", ui.hint_here(&hint)));
-            }
+            error.hint().iter().for_each(|hint| ui.hint(hint));
             Ok(ExitCode::Nothing)
         }
         Err(error) => Err(error.into()),

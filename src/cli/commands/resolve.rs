@@ -4,7 +4,7 @@ use super::prelude::{Args, Context, ExitCode, Failure, LockArgs, Ui};
 use super::report;
 use crate::apply::{Chosen, Dispute, MergeSide, Resolved, ResolvedBy, Settlement, Writer};
 use crate::base::command;
-use crate::decide::HistoryEntry;
+use crate::decide::{HistoryEntry, WHY};
 use crate::survey::{Error, TaskRef};
 use crate::view::{CommandView, Finding, Resolution, Resolutions, StepView};
 use crate::workflow::Owner;
@@ -166,7 +166,7 @@ fn disputed(dispute: &Dispute) -> Resolution {
     let timeline = |entries: &[HistoryEntry]| entries.iter().map(step).collect();
     let option = |side: MergeSide, effect: &str| CommandView {
         id: name(side).to_owned(),
-        argv: ["orch", "resolve", task, &format!("--{}", name(side)), "--reason", "WHY"]
+        argv: ["orch", "resolve", task, &format!("--{}", name(side)), "--reason", WHY]
             .map(str::to_owned)
             .to_vec(),
         by: Owner::Human,

@@ -2,7 +2,8 @@
 
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use super::{report, status};
-use crate::base::{Diagnostic, Error};
+use crate::base::{Diagnostic, Error, Period};
+use crate::cli::lock_args::duration;
 use crate::decide::{ActorKind, is_order};
 use crate::drive::{self, Waited};
 use crate::survey::{Sight, TaskRef, Workspace, unjudged};
@@ -45,12 +46,16 @@ pub struct SuggestArgs {
     /// Wait until the answer changes, then print it.
     #[arg(long)]
     wait: bool,
-    /// With --wait: give up after this many seconds and exit with 1.
-    #[arg(long, value_name = "SECONDS", requires = "wait")]
-    timeout: Option<u64>,
+    /// With --wait: give up after DURATION (`90s`, `5m`; a plain number counts seconds) and exit with 1.
+    #[arg(long, value_name = "DURATION", requires = "wait", value_parser = timeout)]
+    timeout: Option<Period>,
     /// Read the tasks and the settings from commit REV instead of the work tree.
     #[arg(long, value_name = "REV", conflicts_with = "wait")]
     at: Option<String>,
+}
+
+fn timeout(text: &str) -> Result<Period, String> {
+    text.parse().map(Period::from_seconds).or_else(|_| duration(text))
 }
 
 /// Who must act.
@@ -247,7 +252,8 @@ impl MostUrgent {
 
 /// Waits until the suggestions change, and prints them.
 fn wait(workspace: &Workspace, args: &SuggestArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
-    let until = args.timeout.and_then(|seconds| Instant::now().checked_add(Duration::from_secs(seconds)));
+    let timeout = args.timeout.map(|timeout| Duration::from_millis(timeout.milliseconds()));
+    let until = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
     let around = args.task_around(workspace, context, ui)?;
     let before: OnceCell<Answer> = OnceCell::new();
     let begin = || answer(workspace, args, around.as_ref()).map(|now| drop(before.set(now)));

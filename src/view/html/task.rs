@@ -91,6 +91,9 @@ fn wanted(suggestion: &Suggestion) -> Markup {
     let issues: Vec<_> = suggestion.inputs.iter().filter(|input| !input.issues.is_empty()).collect();
     html! {
         @for remark in &suggestion.remarks { p.remark dir="auto" { (marked(remark)) } }
+        @if let Some(back) = &suggestion.sent_back {
+            p dir="auto" { "sent back from " bdi.mono { (back.from) } ": " bdi { (marked(&back.reason)) } }
+        }
         @if !suggestion.expects.is_empty() {
             ul.expects { @for expected in &suggestion.expects { (expectation(suggestion, expected)) } }
         }

@@ -536,3 +536,17 @@ fn settings_about_people_that_stood_only_for_a_step_permit_nothing_in_the_whole_
         }
     }
 }
+
+/// What people acknowledge may rest on a workflow that no commit has.
+#[test]
+fn an_acknowledged_step_by_a_workflow_that_was_not_committed_no_longer_blocks_a_push() {
+    let world = World::ready();
+    world.write("system/workflows/small.md", include_str!("small.md"));
+    world.orch(&["new", "t", "--workflow", "small"]).succeeds();
+    world.git(&["add", "system/workflows/small.md"]);
+    world.git(&["commit", "-q", "-m", "the workflow"]);
+    world.orch(&["check", "--range", "HEAD~2..HEAD"]).ends(1);
+    acknowledge_commit(&world, &world.git(&["rev-parse", "HEAD~1"]));
+    world.orch(&["audit", "--strict"]).succeeds();
+    world.orch(&["check", "--range", "HEAD~3..HEAD"]).succeeds();
+}

@@ -110,7 +110,7 @@ fn a_broken_state_of_an_older_tool_is_refused_at_its_place_and_untouched() {
     ] {
         let refused = import(&world, task, &state).ends(2);
         assert!(
-            refused.stderr.contains(&format!("error: {task}/state.json{place}: ")),
+            refused.stderr.starts_with(&format!("{task}/state.json{place}: error[")),
             "{message}: {refused:?}"
         );
         assert!(

@@ -56,6 +56,33 @@ fn only_a_reopening_leaves_a_terminal_phase() {
 }
 
 #[test]
+fn the_first_phase_can_only_be_begun_again_and_each_hint_says_so() {
+    let world = at("planning");
+    for order in [&["reopen", "t"][..], &["rollback", "t"], &["rollback", "t", "--to", "planning"]] {
+        let ended = world.orch(&[order, &["--reason", "it broke"]].concat()).ends(1);
+        ended.reports("hint: orch next t --override WHY --to planning");
+    }
+    world.orch(&["next", "t", "--override", "it broke", "--to", "planning"]).succeeds();
+    world
+        .orch(&["rollback", "t", "--to", "codegen", "--reason", "no"])
+        .ends(1)
+        .reports("--override WHY --to codegen");
+}
+
+#[test]
+fn the_placeholder_of_a_hint_is_no_reason() {
+    let world = at("codegen");
+    for order in [
+        &["rollback", "t", "--reason", "WHY"][..],
+        &["next", "t", "--override", " WHY "],
+        &["confirm", "t", "plan", "--reason", "WHY"],
+    ] {
+        world.orch(order).ends(1).reports("`WHY` only stands for a reason");
+    }
+    world.orch(&["rollback", "t", "--reason", "WHY not?"]).succeeds();
+}
+
+#[test]
 fn an_order_into_an_inconsistent_task_names_the_way_out() {
     let world = at("review");
     world.remove("tasks/t/code/diff.patch");

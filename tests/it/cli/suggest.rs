@@ -81,7 +81,11 @@ fn waiting_returns_when_the_answer_changes() {
 fn waiting_ends_with_one_when_the_time_is_up() {
     let world = World::ready();
     world.orch(&["new", "t"]).succeeds();
-    let ended = world.orch(&["suggest", "t", "--wait", "--timeout", "1", "--json"]).ends(1);
-    let envelope: serde_json::Value = serde_json::from_str(&ended.stdout).expect("one document");
-    assert_eq!(envelope["suggestions"][0]["currentPhase"], "planning");
+    for timeout in ["1", "100ms"] {
+        let ended = world.orch(&["suggest", "t", "--wait", "--timeout", timeout, "--json"]).ends(1);
+        let envelope: serde_json::Value = serde_json::from_str(&ended.stdout).expect("one document");
+        assert_eq!(envelope["suggestions"][0]["currentPhase"], "planning");
+    }
+    let hint = "for example 90s, 5m or 1h30m";
+    world.orch(&["suggest", "t", "--wait", "--timeout", "soon"]).ends(2).reports(hint);
 }

@@ -254,6 +254,24 @@ fn a_task_that_cannot_be_read_is_a_failure_of_the_machine() {
     world.orch(&["check"]).succeeds();
 }
 
+#[test]
+fn a_directory_that_may_not_be_entered_hides_no_other_task() {
+    if !can_inject() {
+        return;
+    }
+    let world = started("plan_review");
+    world.orch(&["new", "other"]).succeeds();
+    let fault =
+        Fault { call: "statx", effect: Effect::Error("EACCES"), nth: 1, only: Some("tasks/other/.git") };
+    for command in ["status", "suggest", "check", "log", "doctor"] {
+        let (run, _) = traced(&world, &[command, "--json"], (&["statx"], Some(fault)), |_| {});
+        assert_eq!(run.code, Some(70), "{command}: {run:?}");
+        let found = [&*run.stdout, &*run.stderr].concat();
+        assert!(found.contains("tasks/other") && found.contains("Permission denied"), "{command}: {run:?}");
+        assert!(!run.stdout.contains("\"kind\":\"error\""), "{command}: {run:?}");
+    }
+}
+
 /// The n-th call of each kind fails, for each n, until a run is left undisturbed; prints a table.
 fn every_fault() {
     let (mut wrong, mut all) = (Vec::new(), [0; 2]);

@@ -171,12 +171,15 @@ fn settings_that_the_machine_fails_to_read_are_a_fault() {
         world.remove(file);
         symlink(memory, world.path(file)).expect("a link");
         for command in ["suggest", "status"] {
-            world.orch(&[command]).ends(70).reports(&format!("error[io]: cannot read {file}: Input/output"));
+            world.orch(&[command]).ends(70).reports(&format!("cannot read {file}: Input/output"));
+            assert_eq!(world.orch_json(&[command])["error"]["code"], "io");
         }
         world.remove(file);
         // What the user can mend at the path stays a finding.
         world.write(&format!("{file}/x"), &text);
-        world.orch(&["suggest"]).ends(2).reports("unreadable");
+        world.orch(&["suggest"]).ends(2).reports(file);
+        let error = &world.orch_json(&["suggest"])["error"];
+        assert!(error["code"].as_str().is_some_and(|code| code.ends_with("unreadable")), "{error}");
     }
 }
 

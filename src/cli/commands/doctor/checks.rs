@@ -3,7 +3,7 @@
 use super::super::prelude::{Context, Failure};
 use super::super::{hook, init};
 use crate::apply::DRIVER;
-use crate::base::{Class, Code, Diagnostic, Digest, Error, RepoPath, Severity, TypedLine, command};
+use crate::base::{Class, Code, Diagnostic, Digest, Error, RepoPath, TypedLine, command};
 use crate::decide::OrdersBy;
 use crate::drive;
 use crate::history::Checker;
@@ -19,6 +19,8 @@ use std::path::Path;
 
 /// How many findings about tasks are listed; `orch check` lists all.
 const MOST: usize = 5;
+/// Registers the merge driver, among other things.
+const REPAIR: &str = "orch doctor --fix";
 
 /// What is examined, and on whose behalf.
 pub(super) struct Patient<'a> {
@@ -267,24 +269,27 @@ fn merges(patient: &Patient<'_>) -> Result<Examined, Failure> {
         let finding = Diagnostic::note(Code::MergeDriver, message).hint("orch init");
         return Ok(Examined::new("no merge driver is asked for", vec![finding]));
     }
-    let message = match store.merge_driver(DRIVER)?.map(|driver| TypedLine::of(&driver)) {
-        None => ".gitattributes asks for the merge driver of orch, which this clone does not have".to_owned(),
+    let finding = match store.merge_driver(DRIVER)?.map(|driver| TypedLine::of(&driver)) {
+        // `orch resolve` joins what git could not merge as text.
+        None => {
+            let message = "git attributes ask for the merge driver of orch, which this clone does not have";
+            Diagnostic::note(Code::MergeDriver, message)
+        }
         // git passes the command to the shell, after replacing `%O` and the like.
         Some(driver) => match driver.words.first().map(|word| word.text.replace("%%", "%")) {
             Some(program) if program.contains('/') && !Path::new(&program).exists() => {
-                format!("the merge driver of this clone is {program}, which does not exist")
+                let message = format!("the merge driver of this clone is {program}, which does not exist");
+                Diagnostic::warning(Code::MergeDriver, message)
             }
             _ => return Ok(Examined::new("by the merge driver of orch", Vec::new())),
         },
     };
-    let finding = Diagnostic::warning(Code::MergeDriver, message).hint("orch doctor --fix");
-    Ok(Examined::new("as text", vec![finding]))
+    Ok(Examined::new("as text", vec![finding.hint(REPAIR)]))
 }
 
 fn register(patient: &Patient<'_>, merges: &Examined) -> Result<Vec<String>, Failure> {
-    let is_asked_for =
-        |finding: &&Diagnostic| finding.code == Code::MergeDriver && finding.severity == Severity::Warning;
-    match patient.store().filter(|_| merges.findings.iter().any(|finding| is_asked_for(&finding))) {
+    let is_repaired = |finding: &Diagnostic| finding.hint.as_deref() == Some(REPAIR);
+    match patient.store().filter(|_| merges.findings.iter().any(is_repaired)) {
         Some(store) => {
             init::register_driver(store)?;
             Ok(vec!["registered the merge driver in this clone".to_owned()])

@@ -13,7 +13,7 @@ use super::{problem, request};
 use crate::base::{Code, Error, command};
 use crate::cli::random::random;
 use crate::cli::remote::{Excluded, WorkTerms};
-use crate::decide::State;
+use crate::decide::{State, WHY};
 use crate::record::LogEvent;
 use crate::run::RunFiles;
 use crate::scan::open_regular;
@@ -77,7 +77,7 @@ impl LoopView {
         let first = match standing {
             "running" => format!("pause it first: POST {PATH}/{id}/pause"),
             "created" => format!("start it first: POST {PATH}/{id}/start"),
-            _ => format!("reopen it first: {}", command(&["orch", "reopen", id, "--reason", "WHY"])),
+            _ => format!("reopen it first: {}", command(&["orch", "reopen", id, "--reason", WHY])),
         };
         let message = format!("the {what} of `{id}` cannot be changed while it is {standing}");
         Err(Error::new(Code::NotEnabled, message).with_hint(first))

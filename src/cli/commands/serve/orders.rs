@@ -3,15 +3,13 @@
 use super::routes::{ROUTES, Route};
 use crate::base::PhaseId;
 use crate::cli::remote::{Argument, ArgumentForm};
-use crate::decide::{PersonOrder, is_order};
+use crate::decide::{PHASE, PersonOrder, WHY, is_order};
 use crate::view::html::{InputForm, OrderForm, OrderInput};
 use crate::view::{CommandView, FieldView, RunLine, Suggestion};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::{Map, Value, json};
 
-/// What an offered command has in the place of a reason, of a phase, and of a value.
-const REASON: &str = "WHY";
-const PHASE: &str = "PHASE";
+/// What an offered command has in the place of a value.
 const VALUE: &str = "VALUE";
 
 /// The routes that have a button where their command is offered, or where a run hears it.
@@ -117,7 +115,7 @@ fn form(route: &Route, words: &[String], fields: &[FieldView]) -> Option<OrderFo
             }
             let (value, after) = rest.split_first()?;
             rest = after;
-            match value == REASON || value == PHASE {
+            match value == WHY || value == PHASE {
                 true => inputs.push(input(argument)),
                 false => drop(known.insert(argument.name.to_owned(), value.as_str().into())),
             }

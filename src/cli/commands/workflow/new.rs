@@ -83,10 +83,10 @@ fn opened(name: &WorkflowName, context: &Context, ui: &Ui) -> Result<Workspace, 
     context.interrupts.listen();
     let workspace = Workspace::open(&context.start, context.caller.environment.clone())?;
     for finding in workspace.findings_before(name) {
-        ui.problem(&format!("{finding}"));
         if finding.is_error() {
             return Err(Failure::from(finding.clone()));
         }
+        ui.finding(finding);
     }
     Ok(workspace)
 }

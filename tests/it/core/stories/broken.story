@@ -45,8 +45,8 @@ codegen#1 inconsistent, last was planning: the needs of `codegen` are not met: p
 //- state
 {"phase": "planning"}
 //- order: rollback no phase is earlier
-refused: no-earlier-phase: no earlier phase has its needs met
-  hint: orch rollback t-1 --to PHASE --reason WHY
+refused: no-earlier-phase: `planning` is the first phase
+  hint: orch next t-1 --override WHY --to planning
 
 ## an unknown phase is an error
 //- state
