@@ -72,10 +72,7 @@ impl Writer<'_> {
 
     /// The task whose record contains this path, whether or not its files exist.
     pub(super) fn task_of_record(&self, path: &RepoPath) -> Option<TaskRef> {
-        let directory = path.parent()?;
-        let roots = &self.workspace.setting.config.roots;
-        let (root, id) = roots.match_directory(&directory)?;
-        let task = TaskRef::in_root(roots.get(root)?, id, &directory).ok()?;
+        let task = self.workspace.setting.named_so(&path.parent()?)?;
         let own = [task.state_path(), task.transcript_path()];
         own.contains(path).then_some(task)
     }

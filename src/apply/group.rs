@@ -5,13 +5,13 @@
 //! same HEAD, which does not move while the lock is held. So each order is decided as if it were alone, and the cost of
 //! a commit that does not depend on the number of its steps (locks, journal, index, branch, syncs) is paid once.
 
-use crate::base::TaskId;
+use crate::base::{TaskId, locked};
 use crate::store::{Committed, Head, PlannedCommit, Transaction};
 use crate::survey::Error;
 use std::collections::{HashSet, VecDeque};
 use std::ops::Range;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 use std::time::Duration;
 
 /// The orders of one process that commit together. All of them act in the same work tree, with the same environment.
@@ -114,7 +114,7 @@ impl CommitGroup {
 
     fn waiting(&self) -> MutexGuard<'_, Waiting> {
         // A panic cannot leave it half changed.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        locked(&self.0)
     }
 
     /// Waits for its turn. Returns an error if it does not come in time.

@@ -92,7 +92,7 @@ impl Writer<'_> {
         standing: Option<&TaskRef>,
         wish: &PlaceWish<'_>,
     ) -> Result<(&Root, TaskRef), Error> {
-        let permitted = self.places(id);
+        let permitted: Vec<(&Root, TaskRef)> = self.workspace.setting.places(id).collect();
         let is_wished = |root: &Root| {
             wish.root.is_none_or(|name| {
                 let name = name.trim_end_matches('/');
@@ -120,20 +120,9 @@ impl Writer<'_> {
         }
     }
 
-    /// Every root that permits a task with this id, in order, with the task that it would be there.
-    fn places(&self, id: &TaskId) -> Vec<(&Root, TaskRef)> {
-        let roots = &self.workspace.setting.config.roots;
-        let place = |(index, root)| -> Option<(&Root, TaskRef)> {
-            let root: &Root = root;
-            let directory = roots.directory_of(index, id)?;
-            Some((root, TaskRef::in_root(root, id.clone(), &directory).ok()?))
-        };
-        roots.iter().enumerate().filter_map(place).collect()
-    }
-
     /// Returns an error if another directory is a task with the same id.
     fn refuse_second(&self, task: &TaskRef) -> Result<(), Error> {
-        for (_, other) in self.places(&task.id) {
+        for (_, other) in self.workspace.setting.places(&task.id) {
             if other.directory() != task.directory() && self.workspace.task_at(other.directory())?.is_some() {
                 let message = format!("task `{}` is already in {}", task.id, other.shown());
                 let hint = "choose another id: each id names one task of the repository";

@@ -1,6 +1,7 @@
 //! Signals: SIGINT, SIGTERM and SIGHUP end the process at once, except while it holds one of git's lock
 //! files.
 
+use crate::base::locked;
 use crate::drive::StopFlag;
 #[cfg(feature = "repl")]
 use crate::run::OwnProgram;
@@ -17,7 +18,7 @@ use std::io::Read;
 #[cfg(feature = "repl")]
 use std::process::ExitStatus;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -58,13 +59,13 @@ impl Interrupts {
     /// Does what the command does at a signal instead of ending, if there is anything.
     #[cfg(feature = "api")]
     pub(super) fn interrupt(&self) {
-        let then = self.instead.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let then = locked(&self.instead).take();
         then.into_iter().for_each(|then| then());
     }
 
     /// From now on a signal that ends the process ends this run's executor first.
     pub(super) fn drives(&self, run: StopFlag) {
-        *self.run.lock().unwrap_or_else(PoisonError::into_inner) = run;
+        *locked(&self.run) = run;
     }
 
     /// From now on a signal ends the process with a documented exit code and leaves no lock file behind. If
@@ -88,14 +89,14 @@ impl Interrupts {
                     }
                     #[cfg(feature = "repl")]
                     program.signal(signal);
-                    let then = instead.lock().unwrap_or_else(PoisonError::into_inner).take();
+                    let then = locked(&instead).take();
                     match then {
                         Some(then) => {
                             first = Some((signal, Instant::now()));
                             then();
                         }
                         None if first.is_some_and(|(first, at)| repeats(first, signal, at.elapsed())) => {}
-                        None => end(&run.lock().unwrap_or_else(PoisonError::into_inner), &gate),
+                        None => end(&locked(&run), &gate),
                     }
                 }
             });
@@ -109,7 +110,7 @@ impl Interrupts {
     /// is a SIGTERM that comes with the first, or a SIGHUP: `timeout` sends SIGTERM to the process and to the group, and a
     /// shell whose terminal is gone repeats the SIGHUP of the system.
     pub(super) fn instead(&self, then: impl FnOnce() + Send + 'static) {
-        *self.instead.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(then));
+        *locked(&self.instead) = Some(Box::new(then));
         self.listen();
     }
 
@@ -137,14 +138,14 @@ impl Interrupts {
         let (run, gate) = (Arc::clone(&self.run), self.gate.clone());
         thread::spawn(move || {
             if crate::run::wait_for_hang_up() {
-                end(&run.lock().unwrap_or_else(PoisonError::into_inner), &gate);
+                end(&locked(&run), &gate);
             }
         });
     }
 
     /// From now on the next signal ends the process at once again.
     pub(super) fn at_once(&self) {
-        *self.instead.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        *locked(&self.instead) = None;
     }
 }
 

@@ -1,6 +1,7 @@
 //! Work of a command that a server does after it has answered.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use crate::base::locked;
+use std::sync::{Arc, Mutex};
 
 type LaterJob = Box<dyn FnOnce() + Send>;
 
@@ -11,13 +12,13 @@ pub struct LaterWork(Arc<Mutex<Vec<LaterJob>>>);
 impl LaterWork {
     /// Adds work that does not belong to the answer.
     pub(super) fn add(&self, job: LaterJob) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(job);
+        locked(&self.0).push(job);
     }
 
     /// Does the work, and waits for its end.
     #[cfg(feature = "api")]
     pub(super) fn finish(&self) {
-        let jobs = std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner));
+        let jobs = std::mem::take(&mut *locked(&self.0));
         jobs.into_iter().for_each(|job| job());
     }
 }

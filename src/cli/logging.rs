@@ -5,13 +5,14 @@
 //! and an event costs one integer comparison.
 
 use super::Ui;
+use crate::base::locked;
 use crate::store::LogFile;
 use std::fmt;
 use std::io::{self, Write};
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender, SyncSender, TrySendError, channel, sync_channel};
-use std::sync::{Arc, Mutex, Once, PoisonError};
+use std::sync::{Arc, Mutex, Once};
 use std::thread;
 use std::time::{Duration, Instant};
 use tracing_subscriber::filter::{LevelFilter, Targets};
@@ -169,7 +170,7 @@ struct Kept(Mutex<Option<LogFile>>);
 
 impl Kept {
     fn lock(&self) -> std::sync::MutexGuard<'_, Option<LogFile>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        locked(&self.0)
     }
 }
 

@@ -1,9 +1,9 @@
 //! Whether the system grants the threads that a command needs.
 
 use super::Failure;
-use crate::base::Code;
+use crate::base::{Code, locked};
 use std::io;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 use std::thread;
 
 /// How many threads a command needs that watches, or talks with a program.
@@ -31,7 +31,7 @@ pub(super) fn require(many: usize) -> Result<(), Failure> {
 fn start(many: usize, stack: usize) -> io::Result<()> {
     let gate = Mutex::new(());
     thread::scope(|scope| {
-        let _closed = gate.lock().unwrap_or_else(PoisonError::into_inner);
+        let _closed = locked(&gate);
         let wait = || drop(gate.lock());
         let start = |_| thread::Builder::new().stack_size(stack).spawn_scoped(scope, wait).map(drop);
         (0..many).try_for_each(start)

@@ -1,11 +1,11 @@
 //! All output: answers go to stdout, status and hints to stderr. No other module prints.
 
-use crate::base::{Diagnostic, RepoPath, argv_at, commands_at};
+use crate::base::{Diagnostic, RepoPath, argv_at, commands_at, locked};
 use crate::view::{JsonDocument, Paint, Style, enveloped, line, pretty};
 use console::Term;
 use std::io::{self, BufRead, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock};
 
 /// When to use colour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
@@ -52,11 +52,7 @@ impl KeptAnswers {
     /// Takes what was answered so far.
     #[must_use]
     pub fn take(&self) -> String {
-        std::mem::take(&mut self.text())
-    }
-
-    fn text(&self) -> MutexGuard<'_, String> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        std::mem::take(&mut locked(&self.0))
     }
 }
 
@@ -140,7 +136,7 @@ impl Ui {
             return Ok(());
         }
         if let Some(kept) = &self.kept {
-            kept.text().push_str(text);
+            locked(&kept.0).push_str(text);
             return Ok(());
         }
         self.passed();

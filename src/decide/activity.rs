@@ -7,7 +7,6 @@ use super::data::{PatchOp, bound, merge_patch, outside};
 use super::derive::{SeenArtifact, look};
 use super::judge::Judge;
 use super::not_enabled::not_enabled;
-use super::order::order;
 use super::rules::computed;
 use super::scope::TaskScope;
 use super::{
@@ -231,13 +230,8 @@ pub(super) fn running<'w>(
     (phase, rule, action): (&'w Phase, &RuleId, &ActionName),
 ) -> Result<&'w Rule, Reason> {
     let found = workflow.rules_from(&phase.id).find(|other| other.id == *rule);
-    let runs = |rule: &&Rule| match &rule.outcome {
-        Outcome::Run(name) => name == action,
-        Outcome::Choose(names) => names.contains(action),
-        _ => false,
-    };
     let found = found
-        .filter(runs)
+        .filter(|rule| rule.outcome.actions().contains(action))
         .ok_or_else(|| format!("rule `{rule}` does not run `{action}` in `{}`", phase.id))?;
     match not_enabled(workflow, state, facts, (phase, found, action)) {
         Some(why) => Err(format!("the rules do not run `{action}` here: {why}").into()),
@@ -256,7 +250,7 @@ fn here(
     let phase = phase_of(workflow, state)?;
     let seen = look(workflow, state, &phase.id, facts);
     let judge = Judge { workflow, state, facts, phase, seen: &seen };
-    let mut transition = order(Some(phase.id.clone()), phase.id.clone(), kind, reason);
+    let mut transition = Transition::new(Some(phase.id.clone()), phase.id.clone(), kind, reason);
     transition.evidence = judge.evidence(&phase.produces);
     Ok(transition)
 }

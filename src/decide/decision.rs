@@ -168,6 +168,27 @@ pub struct Transition {
     pub change: Option<Change>,
 }
 
+impl Transition {
+    /// A transition that rests on nothing and changes only the phase.
+    #[must_use]
+    pub fn new(from: Option<PhaseId>, to: PhaseId, kind: Kind, reason: &str) -> Self {
+        Self {
+            from,
+            to,
+            kind,
+            rule: None,
+            reason: reason.to_owned(),
+            evidence: Vec::new(),
+            set: Vec::new(),
+            waive: Vec::new(),
+            confirm: None,
+            by_human: false,
+            action: None,
+            change: None,
+        }
+    }
+}
+
 /// What a step changes that stays in its phase.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Change {

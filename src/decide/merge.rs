@@ -162,20 +162,9 @@ pub fn merging(workflow: &Workflow, state: &State) -> Transition {
     let named = state.phase.as_deref().and_then(|name| workflow.phase_named(name));
     let here = named.map_or(&workflow.initial, |phase| &phase.id);
     let last = state.history.last();
-    Transition {
-        from: last.map_or_else(|| Some(here.clone()), |entry| entry.from.clone()),
-        to: here.clone(),
-        kind: Kind::Merge,
-        rule: None,
-        reason: last.map(|entry| entry.reason.clone()).unwrap_or_default(),
-        evidence: Vec::new(),
-        set: Vec::new(),
-        waive: Vec::new(),
-        confirm: None,
-        by_human: true,
-        action: None,
-        change: None,
-    }
+    let from = last.map_or_else(|| Some(here.clone()), |entry| entry.from.clone());
+    let reason = last.map_or("", |entry| &entry.reason);
+    Transition { by_human: true, ..Transition::new(from, here.clone(), Kind::Merge, reason) }
 }
 
 /// The histories of two sides as one, without duplicates.

@@ -81,10 +81,10 @@ pub use run::{
 pub use send_back::{QuotedIssue, SendBack};
 pub use settle::{Settled, Step, settle, settle_from};
 pub use state::{
-    Actor, ActorKind, ActorStatus, By, ERRORS_WINDOW, FILES_KEPT, HISTORY_WINDOW, HistoryEntry, Performance,
-    Recorded, RunRecord, State, Tally, WorkflowRef,
+    Actor, ActorKind, ActorStatus, By, ERRORS_WINDOW, FILES_KEPT, FilesByPath, HISTORY_WINDOW, HistoryEntry,
+    Performance, Recorded, RunRecord, State, Tally, WorkflowRef,
 };
 pub use state_document::{
-    FilesByPath, STATE_VERSION, StateDocument, document, history_value, put_member, standing_document,
+    STATE_VERSION, StateDocument, document, history_value, put_member, standing_document,
 };
 pub use undo::{TakenBack, is_person_order, undo};

@@ -63,12 +63,7 @@ pub(super) fn part_looks_at_files(workflow: &Workflow, saw: &[(String, Option<Va
 }
 
 fn rule_looks_at_files(workflow: &Workflow, rule: &Rule) -> bool {
-    let actions = match &rule.outcome {
-        Outcome::Run(action) => std::slice::from_ref(action),
-        Outcome::Choose(actions) => actions.as_slice(),
-        _ => &[],
-    };
-    let whens = actions.iter().filter_map(|action| Some(&workflow.action(action)?.when));
+    let whens = rule.outcome.actions().iter().filter_map(|action| Some(&workflow.action(action)?.when));
     whens.chain([&rule.when]).any(|guard| looks_at_files(workflow, guard))
 }
 

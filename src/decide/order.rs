@@ -5,7 +5,7 @@ use super::derive::{SeenArtifact, look};
 use super::judge::Judge;
 use super::rules::join;
 use super::{BrokenNeed, Facts, Kind, State, Transition};
-use crate::base::{ArtifactName, Code, Error, PhaseId, RuleId, nearest, shell_word};
+use crate::base::{ArtifactName, Code, Error, PhaseId, nearest, shell_word};
 use crate::workflow::{Outcome, Phase, Workflow};
 
 pub(super) fn refused(code: Code, message: impl Into<String>, hint: impl Into<String>) -> Error {
@@ -26,7 +26,7 @@ pub fn unknown_artifact(workflow: &Workflow, artifact: &str) -> Error {
 /// The creation of a task in the initial phase of its workflow.
 #[must_use]
 pub fn create(workflow: &Workflow, reason: &str) -> Transition {
-    order(None, workflow.initial.clone(), Kind::Create, reason)
+    Transition::new(None, workflow.initial.clone(), Kind::Create, reason)
 }
 
 /// A transition against the rules, to `to` or else to the phase to which the work would go. Returns an error
@@ -55,7 +55,7 @@ pub fn override_to(
     let mut waive = waived_by(workflow, &seen, from, target);
     let lost = judge.hinders(target).into_iter().map(|lost| lost.artifact);
     waive.extend(lost.filter(|lost| !waive.contains(lost)).collect::<Vec<_>>());
-    let mut transition = order(Some(from.id.clone()), target.id.clone(), Kind::Override, reason);
+    let mut transition = Transition::new(Some(from.id.clone()), target.id.clone(), Kind::Override, reason);
     transition.evidence = judge.evidence(&rests_on(from, target));
     transition.waive = waive;
     Ok(transition)
@@ -164,27 +164,10 @@ pub fn confirm(
         return Err(refused(Code::NotSpent, message, "if it should say something else, rewrite it"));
     }
     let judge = Judge { workflow, state, facts, phase, seen: &seen };
-    let mut transition = order(Some(phase.id.clone()), phase.id.clone(), Kind::Confirm, reason);
+    let mut transition = Transition::new(Some(phase.id.clone()), phase.id.clone(), Kind::Confirm, reason);
     transition.evidence = judge.evidence(std::slice::from_ref(&derived.name));
     transition.confirm = Some((derived.name.clone(), digest));
     Ok(transition)
-}
-
-pub(super) fn order(from: Option<PhaseId>, to: PhaseId, kind: Kind, reason: &str) -> Transition {
-    Transition {
-        from,
-        to,
-        kind,
-        rule: None::<RuleId>,
-        reason: reason.to_owned(),
-        evidence: Vec::new(),
-        set: Vec::new(),
-        waive: Vec::new(),
-        confirm: None,
-        by_human: false,
-        action: None,
-        change: None,
-    }
 }
 
 /// The reason of a step that says more than what a person gave: what it `says`, and the person's own reason if
@@ -340,7 +323,7 @@ fn back(judge: &Judge<'_>, target: &Phase, kind: Kind, reason: &str) -> Result<T
         };
         return Err(refused(Code::UnmetNeeds, message, hint));
     }
-    let mut transition = order(Some(judge.phase.id.clone()), target.id.clone(), kind, reason);
+    let mut transition = Transition::new(Some(judge.phase.id.clone()), target.id.clone(), kind, reason);
     transition.evidence = judge.evidence(&rests_on(judge.phase, target));
     Ok(transition)
 }

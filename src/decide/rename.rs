@@ -1,6 +1,6 @@
 //! Renames: a task gets another id and stays where it stands. Archiving a task is a rename too.
 
-use super::order::{BECAUSE, current, order, refused, why_after, with_why};
+use super::order::{BECAUSE, current, refused, why_after, with_why};
 use super::{HistoryEntry, Kind, State, Transition};
 use crate::base::{Code, Error, TaskId, shell_word};
 use crate::workflow::Workflow;
@@ -30,7 +30,7 @@ pub fn rename(
         return Err(refused(Code::NotTerminal, message, hint));
     }
     let reason = with_why(format!("{FROM}{former}"), why)?;
-    let transition = order(Some(phase.id.clone()), phase.id.clone(), Kind::Rename, &reason);
+    let transition = Transition::new(Some(phase.id.clone()), phase.id.clone(), Kind::Rename, &reason);
     Ok(Transition { by_human: is_early, ..transition })
 }
 

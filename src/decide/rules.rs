@@ -71,12 +71,8 @@ impl Judge<'_> {
         scope: &dyn Scope,
         parts: &mut Vec<GuardPart>,
     ) -> Result<bool, Reason> {
-        let actions = match &rule.outcome {
-            Outcome::Run(action) => std::slice::from_ref(action),
-            Outcome::Choose(actions) => actions.as_slice(),
-            _ => return Ok(true),
-        };
-        let mut any = false;
+        let actions = rule.outcome.actions();
+        let mut any = actions.is_empty();
         for name in actions {
             any |= self.is_available(name, scope, parts)?;
         }
@@ -200,19 +196,13 @@ impl Judge<'_> {
             return Fired { rule, verdict, reason };
         }
         let is_back = self.workflow.position(to) <= self.workflow.position(&self.phase.id);
+        let kind = if is_back { Kind::Regress } else { Kind::Advance };
         let transition = Transition {
-            from: Some(self.phase.id.clone()),
-            to: to.clone(),
-            kind: if is_back { Kind::Regress } else { Kind::Advance },
             rule: Some(rule.id.clone()),
-            reason: rule.because.clone(),
             evidence: self.evidence(&self.rests_on(rule, target)),
             set,
-            waive: Vec::new(),
-            confirm: None,
             by_human: rule.by_human,
-            action: None,
-            change: None,
+            ..Transition::new(Some(self.phase.id.clone()), to.clone(), kind, &rule.because)
         };
         if let Some(attempts) = self.exhausted(rule, to) {
             let reason = format!("{}, but {}", rule.because, too_often(to, attempts));

@@ -6,9 +6,10 @@ use crate::base::{
     WorkflowName, command, words,
 };
 use crate::workflow::Workflow;
+use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
 /// The record of a task as found on disk.
@@ -77,20 +78,22 @@ pub struct State {
 }
 
 /// The results of a task's actions. Its counters never decrease.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub struct RunRecord {
     /// Whether the last run asked people; `None` if there was no run.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub mode: Option<Mode>,
     /// How many actions were given up.
     pub errors: u32,
     /// The action that a person picked and that has not run yet.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub chosen: Option<ActionName>,
     /// The tally of each action.
     pub actions: BTreeMap<ActionName, Tally>,
 }
 
 /// The tally of one action.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct Tally {
     /// How often a result of the action was accepted.
     pub done: u32,
@@ -104,7 +107,7 @@ pub const HISTORY_WINDOW: usize = 10;
 pub const ERRORS_WINDOW: usize = 5;
 
 /// A reference to a version of a workflow.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct WorkflowRef {
     /// The name of the workflow.
     pub name: WorkflowName,
@@ -149,7 +152,7 @@ pub enum ActorStatus {
 }
 
 /// The actor of a step.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct By {
     /// The kind of actor.
     pub kind: ActorKind,
@@ -170,7 +173,7 @@ words! {
 }
 
 /// One recorded transition.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct HistoryEntry {
     /// Its number, from 1, without gaps. Before a merge, two branches may have used the same number.
     pub seq: u64,
@@ -189,27 +192,57 @@ pub struct HistoryEntry {
     /// The actor of the transition.
     pub actor: By,
     /// The evidence: paths relative to the task directory, and blob ids.
+    #[serde(serialize_with = "by_path")]
     pub evidence: Vec<(String, String)>,
     /// Artifacts whose absence the transition accepted.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub waived: Vec<ArtifactName>,
     /// For a confirmation: the artifact.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub confirmed: Option<ArtifactName>,
     /// The action that the transition records.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub action: Option<ActionName>,
     /// How an executor performed the action.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub performance: Option<Box<Performance>>,
 }
 
 /// How an executor performed an action. No rule yields it, so it is recorded as it was observed.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub struct Performance {
     /// When the executor started; `None` if an earlier process started it.
+    #[serde(rename = "started_at", skip_serializing_if = "Option::is_none")]
     pub started: Option<Timestamp>,
     /// The program, without its arguments; `None` as for `started`.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub executor: Option<String>,
     /// The files that it wrote, as the action or the result names them, with their blob ids; at most
     /// [`FILES_KEPT`].
+    #[serde(serialize_with = "by_path", skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<(String, String)>,
+}
+
+/// Digests by path, as an object.
+pub struct FilesByPath<'f>(pub &'f [(String, String)]);
+
+impl Serialize for FilesByPath<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let paths: HashSet<&str> = self.0.iter().map(|(path, _)| path.as_str()).collect();
+        let pairs = self.0.iter().map(|(path, digest)| (path, digest));
+        if paths.len() == self.0.len() {
+            return serializer.collect_map(pairs);
+        }
+        // A path has one place in an object.
+        let members: Map<_, _> =
+            pairs.map(|(path, digest)| (path.clone(), Value::from(digest.as_str()))).collect();
+        members.serialize(serializer)
+    }
+}
+
+/// Serializes the files of a history entry as an object.
+fn by_path<S: Serializer>(files: &[(String, String)], serializer: S) -> Result<S::Ok, S::Error> {
+    FilesByPath(files).serialize(serializer)
 }
 
 /// How many files of a performance are recorded.

@@ -2,10 +2,9 @@
 //!
 //! [`crate::record`] adds the schema reference and the seal that make it a file, and reads it back.
 
-use super::{Actor, By, HistoryEntry, Performance, RunRecord, State, WorkflowRef};
+use super::{Actor, HistoryEntry, RunRecord, State};
 use serde::ser::{Serialize, SerializeMap, Serializer};
-use serde_json::{Map, Value, json};
-use std::collections::HashSet;
+use serde_json::Value;
 
 /// The version of the file format.
 pub const STATE_VERSION: u64 = 1;
@@ -134,29 +133,6 @@ fn has_results(run: &RunRecord) -> bool {
     *run != RunRecord::default()
 }
 
-impl Serialize for WorkflowRef {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = serializer.serialize_map(Some(2))?;
-        members.serialize_entry("name", &self.name)?;
-        members.serialize_entry("digest", &self.digest)?;
-        members.end()
-    }
-}
-
-impl Serialize for RunRecord {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = serializer.serialize_map(None)?;
-        put_member(&mut members, "mode", self.mode.map(|mode| mode.as_str()))?;
-        members.serialize_entry("errors", &self.errors)?;
-        put_member(&mut members, "chosen", self.chosen.as_ref())?;
-        let tallies = self.actions.iter();
-        let tallies = tallies
-            .map(|(name, tally)| (name.to_string(), json!({"done": tally.done, "skipped": tally.skipped})));
-        members.serialize_entry("actions", &tallies.collect::<Map<_, _>>())?;
-        members.end()
-    }
-}
-
 impl Serialize for Actor {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let Self { substate, entered_with, left_with, spent, extra, .. } = self;
@@ -178,65 +154,6 @@ impl Serialize for Actor {
         for (key, value) in extra.iter().filter(|(key, _)| !has_own(key)) {
             members.serialize_entry(key, value)?;
         }
-        members.end()
-    }
-}
-
-impl Serialize for By {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = serializer.serialize_map(Some(2))?;
-        members.serialize_entry("kind", self.kind.as_str())?;
-        members.serialize_entry("name", &self.name)?;
-        members.end()
-    }
-}
-
-/// How an executor performed an action; what is not known is left out.
-impl Serialize for Performance {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = serializer.serialize_map(None)?;
-        put_member(&mut members, "started_at", self.started.as_ref())?;
-        put_member(&mut members, "executor", self.executor.as_ref())?;
-        let files = FilesByPath(&self.files);
-        put_member(&mut members, "files", Some(&files).filter(|files| !files.0.is_empty()))?;
-        members.end()
-    }
-}
-
-/// Digests by path, as an object.
-pub struct FilesByPath<'f>(pub &'f [(String, String)]);
-
-impl Serialize for FilesByPath<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let paths: HashSet<&str> = self.0.iter().map(|(path, _)| path.as_str()).collect();
-        let pairs = self.0.iter().map(|(path, digest)| (path, digest));
-        if paths.len() == self.0.len() {
-            return serializer.collect_map(pairs);
-        }
-        // A path has one place in an object.
-        let members: Map<_, _> =
-            pairs.map(|(path, digest)| (path.clone(), Value::from(digest.as_str()))).collect();
-        members.serialize(serializer)
-    }
-}
-
-/// The form that the state has.
-impl Serialize for HistoryEntry {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = serializer.serialize_map(None)?;
-        members.serialize_entry("seq", &self.seq)?;
-        members.serialize_entry("at", &self.at)?;
-        members.serialize_entry("from", &self.from)?;
-        members.serialize_entry("to", &self.to)?;
-        members.serialize_entry("kind", self.kind.as_str())?;
-        members.serialize_entry("rule", &self.rule)?;
-        members.serialize_entry("reason", &self.reason)?;
-        members.serialize_entry("actor", &self.actor)?;
-        members.serialize_entry("evidence", &FilesByPath(&self.evidence))?;
-        put_member(&mut members, "waived", Some(&self.waived).filter(|waived| !waived.is_empty()))?;
-        put_member(&mut members, "confirmed", self.confirmed.as_ref())?;
-        put_member(&mut members, "action", self.action.as_ref())?;
-        put_member(&mut members, "performance", self.performance.as_ref())?;
         members.end()
     }
 }

@@ -1,6 +1,6 @@
 //! Takes back an order: the task stands again as it stood before it. The log keeps both.
 
-use super::order::{current, order, why_after, with_why};
+use super::order::{current, why_after, with_why};
 use super::{Change, HistoryEntry, Kind, State, Transition};
 use crate::base::Error;
 use crate::workflow::Workflow;
@@ -40,7 +40,7 @@ pub fn undo(
     let phase = current(workflow, state)?;
     let target = current(workflow, &taken.before)?;
     let reason = with_why(beginning(&taken.order), why)?;
-    let transition = order(Some(phase.id.clone()), target.id.clone(), Kind::Undo, &reason);
+    let transition = Transition::new(Some(phase.id.clone()), target.id.clone(), Kind::Undo, &reason);
     Ok(Transition { change: Some(Change::Back(Box::new(taken.before.clone()))), ..transition })
 }
 

@@ -106,20 +106,6 @@ impl Watching {
         &self.workspace
     }
 
-    /// Handles one event and returns its effects. A problem is an effect; the watch continues.
-    pub fn step(&mut self, event: WatchEvent) -> Vec<WatchEffect> {
-        self.take(vec![event])
-    }
-
-    /// Handles a batch of events, and looks at all tasks that they concern.
-    pub fn take(&mut self, events: Vec<WatchEvent>) -> Vec<WatchEffect> {
-        let mut effects = self.begin(events);
-        while let Some(more) = self.go_on() {
-            effects.extend(more);
-        }
-        effects
-    }
-
     /// Handles a batch of events, reading HEAD once. A look at many tasks is left to [`Self::go_on`], so that
     /// what is settled can be reported before the rest is.
     pub fn begin(&mut self, events: Vec<WatchEvent>) -> Vec<WatchEffect> {

@@ -6,13 +6,13 @@
 
 use super::archive::{Archive, HeldRecord, ReadOnce};
 use super::replay::{ReplayedCommits, replay};
-use crate::base::RepoPath;
+use crate::base::{RepoPath, locked};
 use crate::scan::ValidationCache;
 use crate::store::{Store, Visited};
 use crate::survey::{Error, THREAD_STACK};
 use std::collections::{BTreeMap, HashSet};
 use std::ops::Range;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::thread;
 
 /// The number of commits in a piece.
@@ -48,7 +48,7 @@ impl Sections {
 
     /// The next piece for a thread. If its section is used up, it takes over the second half of the longest.
     fn next(&self, thread: usize) -> Option<usize> {
-        let mut sections = self.open();
+        let mut sections = locked(&self.0);
         if sections[thread].is_empty() {
             let longest = sections.iter_mut().max_by_key(|section| section.len())?;
             let middle = longest.start + longest.len() / 2;
@@ -61,15 +61,11 @@ impl Sections {
 
     /// The number of pieces that no thread has taken yet.
     fn left(&self) -> usize {
-        self.open().iter().map(ExactSizeIterator::len).sum()
+        locked(&self.0).iter().map(ExactSizeIterator::len).sum()
     }
 
     fn drop_all(&self) {
-        self.open().fill(0..0);
-    }
-
-    fn open(&self) -> MutexGuard<'_, Vec<Range<usize>>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        locked(&self.0).fill(0..0);
     }
 }
 

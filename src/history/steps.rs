@@ -12,7 +12,7 @@ use crate::scan::{Observed, Source};
 use crate::survey::code::{Told, code_out_of_reach, guesses, told};
 use crate::survey::snapshot::{Snapshot, first};
 use crate::survey::{CodeAt, Error, Loaded};
-use crate::workflow::{Artifact, Guard, Outcome, Workflow, is_tree_name};
+use crate::workflow::{Artifact, Guard, Workflow, is_tree_name};
 use std::sync::Arc;
 
 /// The maximum number of branches among which a person may have chosen.
@@ -487,12 +487,7 @@ fn expressions_in<'w>(workflow: &'w Workflow, phase: &'w PhaseId) -> Vec<&'w Gua
     for rule in workflow.rules_from(phase) {
         found.push(&rule.when);
         found.extend(rule.set.iter().map(|(_, guard)| guard));
-        let actions = match &rule.outcome {
-            Outcome::Run(action) => std::slice::from_ref(action),
-            Outcome::Choose(actions) => actions.as_slice(),
-            Outcome::To(_) | Outcome::Wait(_) => &[],
-        };
-        let actions = actions.iter().filter_map(|action| workflow.action(action));
+        let actions = rule.outcome.actions().iter().filter_map(|action| workflow.action(action));
         found.extend(actions.flat_map(|action| [&action.when, &action.ensures]));
         let ask = rule.ask.as_deref().and_then(|ask| workflow.ask(ask));
         let asks = ask.into_iter().flat_map(|ask| ask.options.iter().chain(&ask.set));

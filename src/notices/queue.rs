@@ -1,9 +1,9 @@
 //! A bounded queue of programs to start, and the few threads that start them.
 
 use super::FaultSink;
-use crate::base::{Code, Diagnostic};
+use crate::base::{Code, Diagnostic, locked};
 use std::collections::VecDeque;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -40,17 +40,13 @@ struct QueueState {
 }
 
 impl QueueParts {
-    fn lock(&self) -> MutexGuard<'_, QueueState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Starts what waits, until nothing does.
     fn work(&self) {
-        let mut state = self.lock();
+        let mut state = locked(&self.state);
         while let Some(job) = state.waiting.pop_front() {
             drop(state);
             job();
-            state = self.lock();
+            state = locked(&self.state);
         }
         state.working -= 1;
         self.changed.notify_all();
@@ -58,7 +54,7 @@ impl QueueParts {
 
     /// Waits until nothing waits or works, or `until` has passed.
     fn await_end(&self, until: Option<Instant>) {
-        let mut state = self.lock();
+        let mut state = locked(&self.state);
         while state.working > 0 {
             let left = until.map(|until| until.saturating_duration_since(Instant::now()));
             state = match left {
@@ -79,7 +75,7 @@ impl NoticeQueue {
 
     /// Adds a program, which starts as soon as there is room. If too many wait, it is dropped.
     pub(super) fn push(&self, job: NoticeJob) {
-        let mut state = self.shared.lock();
+        let mut state = locked(&self.shared.state);
         if state.waiting.len() >= MOST_WAITING {
             let is_new = !std::mem::replace(&mut state.is_full, true);
             drop(state);
@@ -109,7 +105,7 @@ impl NoticeQueue {
 
     /// Drops what has not been started. Returns how many there were.
     fn drop_waiting(&self) -> usize {
-        std::mem::take(&mut self.shared.lock().waiting).len()
+        std::mem::take(&mut locked(&self.shared.state).waiting).len()
     }
 
     fn tell(&self, message: String) {

@@ -3,6 +3,7 @@
 use super::child_process::ChildProcess;
 use super::control_group::ControlGroup;
 use super::process_tree;
+use crate::base::locked;
 use rustix::io::Errno;
 use rustix::process::{
     Pid, Signal, WaitOptions, child_subreaper, kill_process, kill_process_group, set_child_subreaper,
@@ -10,21 +11,17 @@ use rustix::process::{
 };
 use std::io;
 use std::path::Path;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 /// The groups of all programs that this process has started and waits for, in whatever thread.
 static LIVE: Mutex<Vec<Group>> = Mutex::new(Vec::new());
 
-fn live() -> MutexGuard<'static, Vec<Group>> {
-    LIVE.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 /// Kills all programs that this process waits for; for a process that is about to exit. While the result lives, none
 /// starts.
 pub fn kill_all() -> impl Drop {
-    let mut live = live();
+    let mut live = locked(&LIVE);
     let groups = std::mem::take(&mut *live);
     groups.iter().for_each(|group| group.end_now(&|| group.escaped(&groups)));
     live
@@ -39,9 +36,9 @@ impl RunningExecutor {
     /// starts, and a thread that waits for the killed one learns nothing: its run must not go on as if the
     /// executor had failed.
     pub fn kill(&self) -> impl Drop {
-        let mut running = self.lock();
+        let mut running = locked(&self.0);
         if let Some(group) = running.take() {
-            group.end_now(&|| group.escaped(&live()));
+            group.end_now(&|| group.escaped(&locked(&LIVE)));
             group.forget();
         }
         running
@@ -52,9 +49,9 @@ impl RunningExecutor {
         &self,
         spawn: impl FnOnce() -> io::Result<(ChildProcess, Group)>,
     ) -> io::Result<(ChildProcess, Group)> {
-        let mut running = self.lock();
+        let mut running = locked(&self.0);
         // Another thread that looks for escaped processes finds a child only once its group is known.
-        let mut live = live();
+        let mut live = locked(&LIVE);
         let (child, group) = spawn()?;
         live.push(group.clone());
         *running = Some(group.clone());
@@ -63,13 +60,9 @@ impl RunningExecutor {
 
     /// The executor has ended.
     pub(super) fn clear(&self) {
-        if let Some(group) = self.lock().take() {
+        if let Some(group) = locked(&self.0).take() {
             group.forget();
         }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Option<Group>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -124,7 +117,7 @@ impl Group {
     /// Ends what remains after the leader has exited: SIGTERM, then SIGKILL after `grace`. Returns whether
     /// anything remained.
     pub(super) fn clear(&self, grace: Duration) -> bool {
-        self.remaining(&|| self.escaped(&live())).end(grace)
+        self.remaining(&|| self.escaped(&locked(&LIVE))).end(grace)
     }
 
     /// Kills it and these, for a process that is about to exit: nobody removes its control group later.
@@ -139,7 +132,7 @@ impl Group {
 
     /// Nothing of it is waited for any more.
     fn forget(&self) {
-        live().retain(|group| group.leader != self.leader);
+        locked(&LIVE).retain(|group| group.leader != self.leader);
     }
 
     /// Descendants that have left the group. Of those that this process has adopted, each belongs to this group unless

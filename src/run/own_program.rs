@@ -1,12 +1,13 @@
 //! This program once more, in the terminal of this process, and the end of that terminal.
 
+use crate::base::locked;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, waitid};
 use std::ffi::OsString;
 use std::io;
 use std::process::{Command, ExitStatus, Stdio};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Mutex;
 
 /// This program once more, while it runs with other arguments.
 #[derive(Debug, Default)]
@@ -21,7 +22,7 @@ impl OwnProgram {
         let input = if shares_input { Stdio::inherit() } else { Stdio::null() };
         command.args(arguments).stdin(input);
         // A signal that comes meanwhile is passed on to what is started here.
-        let mut running = self.running();
+        let mut running = locked(&self.0);
         let mut child = command.spawn()?;
         let process = Pid::from_child(&child);
         *running = Some(process);
@@ -29,19 +30,15 @@ impl OwnProgram {
         // No other process can have its id before `wait`.
         let ended = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
         while matches!(waitid(WaitId::Pid(process), ended), Err(Errno::INTR)) {}
-        *self.running() = None;
+        *locked(&self.0) = None;
         child.wait()
     }
 
     /// Passes a signal on to the program, if it runs.
     pub fn signal(&self, signal: i32) {
-        if let (Some(process), Some(signal)) = (*self.running(), Signal::from_named_raw(signal)) {
+        if let (Some(process), Some(signal)) = (*locked(&self.0), Signal::from_named_raw(signal)) {
             let _ = kill_process(process, signal);
         }
-    }
-
-    fn running(&self) -> MutexGuard<'_, Option<Pid>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

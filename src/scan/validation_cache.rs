@@ -5,12 +5,12 @@
 
 use super::Directory;
 use super::regular::open_regular;
-use crate::base::Digest;
+use crate::base::{Digest, locked};
 use crate::workflow::Format;
 use std::collections::HashSet;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Mutex;
 
 /// The digest of the content, the digest of the schema that accepts it, and the format.
 type ValidDigests = (Digest, Digest, Format);
@@ -51,7 +51,7 @@ impl ValidationCache {
     /// Whether the schema is known to accept this content.
     #[must_use]
     pub fn is_valid(&self, content: Digest, schema: Digest, format: Format) -> bool {
-        let mut inner = self.inner();
+        let mut inner = locked(&self.inner);
         let shard = content.as_bytes()[0];
         if inner.loaded.insert(shard)
             && let Some((_, directory)) = &self.kept_in
@@ -65,19 +65,15 @@ impl ValidationCache {
 
     /// Records that the schema accepts this content.
     pub fn note_valid(&self, content: Digest, schema: Digest, format: Format) {
-        let mut inner = self.inner();
+        let mut inner = locked(&self.inner);
         if inner.valid.insert((content, schema, format)) && !self.only_read {
             inner.new.push((content, schema, format));
         }
     }
 
-    fn inner(&self) -> MutexGuard<'_, CacheInner> {
-        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Appends new results. If that fails, the content is validated again next time.
     fn keep(&self) {
-        let mut new = std::mem::take(&mut self.inner().new);
+        let mut new = std::mem::take(&mut locked(&self.inner).new);
         let Some((base, directory)) = self.kept_in.as_ref().filter(|_| !new.is_empty()) else { return };
         let Ok(directory) = Directory::make(base, directory) else { return };
         new.sort_unstable_by_key(|(content, ..)| *content);

@@ -13,11 +13,12 @@
 use super::durable::read_if_regular;
 use super::next_index::NextIndex;
 use super::{Error, Store, durable};
+use crate::base::locked;
 use crate::scan::{Directory, io_error};
 use std::fs::{self, Metadata};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
+use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
 use std::thread::sleep;
 use std::time::Duration;
 
@@ -51,7 +52,7 @@ impl IndexGate {
     }
 
     fn enter(&self) -> MutexGuard<'_, ()> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        locked(&self.0)
     }
 }
 

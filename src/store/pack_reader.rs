@@ -11,10 +11,10 @@ use super::delta;
 use super::open_pack::OpenPack;
 use super::pack_entry::{Base, PackEntry};
 use super::recent::Recent;
-use crate::base::ObjectFormat;
+use crate::base::{ObjectFormat, locked};
 use git2::ObjectType;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 /// After how many misses a reader looks for packs. A command about one task has fewer, so that it opens none.
 const FIRST_MISSES: usize = 64;
@@ -62,7 +62,7 @@ pub(super) struct PackReader {
 impl SharedPacks {
     /// The packs that were found last.
     fn found(&self) -> Arc<Vec<OpenPack>> {
-        Arc::clone(&self.0.lock().unwrap_or_else(PoisonError::into_inner))
+        Arc::clone(&locked(&self.0))
     }
 
     /// Packs that are newer than those of a reader: those that another one found, or else the ones in these directories of
@@ -73,7 +73,7 @@ impl SharedPacks {
         directories: &[PathBuf],
         format: ObjectFormat,
     ) -> Arc<Vec<OpenPack>> {
-        let mut found = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut found = locked(&self.0);
         if Arc::ptr_eq(&found, than) {
             *found = Arc::new(OpenPack::all_in(directories, format));
         }

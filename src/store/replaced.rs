@@ -7,10 +7,10 @@
 
 use super::history::MAX_WALK;
 use super::{Error, Store, history};
-use crate::base::{Digest, RepoPath};
+use crate::base::{Digest, RepoPath, locked};
 use git2::Sort;
 use std::collections::{BTreeMap, VecDeque};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 /// How many entries of directories a walk compares: the last 200 changes of a directory with 10,000 entries.
 const MAX_ENTRIES: u64 = 4_000_000;
@@ -65,7 +65,7 @@ impl Store {
         }
         let top = history::top(path);
         // Whoever comes second waits for the walk instead of repeating it.
-        let mut known = self.replaced.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = locked(&self.replaced.0);
         let replaced = known.entry(top.clone()).or_default();
         if replaced.head != Some(head) {
             let failed = self.walk_on(replaced, head, &top).err();

@@ -250,9 +250,7 @@ impl Snapshot<'_> {
 
     /// Where the task would be under another id; `None` if no root has a place for that id.
     pub(crate) fn place_of(&self, task: &TaskRef, id: &TaskId) -> Option<TaskRef> {
-        let roots = &self.setting.config.roots;
-        let at = |(index, root)| TaskRef::in_root(root, id.clone(), &roots.directory_of(index, id)?).ok();
-        roots.iter().enumerate().find_map(at).map(|place| place.governed_by(&task.workflow))
+        self.setting.places(id).next().map(|(_, place)| place.governed_by(&task.workflow))
     }
 
     /// Whether a part of the tree had the digest `wanted` in `from` or an ancestor for which `is_meant` is

@@ -1,7 +1,8 @@
 //! Counters of expensive work, incremented where it is done.
 
+use crate::base::locked;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::sync::{Mutex, PoisonError};
 
 /// The counters of one workspace and of those that work for it in other threads. They are always on, because an
 /// increment is cheap.
@@ -53,13 +54,13 @@ pub struct Counted {
 impl Costs {
     pub(super) fn looked(&self) {
         let looks = self.looks.fetch_add(1, Relaxed) + 1;
-        if let Some(told) = &*self.on_look.lock().unwrap_or_else(PoisonError::into_inner) {
+        if let Some(told) = &*locked(&self.on_look) {
             told(looks);
         }
     }
 
     pub(super) fn tell_looks(&self, told: OnLook) {
-        *self.on_look.lock().unwrap_or_else(PoisonError::into_inner) = Some(told);
+        *locked(&self.on_look) = Some(told);
     }
 
     pub(super) fn knew(&self) {

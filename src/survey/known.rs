@@ -13,7 +13,7 @@ use super::basis::are_as_before;
 use super::listed::{ListedTask, Stamped, listed_digest};
 use super::moved::{QuietPasts, is_far_back};
 use super::{Error, LookDepth, Sight, TaskRef, Workspace};
-use crate::base::{Digest, RepoPath};
+use crate::base::{Digest, RepoPath, locked};
 use crate::scan::{Directory, FileStamp, Observed};
 use crate::store::{Head, Store, caches, durable};
 use serde::de::DeserializeOwned;
@@ -22,7 +22,7 @@ use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 /// The number of files of a cache.
 const PARTS: usize = 256;
@@ -138,10 +138,6 @@ impl KnownLooks {
         usize::from(Digest::of_blob(directory.as_str().as_bytes()).as_bytes()[0]) % PARTS
     }
 
-    fn part(&self, number: usize) -> MutexGuard<'_, KeptPart> {
-        self.parts[number].lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Whether this is the directory of a task that was looked at, and nothing in it has changed since.
     pub(super) fn is_unchanged(&self, directory: &RepoPath) -> bool {
         let number = Self::number(directory);
@@ -149,10 +145,10 @@ impl KnownLooks {
             let rows = self.rows(number, |row: KeptStamps| Some((row.directory, row.stamped?)));
             rows.into_iter().flatten().collect()
         };
-        let stamped = self.part(number).stamps.get_or_insert_with(of_rows).remove(directory);
+        let stamped = locked(&self.parts[number]).stamps.get_or_insert_with(of_rows).remove(directory);
         let stands = stamped.is_some_and(|stamped| stamped.stands(&self.root, directory));
         if stands {
-            self.part(number).unchanged.push(directory.clone());
+            locked(&self.parts[number]).unchanged.push(directory.clone());
         }
         stands
     }
@@ -161,9 +157,9 @@ impl KnownLooks {
     pub(super) fn begin(&self, tasks: &[TaskRef]) -> Vec<usize> {
         let numbers: Vec<usize> = tasks.iter().map(|task| Self::number(task.directory())).collect();
         for number in 0..PARTS {
-            self.part(number).stamps = None;
+            locked(&self.parts[number]).stamps = None;
         }
-        numbers.iter().for_each(|number| self.part(*number).left += 1);
+        numbers.iter().for_each(|number| locked(&self.parts[*number]).left += 1);
         let mut order: Vec<usize> = (0..tasks.len()).collect();
         order.sort_by_key(|at| numbers[*at]);
         order
@@ -172,7 +168,7 @@ impl KnownLooks {
     /// What was kept of a task, and whether the search has just found it unchanged.
     fn find(&self, directory: &RepoPath) -> Option<(KeptLook, bool)> {
         let number = Self::number(directory);
-        let mut part = self.part(number);
+        let mut part = locked(&self.parts[number]);
         part.used.insert(directory.clone());
         let kept = part.kept.get_or_insert_with(|| self.read(number)).remove(directory)?;
         let place = part.unchanged.iter().position(|unchanged| unchanged == directory);
@@ -181,7 +177,7 @@ impl KnownLooks {
     }
 
     fn note(&self, kept: KeptLook) {
-        self.part(Self::number(&kept.directory)).new.push(kept);
+        locked(&self.parts[Self::number(&kept.directory)]).new.push(kept);
     }
 
     /// What a look at HEAD would note about code in the place of this one, which still stands; `None` if that is not
@@ -195,7 +191,7 @@ impl KnownLooks {
     /// Notes that the command has what it asked for of a task. After the last one of a part, that is written.
     pub(super) fn done(&self, directory: &RepoPath) {
         let number = Self::number(directory);
-        let mut part = self.part(number);
+        let mut part = locked(&self.parts[number]);
         part.left = part.left.saturating_sub(1);
         if part.left == 0 {
             self.keep_part(number, &mut part);
@@ -225,7 +221,7 @@ impl KnownLooks {
 
     /// Writes what is new, and forgets everything that was read. If that fails, a later command looks again.
     pub(super) fn keep(&self) {
-        (0..PARTS).for_each(|number| self.keep_part(number, &mut self.part(number)));
+        (0..PARTS).for_each(|number| self.keep_part(number, &mut locked(&self.parts[number])));
     }
 
     fn keep_part(&self, number: usize, part: &mut KeptPart) {

@@ -1,12 +1,12 @@
 //! The settings that a process keeps which executes many commands.
 
 use super::setting::{OnDisk, Setting, Texts, UnreadText};
-use crate::base::{Class, ObjectFormat, RepoPath};
+use crate::base::{Class, ObjectFormat, RepoPath, locked};
 use crate::scan::FileStamp;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::SystemTime;
 
 /// The settings of a work tree that were read last. They are read again when the stamp of a text or of a directory of
@@ -28,7 +28,7 @@ type Stamps = BTreeMap<PathBuf, Option<FileStamp>>;
 impl KnownSettings {
     /// The settings of the work tree at `root`, which is checked out completely.
     pub(super) fn read(&self, root: &Path, format: ObjectFormat) -> Arc<Setting> {
-        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = locked(&self.0);
         let before = known.take().filter(|kept| kept.root == root && kept.format == format);
         let kept = match before {
             Some(kept) if kept.stamps.as_ref().is_some_and(stand) => kept,

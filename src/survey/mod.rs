@@ -214,12 +214,6 @@ impl Workspace {
         &self.setting.system
     }
 
-    /// The directory of the repository's own texts, if it has any.
-    #[must_use]
-    pub fn system_directory(&self) -> Option<&str> {
-        self.setting.has_own_texts.then(|| self.setting.config.system.as_str())
-    }
-
     /// The findings about `orch.toml` and the system directory.
     #[must_use]
     pub fn findings(&self) -> &[Diagnostic] {

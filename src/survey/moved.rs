@@ -5,11 +5,11 @@
 //! `orch`, which change the files of one task and no code, so no other task needs another look.
 
 use super::{TaskRef, Workspace};
-use crate::base::{Digest, RepoPath, WorkflowName};
+use crate::base::{Digest, RepoPath, WorkflowName, locked};
 use crate::workflow::Workflow;
 use std::cell::{LazyCell, RefCell};
 use std::collections::{BTreeMap, HashMap, HashSet};
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 /// How many commits before HEAD are asked whether they make a difference.
 const MAX_QUIET: usize = 256;
@@ -98,7 +98,7 @@ impl Workspace {
         let Some(store) = &self.store else { return false };
         let Ok(loaded) = self.workflow(workflow) else { return false };
         let Ok(usable) = loaded.usable() else { return false };
-        let mut pasts = pasts.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut pasts = locked(pasts);
         let begin = || QuietPast { commits: HashSet::from([head]), oldest: Some(head) };
         let past = pasts.entry((workflow.to_owned(), head)).or_insert_with(begin);
         self.snapshot(|snapshot| {
@@ -111,7 +111,7 @@ impl Workspace {
 /// Whether commits were asked for that are so long ago that what was made before them should count as made at HEAD, if
 /// none made a difference to it.
 pub(super) fn is_far_back(pasts: &QuietPasts, head: Digest, workflow: &str) -> bool {
-    let pasts = pasts.lock().unwrap_or_else(PoisonError::into_inner);
+    let pasts = locked(pasts);
     pasts.get(&(workflow.to_owned(), head)).is_some_and(|past| past.commits.len() > FAR)
 }
 

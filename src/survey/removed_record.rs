@@ -72,11 +72,7 @@ impl Workspace {
     /// Whether a commit that removes a log leaves other files of its task, unless it takes the task back to what it
     /// was before that log was added. If an earlier removal had left those files, that one decides.
     fn leaves_task(&self, store: &Store, removal: &Removal) -> Result<bool, Error> {
-        let roots = &self.setting.config.roots;
-        let task = removal.path.parent().and_then(|directory| {
-            let (root, id) = roots.match_directory(&directory)?;
-            TaskRef::in_root(roots.get(root)?, id, &directory).ok()
-        });
+        let task = removal.path.parent().and_then(|directory| self.setting.named_so(&directory));
         let Some(task) = task else { return Ok(false) };
         let mut left = self.committed_files(store, removal.commit, &task)?;
         if left.is_empty() {

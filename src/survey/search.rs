@@ -203,20 +203,13 @@ impl Snapshot<'_> {
 
     /// The task that this directory is if it contains a file of one.
     fn possible_task(&self, directory: &RepoPath) -> Result<Option<TaskRef>, Error> {
-        let task = self.named_so(directory);
+        let task = self.setting.named_so(directory);
         if task.is_some()
             && (self.source.is_behind_link(directory)? || self.source.other_repository(directory)?.is_some())
         {
             return Ok(None);
         }
         Ok(task)
-    }
-
-    /// The task that this directory is by its name alone.
-    fn named_so(&self, directory: &RepoPath) -> Option<TaskRef> {
-        let roots = &self.setting.config.roots;
-        let (root, id) = roots.match_directory(directory)?;
-        TaskRef::in_root(roots.get(root)?, id, directory).ok()
     }
 
     /// Whether a directory with these children contains a state, a log or an artifact.
@@ -261,7 +254,7 @@ impl Snapshot<'_> {
     ) -> Result<Vec<OpenDirectory>, Error> {
         let OpenDirectory { path, depth, is_behind_link, is_elsewhere } = open;
         let directory = &path;
-        let task = self.named_so(directory).filter(|_| !is_behind_link && !is_elsewhere);
+        let task = self.setting.named_so(directory).filter(|_| !is_behind_link && !is_elsewhere);
         if task.is_some() && known.is_some_and(|known| known.is_unchanged(directory)) {
             found.tasks.extend(task);
             return Ok(Vec::new());

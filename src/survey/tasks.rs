@@ -1,5 +1,6 @@
 //! Finds tasks: which directories are tasks, and which one a command means that names none.
 
+use super::setting::Setting;
 use super::snapshot::first;
 use super::{Error, Workspace};
 use crate::base::{Code, Diagnostic, Digest, InvalidPath, RepoPath, TaskId, TaskPlace, WorkflowName};
@@ -241,9 +242,22 @@ impl Workspace {
     /// Where a task with this id would be, in the first root that permits it.
     #[must_use]
     pub fn place_for(&self, id: &TaskId) -> Option<TaskRef> {
-        self.setting.config.roots.iter().enumerate().find_map(|(index, root)| {
-            let directory = self.setting.config.roots.directory_of(index, id)?;
-            TaskRef::in_root(root, id.clone(), &directory).ok()
+        self.setting.places(id).next().map(|(_, task)| task)
+    }
+}
+
+impl Setting {
+    /// Every root that permits a task with this id, in order, with the task that it would be there.
+    pub(crate) fn places<'s>(&'s self, id: &TaskId) -> impl Iterator<Item = (&'s Root, TaskRef)> + use<'s> {
+        let (roots, id) = (&self.config.roots, id.clone());
+        roots.iter().enumerate().filter_map(move |(index, root)| {
+            Some((root, TaskRef::in_root(root, id.clone(), &roots.directory_of(index, &id)?).ok()?))
         })
+    }
+
+    /// The task that this directory is by its name alone.
+    pub(crate) fn named_so(&self, directory: &RepoPath) -> Option<TaskRef> {
+        let (root, id) = self.config.roots.match_directory(directory)?;
+        TaskRef::in_root(self.config.roots.get(root)?, id, directory).ok()
     }
 }

@@ -3,16 +3,16 @@
 use super::loaded::{Loaded, UsableWorkflow, names};
 use super::setting::Setting;
 use super::{Error, Sight, Workspace};
-use crate::base::{Code, Diagnostic, Place, RepoPath, command, nearest};
+use crate::base::{Code, Diagnostic, Place, RepoPath, command, locked, nearest};
 use crate::scan::{Matcher, io_error};
 use crate::store::durable;
 use crate::workflow::{Document, Workflow, check, compile};
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 
 impl Setting {
     /// Loads a workflow by name. Returns an error if there is none.
     pub(crate) fn workflow(&self, name: &str) -> Result<Arc<Loaded>, Error> {
-        let mut workflows = self.workflows.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut workflows = locked(&self.workflows);
         if let Some(loaded) = workflows.get(name) {
             return Ok(Arc::clone(loaded));
         }

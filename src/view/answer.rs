@@ -1,6 +1,7 @@
 //! Short answers: what a command created, played, formatted, installed, rebuilt, or printed as text.
 
 use super::{Finding, TransitionLine};
+use crate::base::words;
 use serde::Serialize;
 
 /// An answer that is a text: a manual, a document, a diagram, completions.
@@ -178,23 +179,64 @@ pub struct HooksAnswer {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct HookLine {
     /// The name of the hook.
-    #[cfg_attr(test, schemars(extend("enum" = ["pre-commit", "commit-msg", "pre-push", "prepare-commit-msg"])))]
-    pub hook: &'static str,
+    pub hook: HookName,
     /// The present hook: `edited` is orch's own, changed since its installation; `replaced` is another one in
     /// its place.
-    #[cfg_attr(
-        test,
-        schemars(extend("enum" = ["absent", "installed", "outdated", "edited", "replaced", "other"]))
-    )]
-    pub state: &'static str,
+    pub state: HookState,
     /// Whether the previous hook is kept beside it and runs first.
     pub chained: bool,
     /// What was done; null if nothing had to be done.
-    #[cfg_attr(
-        test,
-        schemars(extend("enum" = ["installed", "updated", "unchanged", "removed", "restored", "left", null]))
-    )]
-    pub did: Option<&'static str>,
+    pub did: Option<HookDone>,
+}
+
+words! {
+    /// A git hook that `orch` can install.
+    pub enum HookName {
+        /// Checks what is staged.
+        PreCommit = "pre-commit",
+        /// Checks the message, or names the task of the branch in it.
+        CommitMsg = "commit-msg",
+        /// Checks the commits that are pushed.
+        PrePush = "pre-push",
+        /// Names the task of the branch in the message.
+        PrepareCommitMsg = "prepare-commit-msg",
+    }
+}
+
+words! {
+    /// The hook in a place.
+    pub enum HookState {
+        /// There is none.
+        Absent = "absent",
+        /// That of orch, up to date.
+        Installed = "installed",
+        /// That of orch, from another version or with other settings.
+        Outdated = "outdated",
+        /// That of orch, changed by someone.
+        Edited = "edited",
+        /// Another one, which replaced that of orch after this had kept a previous one.
+        Replaced = "replaced",
+        /// Another one.
+        Other = "other",
+    }
+}
+
+words! {
+    /// What was done to a hook.
+    pub enum HookDone {
+        /// It was installed.
+        Installed = "installed",
+        /// It was brought up to date.
+        Updated = "updated",
+        /// It was up to date.
+        Unchanged = "unchanged",
+        /// It was removed.
+        Removed = "removed",
+        /// The previous one was put back.
+        Restored = "restored",
+        /// It is not as orch installed it, and was left alone.
+        Left = "left",
+    }
 }
 
 super::json::documents! {

@@ -108,10 +108,7 @@ impl Happening {
                 format!("{}\n{}", paint.paint(Style::Warn, &line), advice(hint.as_deref(), paint))
             }
             Self::Finding { finding } => {
-                let place = finding.place();
-                let place = if place.is_empty() { place } else { format!("{place}: ") };
-                let line = format!("{place}{}[{}]: {}", finding.severity, finding.code, finding.message);
-                format!("{}\n{}", one_line(&line), advice(finding.hint.as_deref(), paint))
+                format!("{}\n{}", one_line(&finding.line()), advice(finding.hint.as_deref(), paint))
             }
             Self::Gone { task } => format!("{}: gone\n", one_line(task)),
             Self::Run { run } => {

@@ -378,10 +378,8 @@ pub(super) fn value_text(value: &Value) -> String {
 }
 
 fn finding_line(finding: &Finding) -> String {
-    let place = finding.place();
-    let place = if place.is_empty() { place } else { format!("{place}: ") };
     let hint = finding.hint.as_ref().map_or(String::new(), |hint| format!(" (hint: {hint})"));
-    format!("{place}{}[{}]: {}{hint}", finding.severity, finding.code, finding.message)
+    finding.line() + &hint
 }
 
 fn truth(result: &Truth) -> (&'static str, Option<String>) {

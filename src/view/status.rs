@@ -4,7 +4,7 @@ use super::explain::substate_text;
 use super::layout::{
     Cell, ago, columns_of, counted, id_cell, natural, paragraph, plain, shorten, styled, table,
 };
-use super::text::{headline, mood};
+use super::text::{headline, mood, problem};
 use super::wire::{Finding, Suggestion};
 use super::{DutyView, Paint, Repository, Style, Subject, TaskOrder, TaskView};
 use crate::base::{Diagnostic, Severity, TaskId, Timestamp};
@@ -179,12 +179,7 @@ impl Status {
         let mut out = String::new();
         paragraph(&mut out, &self.summary(), 0, 4, form.width);
         let mut findings = String::new();
-        for finding in &self.diagnostics {
-            let place = finding.place();
-            let place = if place.is_empty() { place } else { format!("{place}: ") };
-            let text = format!("{place}{}[{}]: {}", finding.severity, finding.code, finding.message);
-            paragraph(&mut findings, &text, 0, 4, form.width);
-        }
+        self.diagnostics.iter().for_each(|finding| problem(&mut findings, finding, 0, paint, form.width));
         let groups = self.groups(form.finished);
         // The headings, the line about what is not listed, and the prompt.
         let taken = out.lines().count() + findings.lines().count() + groups.len() + 2;

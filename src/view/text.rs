@@ -1,6 +1,8 @@
 //! Suggestions as text for people: a few lines that end with what to type.
 
-use super::layout::{Cell, columns, columns_of, counted, id_cell, one_line, paragraph, plain, shorten};
+use super::layout::{
+    Cell, below, columns, columns_of, counted, id_cell, one_line, paragraph, plain, shorten,
+};
 use super::wire::{Expected, Finding, Suggestion, Suggestions};
 use super::{Paint, Style};
 use crate::base::command;
@@ -126,17 +128,11 @@ fn paths(suggestion: &Suggestion, states: &[ExpectState]) -> String {
     let wanted: Vec<&Expected> =
         suggestion.expects.iter().filter(|expected| states.contains(&expected.state)).collect();
     let mut text: Vec<String> =
-        wanted.iter().take(NAMED).map(|expected| below(suggestion, &expected.path)).collect();
+        wanted.iter().take(NAMED).map(|expected| below(&suggestion.task.path, &expected.path)).collect();
     if wanted.len() > NAMED {
         text.push(format!("{} more", wanted.len() - NAMED));
     }
     if text.is_empty() { "the outputs".to_owned() } else { text.join(", ") }
-}
-
-/// A path relative to the task.
-pub(super) fn below(suggestion: &Suggestion, path: &str) -> String {
-    let inside = path.strip_prefix(&suggestion.task.path).and_then(|rest| rest.strip_prefix('/'));
-    one_line(inside.unwrap_or(path))
 }
 
 /// The style of a headline.
@@ -200,7 +196,9 @@ fn sent_back(out: &mut String, suggestion: &Suggestion, width: usize) {
     let issues: Vec<String> = suggestion
         .inputs
         .iter()
-        .flat_map(|input| input.issues.iter().map(|issue| (below(suggestion, &input.file.path), issue)))
+        .flat_map(|input| {
+            input.issues.iter().map(|issue| (below(&suggestion.task.path, &input.file.path), issue))
+        })
         .map(|(path, issue)| format!("{}: {}", issue.place(&path), issue.text()))
         .collect();
     for issue in issues.iter().take(MOST_ISSUES) {
@@ -218,7 +216,7 @@ fn expectation(out: &mut String, suggestion: &Suggestion, expected: &Expected, p
         None if is_tree_name(&expected.path) => expected.tree.join(", "),
         None => expected.format.as_str().to_owned(),
     };
-    let path = below(suggestion, &expected.path);
+    let path = below(&suggestion.task.path, &expected.path);
     let because = own_reason(expected);
     let line = if because.is_empty() {
         format!("{} {path} ({schema})", expected.state.as_str())
@@ -238,11 +236,8 @@ pub(super) fn own_reason(expected: &Expected) -> String {
 }
 
 /// A finding on one line, and its hint on another.
-fn problem(out: &mut String, finding: &Finding, indent: usize, paint: Paint, width: usize) {
-    let place = finding.place();
-    let mut text = if place.is_empty() { String::new() } else { format!("{place}: ") };
-    text.push_str(&format!("{}[{}]: {}", finding.severity, finding.code, finding.message));
-    paragraph(out, &text, indent, INDENT, width);
+pub(super) fn problem(out: &mut String, finding: &Finding, indent: usize, paint: Paint, width: usize) {
+    paragraph(out, &finding.line(), indent, INDENT, width);
     if let Some(hint) = &finding.hint {
         let mut line = String::new();
         paragraph(&mut line, &format!("hint: {hint}"), indent + INDENT, 6, width);

@@ -311,6 +311,14 @@ impl Finding {
         }
         place
     }
+
+    /// Where it is, how severe, its code and what is wrong, without the hint.
+    #[must_use]
+    pub fn line(&self) -> String {
+        let place = self.place();
+        let place = if place.is_empty() { place } else { format!("{place}: ") };
+        format!("{place}{}[{}]: {}", self.severity, self.code, self.message)
+    }
 }
 
 impl CommandView {

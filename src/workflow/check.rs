@@ -68,7 +68,7 @@ fn covered(workflow: &Workflow, index: usize, rule: &Rule, findings: &mut Vec<Di
 /// Whether only its guard can keep a rule from deciding, not an order that it waits for or an action that may
 /// be given up.
 fn decides(rule: &Rule) -> bool {
-    rule.on.is_none() && !matches!(rule.outcome, Outcome::Run(_) | Outcome::Choose(_))
+    rule.on.is_none() && rule.outcome.actions().is_empty()
 }
 
 /// Whether `earlier` certainly holds where `rule` does: each of its parts is a part of `rule`.
@@ -159,11 +159,7 @@ fn unproduced(document: &Document, workflow: &Workflow, findings: &mut Vec<Diagn
 /// Actions and questions that no rule names, and actions whose repeated failure no rule handles.
 fn actions(document: &Document, workflow: &Workflow, findings: &mut Vec<Diagnostic>) {
     for action in &workflow.actions {
-        let named = workflow.rules.iter().any(|rule| match &rule.outcome {
-            Outcome::Run(name) => *name == action.name,
-            Outcome::Choose(names) => names.contains(&action.name),
-            _ => false,
-        });
+        let named = workflow.rules.iter().any(|rule| rule.outcome.actions().contains(&action.name));
         if !named {
             let message = format!("no rule runs action `{}` or offers it", action.name);
             let place = heading(document, &format!("[action.{}]", action.name));

@@ -296,6 +296,18 @@ pub enum Outcome {
     Choose(Vec<ActionName>),
 }
 
+impl Outcome {
+    /// The actions that may run.
+    #[must_use]
+    pub fn actions(&self) -> &[ActionName] {
+        match self {
+            Self::Run(action) => std::slice::from_ref(action),
+            Self::Choose(actions) => actions,
+            Self::To(_) | Self::Wait(_) => &[],
+        }
+    }
+}
+
 impl StateShape {
     /// The part of the schema that describes the value at a JSON pointer, if there is one.
     #[must_use]
@@ -375,7 +387,7 @@ impl Workflow {
     /// Whether the workflow uses actions: some rule runs one or offers one.
     #[must_use]
     pub fn has_actions(&self) -> bool {
-        self.rules.iter().any(|rule| matches!(rule.outcome, Outcome::Run(_) | Outcome::Choose(_)))
+        self.rules.iter().any(|rule| !rule.outcome.actions().is_empty())
     }
 
     /// Whether some rule reads how many actions were given up and so handles such failures.

@@ -1,6 +1,6 @@
 //! While a watch commits the steps of a part of the tasks, it looks at the next part.
 
-use crate::harness::{World, copy};
+use crate::harness::{World, copy, taken};
 use crate::looks::{caller, open, settle};
 use crate::watch::many;
 use orch::base::TaskId;
@@ -18,7 +18,7 @@ fn name(number: usize) -> String {
 /// A repository in which each of many tasks has a plan, and its step is due.
 fn planned() -> World {
     let world = many(TASKS);
-    Watching::new(open(&world), caller(), WatchMode::Apply).take(vec![WatchEvent::Start]);
+    taken(&mut Watching::new(open(&world), caller(), WatchMode::Apply), vec![WatchEvent::Start]);
     (0..TASKS).for_each(|number| world.plan(&name(number), 1));
     settle();
     world
@@ -124,7 +124,7 @@ fn a_watch_that_is_stopped_keeps_no_look_that_it_has_not_told(world: &World) {
     stopped.store(true, Ordering::SeqCst);
     assert!(watching.go_on().is_none(), "it has ended");
     drop(watching);
-    Watching::new(open(world), caller(), WatchMode::Apply).take(vec![WatchEvent::Start]);
+    taken(&mut Watching::new(open(world), caller(), WatchMode::Apply), vec![WatchEvent::Start]);
     assert!(world.read(suggestion).contains("n150"), "{}", world.read(suggestion));
 }
 

@@ -1,6 +1,6 @@
 //! `commit = "batch"`: one commit for everything that is due together, as provable as one commit each.
 
-use crate::harness::World;
+use crate::harness::{World, taken};
 use crate::looks::{caller, open, world};
 use orch::base::RepoPath;
 use orch::drive::{WatchEffect, WatchEvent, WatchMode, Watching};
@@ -168,23 +168,23 @@ fn the_watch_commits_when_no_more_becomes_due() {
     world.commit("Batch");
     world.orch(&["new", "t2"]).succeeds();
     let mut watching = Watching::new(open(&world), caller(), WatchMode::Apply);
-    watching.step(WatchEvent::Start);
+    taken(&mut watching, vec![WatchEvent::Start]);
     let before = commits(&world);
     let mut waits = vec![watching.waits()];
     for (task, write) in [("t1", World::plan as fn(&World, &str, u32)), ("t2", World::plan)] {
         write(&world, task, 1);
         let path = RepoPath::new(format!("tasks/{task}/planning/plan.json")).expect("a path");
-        let effects = watching.step(WatchEvent::Changed(vec![path.clone()]));
+        let effects = taken(&mut watching, vec![WatchEvent::Changed(vec![path.clone()])]);
         assert!(effects.iter().any(|effect| matches!(effect, WatchEffect::Stands(_))), "it is reported");
-        watching.step(WatchEvent::Changed(vec![path]));
+        taken(&mut watching, vec![WatchEvent::Changed(vec![path])]);
         waits.push(watching.waits());
         // Looking at everything neither commits nor prolongs the wait.
-        watching.step(WatchEvent::Rescan("the test"));
+        taken(&mut watching, vec![WatchEvent::Rescan("the test")]);
         assert_eq!(watching.waits(), *waits.last().expect("a number"));
     }
     assert_eq!(waits, [None, Some(1), Some(2)]);
     assert_eq!((commits(&world), world.phase("t1")), (before, "planning".to_owned()));
-    watching.step(WatchEvent::Quiet);
+    taken(&mut watching, vec![WatchEvent::Quiet]);
     assert_eq!(watching.waits(), None);
     assert_eq!(commits(&world), before + 1);
     assert_eq!((world.phase("t1"), world.phase("t2")), ("plan_review".to_owned(), "plan_review".to_owned()));

@@ -5,7 +5,7 @@ mod grown;
 #[path = "../../benches/targets/lives.rs"]
 mod lives;
 
-use crate::harness::World;
+use crate::harness::{World, taken};
 use crate::looks::{caller, open};
 use grown::{Lives, PERIOD, id};
 use orch::apply::{AdvancePlan, Writer};
@@ -129,7 +129,7 @@ fn answers_about_all_tasks_are_linear_and_about_one_are_constant() {
         let mut workspace = open(world);
         workspace.limit_threads(1);
         let mut watching = Watching::new(workspace, caller(), WatchMode::DryRun);
-        watching.step(WatchEvent::Start);
+        taken(&mut watching, vec![WatchEvent::Start]);
         watching.workspace().counted()
     });
     for ((name, few), (_, many)) in counters(&few).into_iter().zip(counters(&many)) {

@@ -1,6 +1,7 @@
 //! An isolated environment for one test, with its own home directory, repository and clock.
 
 use crate::{setting, terminal};
+use orch::drive::{WatchEffect, WatchEvent, Watching};
 use serde_json::json;
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -11,6 +12,15 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering};
 use walkdir::{DirEntry, WalkDir};
+
+/// What a watch does about a batch of events.
+pub fn taken(watching: &mut Watching, events: Vec<WatchEvent>) -> Vec<WatchEffect> {
+    let mut effects = watching.begin(events);
+    while let Some(more) = watching.go_on() {
+        effects.extend(more);
+    }
+    effects
+}
 
 /// A temporary directory with a repository, removed when dropped.
 pub struct World {

@@ -3,7 +3,7 @@
 #[path = "../../benches/targets/longer.rs"]
 mod longer;
 
-use crate::harness::World;
+use crate::harness::{World, taken};
 use longer::longer;
 use orch::base::{Code, RepoPath};
 use orch::decide::Recorded;
@@ -47,7 +47,7 @@ const RECORD: [&str; 2] = ["tasks/t1/state.json", "tasks/t1/transcript.jsonl"];
 /// A watch over a world that has looked at everything, and what that has cost.
 fn watching(world: &World) -> (Watching, Counted) {
     let mut watching = Watching::new(open(world), caller(), WatchMode::Apply);
-    watching.step(WatchEvent::Start);
+    taken(&mut watching, vec![WatchEvent::Start]);
     let counted = watching.workspace().counted();
     (watching, counted)
 }
@@ -57,7 +57,7 @@ fn watching_a_move(world: &World) -> (Watching, Counted) {
     let (mut watching, before) = watching(world);
     world.plan("t1", 1);
     settle();
-    let effects = watching.take(vec![changed(&["tasks/t1/planning/plan.json"])]);
+    let effects = taken(&mut watching, vec![changed(&["tasks/t1/planning/plan.json"])]);
     assert!(matches!(effects.as_slice(), [WatchEffect::Moved(_)]), "one task has moved");
     (watching, before)
 }
@@ -68,7 +68,7 @@ fn one_artifact_and_one_commit_are_one_look() {
     let (mut watching, before) = watching_a_move(&world);
     settle();
     // What git and the watch itself have written comes back as events.
-    let effects = watching.take(vec![WatchEvent::Head, changed(&RECORD)]);
+    let effects = taken(&mut watching, vec![WatchEvent::Head, changed(&RECORD)]);
     assert!(effects.is_empty(), "nothing new is seen");
     let cost = watching.workspace().counted().since(&before);
     assert_eq!((cost.looks, cost.reads), (1, 3), "plan, state and transcript, once each: {cost:?}");
@@ -90,13 +90,13 @@ fn a_commit_of_the_watch_hides_none_of_others() {
     world.commit_code("1", None);
     settle();
     // The files are noticed before HEAD is, so the watch commits on top of the code.
-    let effects = watching.take(vec![changed(&["tasks/t1/planning/plan.json"])]);
+    let effects = taken(&mut watching, vec![changed(&["tasks/t1/planning/plan.json"])]);
     assert!(matches!(effects.as_slice(), [WatchEffect::Moved(_)]), "one task has moved");
     let before = watching.workspace().counted();
-    watching.take(vec![WatchEvent::Head]);
+    taken(&mut watching, vec![WatchEvent::Head]);
     assert_eq!(watching.workspace().counted().since(&before).looks, 2, "the code may concern each task");
     let before = watching.workspace().counted();
-    watching.take(vec![WatchEvent::Head]);
+    taken(&mut watching, vec![WatchEvent::Head]);
     assert_eq!(watching.workspace().counted().since(&before).looks, 0, "once");
 }
 
@@ -155,7 +155,7 @@ fn a_commit_is_looked_at_for_the_tasks_whose_files_or_code_it_changes() {
         let before = watching.workspace().counted();
         change(&world);
         settle();
-        watching.take(vec![WatchEvent::Head]);
+        taken(&mut watching, vec![WatchEvent::Head]);
         assert_eq!(watching.workspace().counted().since(&before).looks, looks, "{what}");
     }
 }
@@ -180,12 +180,12 @@ fn what_somebody_writes_beside_our_own_is_seen() {
     // One event for both: our state, and a review of somebody else's.
     world.plan_review("t1", true, 1);
     settle();
-    let effects = watching.take(vec![WatchEvent::Head, changed(&RECORD)]);
+    let effects = taken(&mut watching, vec![WatchEvent::Head, changed(&RECORD)]);
     assert!(matches!(effects.as_slice(), [WatchEffect::Moved(_)]), "the review counts");
     assert_eq!(world.phase("t1"), "codegen");
     // And one who edits the state itself is told so, though it is a file of our own.
     world.write("tasks/t1/state.json", "{");
-    let effects = watching.take(vec![changed(&RECORD)]);
+    let effects = taken(&mut watching, vec![changed(&RECORD)]);
     assert!(matches!(effects.as_slice(), [WatchEffect::Stands(_)]), "the state is broken");
 }
 
@@ -466,10 +466,10 @@ fn a_watch_that_begins_again_looks_at_what_has_changed() {
     assert_eq!((second.looks, second.known, second.evaluations), (0, all, 0), "all are at rest");
     // What it knows is what a look would have told it.
     let path = "tasks/m-001/planning/plan.json";
-    assert!(again.step(changed(&[path])).is_empty());
+    assert!(taken(&mut again, vec![changed(&[path])]).is_empty());
     assert_eq!(again.workspace().counted().looks, 0);
     world.plan_review("m-001", true, 1);
-    again.step(changed(&["tasks/m-001/review/plan-review.json"]));
+    taken(&mut again, vec![changed(&["tasks/m-001/review/plan-review.json"])]);
     assert_eq!(world.phase("m-001"), "codegen");
 
     // What changes while no watch runs is seen by the next one.
@@ -493,10 +493,10 @@ fn a_watch_that_begins_again_looks_at_what_has_changed() {
     assert_eq!(watching(&world).1.looks, 2);
     assert_eq!(world.read("tasks/m-005/suggestion.json"), suggestion);
     let mut read_only = Watching::new(open(&world), caller(), WatchMode::Look);
-    read_only.step(WatchEvent::Start);
+    taken(&mut read_only, vec![WatchEvent::Start]);
     assert_eq!(read_only.workspace().counted().looks, all + 1, "it writes no suggestion");
     let mut only = Watching::new(open(&world), caller(), WatchMode::DryRun);
-    only.step(WatchEvent::Start);
+    taken(&mut only, vec![WatchEvent::Start]);
     assert_eq!(only.workspace().counted().looks, all + 1, "a dry run writes nothing");
     // It names commits of this history.
     world.git(&["commit", "-q", "--amend", "-m", "another message"]);

@@ -315,7 +315,7 @@ fn each_crate_of_the_outside_has_one_home() {
         ("reedline", "cli/commands/repl/"),
         ("rmcp", "cli/commands/mcp/"),
         ("tokio", "cli/commands/mcp cli/commands/serve cli/remote/queue.rs"),
-        ("percent_encoding", "cli/commands/mcp/ cli/commands/serve/ view/html/"),
+        ("percent_encoding", "cli/commands/mcp/ cli/commands/serve/ scan/schema/ view/"),
         ("axum", "cli/commands/serve/"),
         ("hyper", "cli/commands/serve/"),
         ("hyper_util", "cli/commands/serve/"),

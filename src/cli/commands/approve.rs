@@ -24,5 +24,5 @@ pub struct ApproveArgs {
 }
 
 pub fn run(args: &ApproveArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
-    report::rule(context, ui, args.task.as_deref(), &Order::Approve, args.dry_run)
+    report::carry_out(context, ui, args.task.as_deref(), &Order::Approve, args.dry_run)
 }

@@ -8,10 +8,9 @@ use super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use crate::base::{Code, Diagnostic, Error};
 use crate::store::{Hooks, HooksLocation};
 use crate::survey::Workspace;
-use crate::view::{HookLine, HooksAnswer};
+use crate::view::{HookDone, HookLine, HookName, HookState, HooksAnswer};
 use clap::Subcommand;
-use script::Name;
-use slot::{Did, Slot, SlotState};
+use slot::{Slot, is_disturbed};
 use std::path::PathBuf;
 
 /// The subcommands of `orch hook`.
@@ -89,17 +88,17 @@ pub struct InstallArgs {
 
 impl InstallArgs {
     /// The hooks to install. The hook that names tasks needs a commit-msg hook, which need not check anything.
-    fn names(&self) -> Vec<Name> {
+    fn names(&self) -> Vec<HookName> {
         let chosen = [self.pre_commit, self.commit_msg, self.pre_push, self.prepare_commit_msg];
-        let mut names: Vec<Name> = Name::ALL
+        let mut names: Vec<HookName> = HookName::ALL
             .into_iter()
             .zip(chosen)
             .filter_map(|(name, is_chosen)| is_chosen.then_some(name))
             .collect();
         if self.prepare_commit_msg && !self.commit_msg {
-            names.push(Name::CommitMsg);
+            names.push(HookName::CommitMsg);
         }
-        if names.is_empty() { vec![Name::PreCommit] } else { names }
+        if names.is_empty() { vec![HookName::PreCommit] } else { names }
     }
 }
 
@@ -195,15 +194,15 @@ fn uninstall(context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
     let workspace = Workspace::open(&context.start, context.caller.environment.clone())?;
     let hooks = hooks(&workspace)?;
     let mut rows = Vec::new();
-    for slot in slots(&workspace, &hooks, &Name::ALL, false)? {
+    for slot in slots(&workspace, &hooks, &HookName::ALL, false)? {
         let did = slot.uninstall()?;
         rows.push(Row::of(&slot, did)?);
     }
     answer(&workspace, &hooks, &rows, context, ui)?;
-    let did = |wanted: Did| rows.iter().any(|row| row.did == Some(wanted));
-    Ok(if did(Did::Left) {
+    let did = |wanted: HookDone| rows.iter().any(|row| row.did == Some(wanted));
+    Ok(if did(HookDone::Left) {
         ExitCode::No
-    } else if did(Did::Removed) || did(Did::Restored) {
+    } else if did(HookDone::Removed) || did(HookDone::Restored) {
         ExitCode::Fine
     } else {
         ExitCode::Nothing
@@ -213,19 +212,19 @@ fn uninstall(context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
 fn status(context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
     let workspace = Workspace::open(&context.start, context.caller.environment.clone())?;
     let hooks = hooks(&workspace)?;
-    let slots = slots(&workspace, &hooks, &Name::ALL, false)?;
+    let slots = slots(&workspace, &hooks, &HookName::ALL, false)?;
     let rows = slots.iter().map(|slot| Row::of(slot, None)).collect::<Result<Vec<_>, _>>()?;
     answer(&workspace, &hooks, &rows, context, ui)?;
-    let any = |wanted: fn(SlotState) -> bool| rows.iter().any(|row| wanted(row.state));
-    let is_fine = any(|state| state == SlotState::Installed)
-        && !any(|state| state == SlotState::Outdated || state.is_disturbed());
+    let any = |wanted: fn(HookState) -> bool| rows.iter().any(|row| wanted(row.state));
+    let is_fine = any(|state| state == HookState::Installed)
+        && !any(|state| state == HookState::Outdated || is_disturbed(state));
     Ok(if is_fine { ExitCode::Fine } else { ExitCode::No })
 }
 
 /// What is wrong with the hooks, for `orch doctor`, and what there is, in words.
 pub(super) fn examined(workspace: &Workspace) -> Result<(String, Vec<Diagnostic>), Failure> {
     let hooks = hooks(workspace)?;
-    let slots = slots(workspace, &hooks, &Name::ALL, false)?;
+    let slots = slots(workspace, &hooks, &HookName::ALL, false)?;
     let rows = slots.iter().map(|slot| Row::of(slot, None)).collect::<Result<Vec<_>, _>>()?;
     let mut found = Vec::new();
     if hooks.location == HooksLocation::Outside {
@@ -242,14 +241,14 @@ pub(super) fn examined(workspace: &Workspace) -> Result<(String, Vec<Diagnostic>
         let words = || format!("the {name} hook: {}", row.words());
         let outdated = || format!("the {name} hook is out of date, or not executable");
         let (code, message, hint) = match row.state {
-            SlotState::Outdated => (Code::HookOutdated, outdated(), "orch doctor --fix"),
-            SlotState::Edited => (Code::HookEdited, words(), "orch help hook-edited"),
-            SlotState::Replaced => (Code::HookReplaced, words(), "orch help hook-replaced"),
-            SlotState::Absent | SlotState::Installed | SlotState::Other => continue,
+            HookState::Outdated => (Code::HookOutdated, outdated(), "orch doctor --fix"),
+            HookState::Edited => (Code::HookEdited, words(), "orch help hook-edited"),
+            HookState::Replaced => (Code::HookReplaced, words(), "orch help hook-replaced"),
+            HookState::Absent | HookState::Installed | HookState::Other => continue,
         };
         found.push(Diagnostic::warning(code, message).hint(hint));
     }
-    let ours = rows.iter().filter(|row| matches!(row.state, SlotState::Installed | SlotState::Outdated));
+    let ours = rows.iter().filter(|row| matches!(row.state, HookState::Installed | HookState::Outdated));
     let ours: Vec<&str> = ours.map(|row| row.name.as_str()).collect();
     if found.is_empty() && ours.is_empty() {
         let message = "no hook of orch checks what is committed";
@@ -265,8 +264,8 @@ pub(super) fn update(workspace: &Workspace) -> Result<Vec<&'static str>, Failure
     if hooks.location == HooksLocation::Outside {
         return Ok(updated);
     }
-    for slot in slots(workspace, &hooks, &Name::ALL, false)? {
-        if slot.state()? == SlotState::Outdated {
+    for slot in slots(workspace, &hooks, &HookName::ALL, false)? {
+        if slot.state()? == HookState::Outdated {
             slot.install()?;
             updated.push(slot.name.as_str());
         }
@@ -283,10 +282,15 @@ fn hooks(workspace: &Workspace) -> Result<Hooks, Failure> {
 
 /// The slots of these hooks, each with the text that would be installed now. The commit-msg hook checks if `checks`
 /// says so, or if the installed one does.
-fn slots(workspace: &Workspace, hooks: &Hooks, names: &[Name], checks: bool) -> Result<Vec<Slot>, Failure> {
+fn slots(
+    workspace: &Workspace,
+    hooks: &Hooks,
+    names: &[HookName],
+    checks: bool,
+) -> Result<Vec<Slot>, Failure> {
     let orch = std::env::current_exe()?;
-    let slot = |name: &Name| {
-        let checks = checks || *name != Name::CommitMsg || slot::checks(&hooks.directory, *name)?;
+    let slot = |name: &HookName| {
+        let checks = checks || *name != HookName::CommitMsg || slot::checks(&hooks.directory, *name)?;
         let text = script::text(*name, workspace.config().hook, (&orch.to_string_lossy(), checks));
         Ok(Slot::new(&hooks.directory, *name, text))
     };
@@ -295,31 +299,31 @@ fn slots(workspace: &Workspace, hooks: &Hooks, names: &[Name], checks: bool) -> 
 
 /// The current state of a hook, and what was done to it.
 struct Row {
-    name: Name,
-    state: SlotState,
+    name: HookName,
+    state: HookState,
     chained: bool,
-    did: Option<Did>,
+    did: Option<HookDone>,
 }
 
 impl Row {
-    fn of(slot: &Slot, did: Option<Did>) -> Result<Self, Failure> {
+    fn of(slot: &Slot, did: Option<HookDone>) -> Result<Self, Failure> {
         Ok(Self { name: slot.name, state: slot.state()?, chained: slot.has_before()?, did })
     }
 
     fn words(&self) -> String {
         let words = match (self.did, self.state) {
-            (Some(Did::Removed), _) => "removed",
-            (Some(Did::Restored), _) => "removed; the previous hook is restored",
-            (_, SlotState::Edited) => "edited since orch installed it; left alone",
-            (_, SlotState::Replaced) => "replaced by another hook since orch installed it; left alone",
-            (_, SlotState::Other) => "another hook, not installed by orch",
-            (_, SlotState::Absent) => "not installed",
-            (_, SlotState::Outdated) => "installed, but out of date: orch hook install",
-            (Some(Did::Updated), SlotState::Installed) => "updated",
-            (Some(Did::Unchanged), SlotState::Installed) => "unchanged",
-            (_, SlotState::Installed) => "installed",
+            (Some(HookDone::Removed), _) => "removed",
+            (Some(HookDone::Restored), _) => "removed; the previous hook is restored",
+            (_, HookState::Edited) => "edited since orch installed it; left alone",
+            (_, HookState::Replaced) => "replaced by another hook since orch installed it; left alone",
+            (_, HookState::Other) => "another hook, not installed by orch",
+            (_, HookState::Absent) => "not installed",
+            (_, HookState::Outdated) => "installed, but out of date: orch hook install",
+            (Some(HookDone::Updated), HookState::Installed) => "updated",
+            (Some(HookDone::Unchanged), HookState::Installed) => "unchanged",
+            (_, HookState::Installed) => "installed",
         };
-        let chained = self.chained && matches!(self.state, SlotState::Installed | SlotState::Outdated);
+        let chained = self.chained && matches!(self.state, HookState::Installed | HookState::Outdated);
         let first =
             if chained { format!("; {}.before-orch runs first", self.name.as_str()) } else { String::new() };
         format!("{words}{first}")
@@ -344,12 +348,8 @@ fn answer(
             HooksLocation::WorkTree => "work-tree",
             HooksLocation::Outside => "outside",
         };
-        let line = |row: &Row| HookLine {
-            hook: row.name.as_str(),
-            state: row.state.as_str(),
-            chained: row.chained,
-            did: row.did.map(Did::as_str),
-        };
+        let line =
+            |row: &Row| HookLine { hook: row.name, state: row.state, chained: row.chained, did: row.did };
         let hooks_shown = rows.iter().map(line).collect();
         let answer = HooksAnswer { directory: shown(workspace, hooks), location, hooks: hooks_shown };
         ui.document(&answer)?;

@@ -11,7 +11,7 @@ mod splice;
 
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use crate::apply::DRIVER;
-use crate::base::{Code, Diagnostic, WorkflowName, shell_word};
+use crate::base::{Code, Diagnostic, WorkflowName};
 use crate::config;
 use crate::store::{Store, durable};
 use crate::survey::Workspace;
@@ -222,12 +222,7 @@ fn report(
 
 /// The workflow that was chosen. Returns an error if there is none with this name, or it has errors.
 fn chosen(workspace: &Workspace, name: &str) -> Result<WorkflowName, Failure> {
-    let loaded = workspace.workflow(name)?;
-    let workflow = loaded.workflow().ok_or_else(|| {
-        Failure::new(Code::WorkflowFaulty, format!("workflow `{name}` has errors"))
-            .hint(format!("orch workflow check {}", shell_word(name)))
-    })?;
-    Ok(workflow.name.clone())
+    Ok(workspace.workflow(name)?.usable()?.workflow.name.clone())
 }
 
 /// Returns an error if the settings, which may have stood before, have no root for a workflow.
@@ -259,12 +254,7 @@ fn write_system(workspace: &Workspace, made: &mut SetupFiles) -> Result<(), Fail
     names.sort();
     names.dedup();
     for name in names {
-        let loaded = workspace.workflow(&name).map_err(Failure::from)?;
-        let workflow = loaded.workflow().ok_or_else(|| {
-            Failure::from(Diagnostic::error(Code::WorkflowFaulty, format!("workflow `{name}` has errors")))
-                .hint(format!("orch workflow check {}", shell_word(&name)))
-        })?;
-        for path in texts_of(workflow) {
+        for path in texts_of(&workspace.workflow(&name)?.usable()?.workflow) {
             if let Some(text) = workspace.system().text(&path) {
                 made.file(&join(&directory, &path), text)?;
             }

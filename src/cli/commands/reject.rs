@@ -30,5 +30,5 @@ pub struct RejectArgs {
 
 pub fn run(args: &RejectArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
     let order = Order::Reject { to: args.to.clone(), reason: args.reason.clone() };
-    report::rule(context, ui, args.task.as_deref(), &order, args.dry_run)
+    report::carry_out(context, ui, args.task.as_deref(), &order, args.dry_run)
 }

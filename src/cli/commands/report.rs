@@ -384,7 +384,7 @@ pub(super) fn offered<'d>(context: &Context, decision: &'d Decision) -> impl Ite
     decision.options.iter().filter(move |option| !(is_agent && is_order(option.id)))
 }
 
-/// Executes a person's order and prints what was applied.
+/// Executes a person's order or decision, and prints what was applied, or why there is nothing to decide.
 pub(super) fn carry_out(
     context: &Context,
     ui: &Ui,
@@ -397,21 +397,6 @@ pub(super) fn carry_out(
         Order::Reopen { .. } => meant_finished(&workspace, context, task)?,
         _ => meant(&workspace, context, task)?,
     };
-    let done = context.writer(&workspace).order(&task, order, dry_run)?;
-    applied(&workspace, context, ui, &done, dry_run)?;
-    Ok(ExitCode::Fine)
-}
-
-/// Executes a person's decision and prints what was applied, or why there is nothing to decide.
-pub(super) fn rule(
-    context: &Context,
-    ui: &Ui,
-    task: Option<&str>,
-    order: &Order,
-    dry_run: bool,
-) -> Result<ExitCode, Failure> {
-    let workspace = context.workspace(ui)?;
-    let task = meant(&workspace, context, task)?;
     match context.writer(&workspace).order(&task, order, dry_run) {
         Ok(done) => {
             applied(&workspace, context, ui, &done, dry_run)?;

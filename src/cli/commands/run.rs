@@ -7,7 +7,7 @@ mod screen;
 use super::prelude::{Args, Context, ExitCode, Failure, Ui, threads};
 use super::report;
 use crate::apply::{Applied, Writer};
-use crate::base::{Diagnostic, Error, Reason};
+use crate::base::{Diagnostic, Error, Reason, locked};
 use crate::decide::{Ending, Mode};
 use crate::drive::{
     Asked, Attendant, Happened, RunEnd, RunOptions, StopFlag, TaskNotice, last_end, run_attended,
@@ -16,7 +16,7 @@ use crate::notices::{FaultSink, Notifier};
 use crate::survey::{Sight, TaskRef, Workspace};
 use crate::view::{AppliedView, RunReport, TaskView, TransitionLine};
 use live::RunDisplay;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 /// Run a task's agents and actions until the task is done, someone else must act, or a limit is reached.
 ///
@@ -126,11 +126,7 @@ pub(super) fn go(
     context.after_answer(move || {
         // Waits for the programs, which a signal ends at once.
         drop(notifier);
-        problems
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .iter()
-            .for_each(|problem| ui.finding(problem));
+        locked(&problems).iter().for_each(|problem| ui.finding(problem));
     });
     finished
 }
@@ -138,7 +134,7 @@ pub(super) fn go(
 /// Keeps what is wrong with notifications until the run has ended, because the terminal may take nothing now.
 fn collecting(problems: &Arc<Mutex<Vec<Diagnostic>>>) -> FaultSink {
     let problems = Arc::clone(problems);
-    Arc::new(move |problem| problems.lock().unwrap_or_else(PoisonError::into_inner).push(problem))
+    Arc::new(move |problem| locked(&problems).push(problem))
 }
 
 /// Who attends a run at a terminal, if there is one.

@@ -5,14 +5,13 @@ mod new;
 
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use super::report;
-use crate::base::{Code, Diagnostic, shell_word};
+use crate::base::{Code, Diagnostic};
 use crate::store::durable;
-use crate::survey::{Loaded, Workspace};
+use crate::survey::Workspace;
 use crate::view::layout::counted;
 use crate::view::{FormattedAnswer, WorkflowLine, WorkflowList, findings};
-use crate::workflow::{DiagramFormat, Workflow, diagram, format};
+use crate::workflow::{DiagramFormat, diagram, format};
 use clap::Subcommand;
-use std::sync::Arc;
 
 /// The subcommands of `orch workflow`.
 #[derive(Debug, Subcommand)]
@@ -97,18 +96,10 @@ pub fn run(command: &WorkflowCommand, context: &Context, ui: &Ui) -> Result<Exit
                 Language::Mermaid => DiagramFormat::Mermaid,
                 Language::Dot => DiagramFormat::Dot,
             };
-            report::text(context, ui, &diagram(usable(&loaded)?, language))?;
+            report::text(context, ui, &diagram(&loaded.usable()?.workflow, language))?;
             Ok(ExitCode::Fine)
         }
     }
-}
-
-fn usable(loaded: &Arc<Loaded>) -> Result<&Workflow, Failure> {
-    loaded.workflow().ok_or_else(|| {
-        let name = &loaded.document.name;
-        Failure::new(Code::WorkflowFaulty, format!("workflow `{name}` has errors"))
-            .hint(format!("orch workflow check {}", shell_word(name)))
-    })
 }
 
 fn list(workspace: &Workspace, context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
@@ -175,7 +166,7 @@ fn fmt(workspace: &Workspace, context: &Context, ui: &Ui, args: &FmtArgs) -> Res
             }
             continue;
         }
-        let text = format(&loaded.document, usable(&loaded)?);
+        let text = format(&loaded.document, &loaded.usable()?.workflow);
         if text == loaded.document.text {
             continue;
         }

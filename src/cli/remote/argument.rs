@@ -69,6 +69,22 @@ pub fn command_line<'a>(
 }
 
 impl Argument {
+    /// The JSON schema of an object with these arguments and no others; `schema` is that of the values of one.
+    pub fn object(arguments: &[Self], schema: impl Fn(&Self) -> Value) -> Map<String, Value> {
+        let properties: Map<String, Value> =
+            arguments.iter().map(|argument| (argument.name.to_owned(), schema(argument))).collect();
+        let required: Vec<&str> =
+            arguments.iter().filter(|argument| argument.is_required).map(|argument| argument.name).collect();
+        let mut object = Map::new();
+        object.insert("type".to_owned(), json!("object"));
+        object.insert("properties".to_owned(), Value::Object(properties));
+        if !required.is_empty() {
+            object.insert("required".to_owned(), json!(required));
+        }
+        object.insert("additionalProperties".to_owned(), json!(false));
+        object
+    }
+
     /// The JSON schema of its values.
     pub fn schema(&self) -> Value {
         match self.form {

@@ -4,10 +4,10 @@
 //! Work that waits too long is never done. Work that has begun is completed, whether or not its client still waits, and
 //! holds its place until then.
 
-use crate::base::{Code, Error};
+use crate::base::{Code, Error, locked};
 use std::collections::HashMap;
 use std::panic::resume_unwind;
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Mutex, Weak};
 use std::thread;
 use std::time::{Duration, Instant};
 use tokio::sync::watch::Receiver;
@@ -90,7 +90,7 @@ impl WorkQueue {
     /// The place of a task.
     fn of_task(&self, task: String) -> Arc<Semaphore> {
         // A panic cannot leave it half changed.
-        let mut tasks = self.tasks.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut tasks = locked(&self.tasks);
         tasks.retain(|_, place| place.strong_count() > 0);
         if let Some(place) = tasks.get(&task).and_then(Weak::upgrade) {
             return place;

@@ -105,8 +105,10 @@ pub fn fingerprint(workflow: &Workflow, state: &State, facts: &Facts, rule: Opti
         }
     }
     let (phase, entered) = standing(workflow, state);
-    let mut text = format!("{phase} {entered}\n");
-    canonical(&Value::Object(own), &mut text);
+    // Equal data yields equal text.
+    let mut own = Value::Object(own);
+    own.sort_all_objects();
+    let mut text = format!("{phase} {entered}\n{own}");
     for file in facts.artifacts.values().flatten() {
         let digest = file.digest.map(|digest| digest.to_string()).unwrap_or_default();
         text.push_str(&format!("\n{} {digest}", file.path));
@@ -130,30 +132,4 @@ pub(super) fn goal(decision: &Decision) -> Digest {
         text.push_str(&format!("{} {:?} {:?}\n", tried.rule, tried.result, tried.parts));
     }
     Digest::of_blob(text.as_bytes())
-}
-
-/// Appends a value with sorted keys, so that equal data yields equal text.
-fn canonical(value: &Value, out: &mut String) {
-    match value {
-        Value::Object(members) => {
-            let mut keys: Vec<&String> = members.keys().collect();
-            keys.sort_unstable();
-            out.push('{');
-            for key in keys {
-                out.push_str(&format!("{key:?}:"));
-                canonical(&members[key], out);
-                out.push(',');
-            }
-            out.push('}');
-        }
-        Value::Array(items) => {
-            out.push('[');
-            for item in items {
-                canonical(item, out);
-                out.push(',');
-            }
-            out.push(']');
-        }
-        other => out.push_str(&other.to_string()),
-    }
 }

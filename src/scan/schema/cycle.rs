@@ -4,6 +4,7 @@ use super::keywords::{inner, subschemas};
 use crate::base::pointer::is_at_or_below;
 use crate::base::{Code, Diagnostic, Place};
 use crate::scan::span::span;
+use percent_encoding::percent_decode_str;
 use serde_json::Value;
 use std::collections::{HashMap, HashSet};
 
@@ -125,32 +126,12 @@ impl<'n> SchemaNames<'n> {
             };
             self.documents.iter().find(|(_, id)| named(id))?.0
         };
-        let fragment = percent_decoded(fragment);
+        let fragment = percent_decode_str(fragment).decode_utf8_lossy();
         if fragment.is_empty() || fragment.starts_with('/') {
             return Some(format!("{document}{fragment}"));
         }
-        self.anchors.get(&(document, fragment.as_str())).map(|place| (*place).to_owned())
+        self.anchors.get(&(document, &*fragment)).map(|place| (*place).to_owned())
     }
-}
-
-/// A URI fragment with its `%XX` sequences decoded.
-fn percent_decoded(text: &str) -> String {
-    let mut bytes = Vec::new();
-    let mut rest = text.as_bytes();
-    while let Some((first, after)) = rest.split_first() {
-        let code = after.get(..2).filter(|_| *first == b'%').and_then(|code| std::str::from_utf8(code).ok());
-        match code.and_then(|code| u8::from_str_radix(code, 16).ok()) {
-            Some(byte) => {
-                bytes.push(byte);
-                rest = &after[2..];
-            }
-            None => {
-                bytes.push(*first);
-                rest = after;
-            }
-        }
-    }
-    String::from_utf8_lossy(&bytes).into_owned()
 }
 
 #[cfg(test)]

@@ -9,13 +9,13 @@ mod lint;
 pub use lint::lint;
 
 use super::read::locate;
-use crate::base::{Code, Diagnostic, Digest, Place, RepoPath, nearest, shell_word};
+use crate::base::{Code, Diagnostic, Digest, Place, RepoPath, locked, nearest, shell_word};
 use crate::workflow::{Format, SchemaText};
 use jsonschema::error::ValidationErrorKind;
 use jsonschema::{Draft, PatternOptions, ValidationError, Validator};
 use serde_json::{Map, Value};
 use std::collections::{HashMap, HashSet};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 /// The most problems reported for one document.
 const MAX_PROBLEMS: usize = 20;
@@ -280,7 +280,7 @@ impl Schemas {
     }
 
     fn compiled(&self, schema: &SchemaText) -> Arc<Compiled> {
-        let mut known = self.compiled.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = locked(&self.compiled);
         let entry = known.entry(schema.digest).or_insert_with(|| {
             let path = format!("schemas/{}.schema.json", schema.name);
             Arc::new(Schema::compile(&path, &schema.text))

@@ -1,8 +1,13 @@
 //! Findings as SARIF 2.1.0, the interchange format of static analysis.
 
-use crate::base::{Diagnostic, Place, Severity};
+use crate::base::{Diagnostic, Place};
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
+
+/// What a path in a URI does not contain as it is: all but the unreserved characters and the slash.
+pub const URI_PATH: &AsciiSet =
+    &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~').remove(b'/');
 
 /// A SARIF log with one run of `orch` at this version.
 #[must_use]
@@ -32,18 +37,15 @@ fn result(diagnostic: &Diagnostic, codes: &[&str]) -> Value {
     json!({
         "ruleId": diagnostic.code.as_str(),
         "ruleIndex": codes.binary_search(&diagnostic.code.as_str()).unwrap_or_default(),
-        "level": match diagnostic.severity {
-            Severity::Error => "error",
-            Severity::Warning => "warning",
-            Severity::Note => "note",
-        },
+        "level": diagnostic.severity.as_str(),
         "message": { "text": text },
         "locations": locations,
     })
 }
 
 fn location(place: &Place) -> Value {
-    let mut physical = json!({ "artifactLocation": { "uri": uri(&place.path), "uriBaseId": "%SRCROOT%" } });
+    let uri = utf8_percent_encode(&place.path, URI_PATH).to_string();
+    let mut physical = json!({ "artifactLocation": { "uri": uri, "uriBaseId": "%SRCROOT%" } });
     if let Some(line) = place.line {
         physical["region"] = match place.column {
             Some(column) => json!({ "startLine": line, "startColumn": column }),
@@ -55,19 +57,6 @@ fn location(place: &Place) -> Value {
         location["logicalLocations"] = json!([{ "fullyQualifiedName": pointer }]);
     }
     location
-}
-
-/// A relative path as a URI reference: everything but unreserved characters and `/` is percent-encoded.
-fn uri(path: &str) -> String {
-    let mut uri = String::with_capacity(path.len());
-    for byte in path.bytes() {
-        if byte.is_ascii_alphanumeric() || b"-._~/".contains(&byte) {
-            uri.push(char::from(byte));
-        } else {
-            uri.push_str(&format!("%{byte:02X}"));
-        }
-    }
-    uri
 }
 
 /// `json-syntax` as `JsonSyntax`, the form that SARIF prescribes for rule names.

@@ -85,20 +85,7 @@ pub fn evidence(name: &str, path: &str, text: &str) -> Evidence {
 }
 
 fn transition(from: Option<&str>, to: &str, kind: Kind, name: Option<&str>, reason: &str) -> Transition {
-    Transition {
-        from: from.map(phase),
-        to: phase(to),
-        kind,
-        rule: name.map(rule),
-        reason: reason.to_owned(),
-        evidence: Vec::new(),
-        set: Vec::new(),
-        waive: Vec::new(),
-        confirm: None,
-        by_human: false,
-        action: None,
-        change: None,
-    }
+    Transition { rule: name.map(rule), ..Transition::new(from.map(phase), phase(to), kind, reason) }
 }
 
 pub fn advance() -> Transition {

@@ -2,15 +2,7 @@
 
 use crate::base::Digest;
 use crate::config;
-
-/// A git hook that `orch` can install.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Name {
-    PreCommit,
-    CommitMsg,
-    PrePush,
-    PrepareCommitMsg,
-}
+use crate::view::HookName;
 
 /// Who wrote a hook.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,27 +15,13 @@ pub(super) enum Author {
     Other,
 }
 
-impl Name {
-    pub(super) const ALL: [Self; 4] =
-        [Self::PreCommit, Self::CommitMsg, Self::PrePush, Self::PrepareCommitMsg];
-
-    pub(super) fn as_str(self) -> &'static str {
-        match self {
-            Self::PreCommit => "pre-commit",
-            Self::CommitMsg => "commit-msg",
-            Self::PrePush => "pre-push",
-            Self::PrepareCommitMsg => "prepare-commit-msg",
-        }
-    }
-}
-
 const SHEBANG: &str = "#!/bin/sh\n";
 const MARK: &str = "# orch-hook: ";
 const UNSEALED: &str = "@SEAL@";
 
 /// The text of a hook. `recorded` is the current path of `orch`, for when it is not on the `PATH`. A commit-msg hook
 /// that does not check only names tasks.
-pub(super) fn text(name: Name, settings: config::Hook, (recorded, checks): (&str, bool)) -> String {
+pub(super) fn text(name: HookName, settings: config::Hook, (recorded, checks): (&str, bool)) -> String {
     let text = include_str!("hook.sh")
         .replace("@NAME@", name.as_str())
         .replace("@ON_MISSING@", settings.on_missing.as_str())
@@ -56,7 +34,7 @@ pub(super) fn text(name: Name, settings: config::Hook, (recorded, checks): (&str
 }
 
 /// Identifies who wrote a hook from its name and bytes.
-pub(super) fn author(name: Name, bytes: &[u8]) -> Author {
+pub(super) fn author(name: HookName, bytes: &[u8]) -> Author {
     let text = std::str::from_utf8(bytes).unwrap_or_default();
     let marked = text.strip_prefix(SHEBANG).and_then(|text| text.strip_prefix(MARK));
     let Some((seal, rest)) = marked.and_then(|text| text.split_once('\n')) else { return Author::Other };
@@ -82,13 +60,13 @@ mod tests {
     use super::*;
 
     fn sample(recorded: &str) -> String {
-        text(Name::PrePush, config::Hook::default(), (recorded, true))
+        text(HookName::PrePush, config::Hook::default(), (recorded, true))
     }
 
     #[test]
     fn the_settings_stand_in_the_text() {
         let settings = config::Hook { on_missing: config::OnMissing::Block, timeout_seconds: 7 };
-        let text = text(Name::CommitMsg, settings, ("/it's @NAME@/orch", false));
+        let text = text(HookName::CommitMsg, settings, ("/it's @NAME@/orch", false));
         for line in [
             "name=commit-msg",
             "on_missing=block",
@@ -104,12 +82,12 @@ mod tests {
     #[test]
     fn a_hook_is_known_by_its_seal_whatever_it_says() {
         for recorded in ["/bin/orch", "/a\nb/@SEAL@", ""] {
-            assert_eq!(author(Name::PrePush, sample(recorded).as_bytes()), Author::Orch, "{recorded}");
+            assert_eq!(author(HookName::PrePush, sample(recorded).as_bytes()), Author::Orch, "{recorded}");
         }
         let of_another_version = "#!/bin/sh\n# orch-hook: @SEAL@\nname=pre-push\norch check\n";
         let seal = Digest::of_blob(of_another_version.as_bytes()).to_string();
         let sealed = of_another_version.replace(UNSEALED, &seal);
-        assert_eq!(author(Name::PrePush, sealed.as_bytes()), Author::Orch);
+        assert_eq!(author(HookName::PrePush, sealed.as_bytes()), Author::Orch);
     }
 
     #[test]
@@ -121,15 +99,15 @@ mod tests {
             text.replacen(MARK, "# orch-hook: 0", 1),
         ] {
             assert_ne!(changed, text);
-            assert_eq!(author(Name::PrePush, changed.as_bytes()), Author::Edited, "{changed}");
+            assert_eq!(author(HookName::PrePush, changed.as_bytes()), Author::Edited, "{changed}");
         }
-        assert_eq!(author(Name::PreCommit, text.as_bytes()), Author::Edited);
+        assert_eq!(author(HookName::PreCommit, text.as_bytes()), Author::Edited);
     }
 
     #[test]
     fn other_texts_are_of_others() {
         for bytes in [&b""[..], b"#!/bin/sh\norch check --staged\n", b"\xff\xfe", b"# orch-hook: 1\n"] {
-            assert_eq!(author(Name::PreCommit, bytes), Author::Other);
+            assert_eq!(author(HookName::PreCommit, bytes), Author::Other);
         }
     }
 }

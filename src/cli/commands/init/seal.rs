@@ -95,20 +95,10 @@ fn opened(value: &Value, seals: &mut Vec<String>) -> Option<Value> {
 
 /// A digest of a value, in whatever order its members are.
 fn digest_of(value: &Value) -> String {
-    let digest = ObjectFormat::Sha256.blob(sorted(value).to_string().as_bytes()).to_string();
+    let mut sorted = value.clone();
+    sorted.sort_all_objects();
+    let digest = ObjectFormat::Sha256.blob(sorted.to_string().as_bytes()).to_string();
     digest.chars().take(12).collect()
-}
-
-fn sorted(value: &Value) -> Value {
-    match value {
-        Value::Object(members) => {
-            let mut members: Vec<(&String, &Value)> = members.iter().collect();
-            members.sort_by_key(|(key, _)| *key);
-            Value::Object(members.into_iter().map(|(key, value)| (key.clone(), sorted(value))).collect())
-        }
-        Value::Array(values) => values.iter().map(sorted).collect(),
-        other => other.clone(),
-    }
 }
 
 #[cfg(test)]

@@ -2,10 +2,11 @@
 
 use super::agent::{Agent, document};
 use super::resources;
+use crate::base::locked;
 use crate::drive::follow;
 use crate::survey::Error;
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::thread;
 use std::time::Duration;
 use tokio::sync::broadcast::{Receiver, Sender, channel};
@@ -69,7 +70,7 @@ impl ResourceNews {
     pub(super) fn subscribe(&self, uri: &str) -> bool {
         let text = self.text(uri);
         let is_there = text.is_some();
-        let mut watched = self.watched();
+        let mut watched = locked(&self.0.watched);
         let (count, _) = watched.texts.entry(uri.to_owned()).or_insert((0, text));
         *count += 1;
         is_there
@@ -77,7 +78,7 @@ impl ResourceNews {
 
     /// Takes a subscription back.
     pub(super) fn unsubscribe(&self, uri: &str) {
-        let mut watched = self.watched();
+        let mut watched = locked(&self.0.watched);
         if let Some((count, _)) = watched.texts.get_mut(uri) {
             *count -= 1;
             if *count == 0 {
@@ -107,7 +108,7 @@ impl ResourceNews {
         let listed: BTreeSet<String> =
             resources::all(&workspace).into_iter().map(|resource| resource.uri).collect();
         let mut changes = Vec::new();
-        let uris: Vec<String> = self.watched().texts.keys().cloned().collect();
+        let uris: Vec<String> = locked(&self.0.watched).texts.keys().cloned().collect();
         let texts: Vec<(String, Option<String>)> = uris
             .into_iter()
             .map(|uri| {
@@ -115,7 +116,7 @@ impl ResourceNews {
                 (uri, text)
             })
             .collect();
-        let mut watched = self.watched();
+        let mut watched = locked(&self.0.watched);
         let before = watched.listed.replace(listed);
         if before.is_some() && before != watched.listed {
             changes.push(ResourceChange::List);
@@ -139,9 +140,5 @@ impl ResourceNews {
         let suggestions =
             document(&text).and_then(|mut document| Some(document.get_mut("suggestions")?.take()));
         Some(suggestions.map_or(text, |suggestions| suggestions.to_string()))
-    }
-
-    fn watched(&self) -> MutexGuard<'_, Watched> {
-        self.0.watched.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

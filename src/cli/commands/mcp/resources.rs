@@ -2,12 +2,10 @@
 
 use super::agent::Agent;
 use crate::survey::Workspace;
-use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
+use crate::view::findings::URI_PATH;
+use percent_encoding::{percent_decode_str, utf8_percent_encode};
 use rmcp::model::{Resource, ResourceTemplate};
 use std::time::Duration;
-
-/// What a URI does not contain as it is: all but the unreserved characters and the slash.
-const ENCODED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~').remove(b'/');
 
 /// A kind of resource.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,7 +30,7 @@ impl ResourceKind {
     }
 
     fn uri(self, name: &str) -> String {
-        format!("{}{}", self.told().0, utf8_percent_encode(name, ENCODED))
+        format!("{}{}", self.told().0, utf8_percent_encode(name, URI_PATH))
     }
 
     /// The kind and the name that a URI means.

@@ -5,6 +5,7 @@ use super::input::EndingInput;
 use super::news::{ResourceChange, ResourceNews};
 use super::resources;
 use super::tools::{TOOLS, ToolRow};
+use crate::base::locked;
 use crate::cli::remote::{Excluded, WorkQueue, WorkTerms};
 use crate::view::{ErrorView, line};
 use rmcp::handler::server::ServerHandler;
@@ -19,7 +20,7 @@ use rmcp::service::{NotificationContext, RequestContext, RoleServer, ServiceExt,
 use rmcp::transport::async_rw::AsyncRwTransport;
 use serde_json::json;
 use std::collections::BTreeSet;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::watch::Sender;
 
@@ -102,10 +103,6 @@ impl OrchServer {
             let data = json!({"code": error.code().as_str(), "hint": error.hint()});
             ErrorData::internal_error(error.to_string(), Some(data))
         })
-    }
-
-    fn subscribed(&self) -> MutexGuard<'_, BTreeSet<String>> {
-        self.subscribed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -204,14 +201,14 @@ impl ServerHandler for OrchServer {
         _context: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
         let (news, uri) = (self.news.clone(), request.uri.clone());
-        if self.subscribed().contains(&request.uri) {
+        if locked(&self.subscribed).contains(&request.uri) {
             return Ok(());
         }
         if !self.in_background(move || news.subscribe(&uri)).await? {
             self.news.unsubscribe(&request.uri);
             return Err(not_found(&request.uri));
         }
-        self.subscribed().insert(request.uri);
+        locked(&self.subscribed).insert(request.uri);
         Ok(())
     }
 
@@ -220,7 +217,7 @@ impl ServerHandler for OrchServer {
         request: UnsubscribeRequestParams,
         _context: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
-        if self.subscribed().remove(&request.uri) {
+        if locked(&self.subscribed).remove(&request.uri) {
             self.news.unsubscribe(&request.uri);
         }
         Ok(())
@@ -239,7 +236,7 @@ impl ServerHandler for OrchServer {
             loop {
                 let told = match heard.recv().await {
                     Ok(ResourceChange::List) => context.peer.notify_resource_list_changed().await,
-                    Ok(ResourceChange::Text(uri)) if server.subscribed().contains(&uri) => {
+                    Ok(ResourceChange::Text(uri)) if locked(&server.subscribed).contains(&uri) => {
                         let changed = ResourceUpdatedNotificationParam::new(uri);
                         context.peer.notify_resource_updated(changed).await
                     }

@@ -5,7 +5,6 @@
 
 use crate::cli::remote::{Argument, ArgumentForm, command_line};
 use rmcp::model::{JsonObject, Tool, ToolAnnotations};
-use serde_json::{Value, json};
 use std::sync::Arc;
 
 /// A tool, which is the command with its name.
@@ -158,22 +157,7 @@ impl ToolRow {
 
     /// The schema of its arguments.
     fn schema(&self) -> JsonObject {
-        let properties: JsonObject =
-            self.arguments.iter().map(|argument| (argument.name.to_owned(), argument.schema())).collect();
-        let required: Vec<&str> = self
-            .arguments
-            .iter()
-            .filter(|argument| argument.is_required)
-            .map(|argument| argument.name)
-            .collect();
-        let mut schema = JsonObject::new();
-        schema.insert("type".to_owned(), json!("object"));
-        schema.insert("properties".to_owned(), Value::Object(properties));
-        if !required.is_empty() {
-            schema.insert("required".to_owned(), json!(required));
-        }
-        schema.insert("additionalProperties".to_owned(), json!(false));
-        schema
+        Argument::object(self.arguments, Argument::schema)
     }
 
     /// The words of the command for these arguments. Returns what is wrong if the schema does not accept them.
@@ -188,6 +172,7 @@ mod tests {
     use crate::cli::Cli;
     use crate::decide::is_order;
     use clap::{CommandFactory, Parser};
+    use serde_json::{Value, json};
 
     fn words(tool: &str, given: Value) -> Result<String, String> {
         let given = given.as_object().expect("an object").clone();

@@ -5,13 +5,14 @@
 //! of a batch are held back here, and typed again when the prompt is back.
 
 use super::own::goes_on;
+use crate::base::locked;
 use reedline::{
     EditCommand, EditMode, Emacs, KeyCode, KeyModifiers, Keybindings, PromptEditMode, Reedline,
     ReedlineEvent, ReedlineRawEvent, ValidationResult, Validator,
 };
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 /// The keys that are held back. The editor and the prompt share them.
 #[derive(Debug, Clone)]
@@ -64,9 +65,9 @@ impl Ahead {
     /// Types the keys that are held back, up to the end of a line. Keys that edit nothing, such as those of completion
     /// and history, do nothing here.
     pub(super) fn replay(&self, editor: &mut Reedline) -> TypedAgain {
-        self.held().is_over = false;
+        locked(&self.held).is_over = false;
         loop {
-            let Some(key) = self.held().keys.pop_front() else { return TypedAgain::Rest };
+            let Some(key) = locked(&self.held).keys.pop_front() else { return TypedAgain::Rest };
             let buffer = editor.current_buffer_contents();
             let edits = match key {
                 ReedlineEvent::Edit(edits) => edits,
@@ -85,7 +86,7 @@ impl Ahead {
     fn take(&self, key: ReedlineEvent) -> ReedlineEvent {
         let is_feed = key == line_feed();
         let key = if is_feed { ReedlineEvent::Enter } else { key };
-        let mut held = self.held();
+        let mut held = locked(&self.held);
         if held.is_over && !matches!(key, ReedlineEvent::Resize(..)) {
             held.keys.push_back(key);
             self.wake.store(true, Ordering::SeqCst);
@@ -93,10 +94,6 @@ impl Ahead {
         }
         held.is_over |= is_feed || key == ReedlineEvent::CtrlC;
         key
-    }
-
-    fn held(&self) -> MutexGuard<'_, Held> {
-        self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -123,7 +120,7 @@ impl Validator for WholeLine {
     fn validate(&self, line: &str) -> ValidationResult {
         if goes_on(line) {
             // The key did not end the line after all.
-            self.0.held().is_over = false;
+            locked(&self.0.held).is_over = false;
             return ValidationResult::Incomplete;
         }
         ValidationResult::Complete

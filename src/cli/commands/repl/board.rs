@@ -1,9 +1,9 @@
 //! Where the task in use stands, as the prompt shows it. The watch and the prompt share it.
 
-use crate::base::TaskId;
+use crate::base::{TaskId, locked};
 use crate::survey::{Sight, Workspace};
 use crate::view::{Paint, Suggestion, standing};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 /// What the prompt shows.
 #[derive(Debug, Clone, Default)]
@@ -18,17 +18,17 @@ struct BoardText {
 impl Board {
     /// The text to show.
     pub(super) fn text(&self) -> String {
-        self.shown().text.clone()
+        locked(&self.0).text.clone()
     }
 
     /// Shows a task, with the text about it, or that there is none.
     pub(super) fn show(&self, task: Option<TaskId>, text: String) {
-        *self.shown() = BoardText { task, text };
+        *locked(&self.0) = BoardText { task, text };
     }
 
     /// Shows where a task stands now. Returns whether it is the one that is shown.
     pub(super) fn stands(&self, workspace: &Workspace, judged: &Sight, paint: Paint) -> bool {
-        let mut shown = self.shown();
+        let mut shown = locked(&self.0);
         let is_shown = shown.task.as_ref() == Some(&judged.task.id);
         if is_shown {
             shown.text = line(workspace, judged, paint);
@@ -38,16 +38,12 @@ impl Board {
 
     /// Shows that a task is gone. Returns whether it is the one that is shown.
     pub(super) fn is_gone(&self, task: &TaskId) -> bool {
-        let mut shown = self.shown();
+        let mut shown = locked(&self.0);
         let is_shown = shown.task.as_ref() == Some(task);
         if is_shown {
             shown.text = gone(task);
         }
         is_shown
-    }
-
-    fn shown(&self) -> MutexGuard<'_, BoardText> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -7,7 +7,7 @@ use super::board::Board;
 use super::history::{FILE, MOST, TypedHistory};
 use super::own::{line_of, whole_line};
 use super::session::Session;
-use crate::base::{TaskId, TypedLine, shell_word};
+use crate::base::{TaskId, TypedLine, locked, shell_word};
 use crate::cli::complete::at_prompt;
 use crate::survey::{Caller, Workspace};
 use reedline::{
@@ -20,7 +20,7 @@ use std::borrow::Cow;
 use std::io;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 /// How many messages of the watch wait while a command runs.
 const WAITING: usize = 1000;
@@ -77,7 +77,7 @@ pub(super) fn run(
             return Ok(ExitCode::Interrupted);
         }
         session.renew(&board);
-        *in_use.lock().unwrap_or_else(PoisonError::into_inner) = session.in_use().cloned();
+        *locked(&in_use) = session.in_use().cloned();
         let signal = match ahead.replay(&mut editor) {
             TypedAgain::End => Ok(Signal::CtrlD),
             TypedAgain::Rest => editor.read_line(&prompt),
@@ -191,7 +191,7 @@ impl Completer for PromptCompleter {
         };
         let is_command = words.len() == 1;
         words[0] = words[0].trim_start_matches('/').to_owned();
-        let in_use = self.in_use.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let in_use = locked(&self.in_use).clone();
         let in_use = in_use.as_ref().map(TaskId::as_str);
         let command = if is_command { whole_line() } else { line_of(&words[0]) };
         let found = at_prompt(command, words, in_use, &self.start, self.caller.environment.clone());

@@ -2,7 +2,7 @@
 //! was away gets what it missed.
 
 use super::body::ChannelBody;
-use crate::base::Timestamp;
+use crate::base::{Timestamp, locked};
 use crate::view::{EventView, Happening, JsonDocument, SCHEMA_VERSION, line};
 use axum::body::{Body, Bytes};
 use axum::http::HeaderValue;
@@ -10,7 +10,7 @@ use axum::http::header::CONTENT_TYPE;
 use axum::response::{IntoResponse, Response};
 use serde_json::{Value, json};
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio::sync::watch;
@@ -100,7 +100,7 @@ impl Events {
     }
 
     fn add(&self, name: &str, data: &str) {
-        let mut kept = self.kept();
+        let mut kept = locked(&self.0.kept);
         let number = kept.dropped + kept.frames.len() as u64 + 1;
         let frame = self.frame(number, name, data);
         kept.bytes += frame.len();
@@ -122,13 +122,13 @@ impl Events {
     /// The number of the event with this id; `None` if it is not one of this server, or too old.
     fn number(&self, id: &str) -> Option<u64> {
         let number: u64 = id.strip_prefix(self.0.server.as_str())?.strip_prefix('-')?.parse().ok()?;
-        let kept = self.kept();
+        let kept = locked(&self.0.kept);
         (kept.dropped..=kept.dropped + kept.frames.len() as u64).contains(&number).then_some(number)
     }
 
     /// The next events after this number; `None` if some of them were dropped.
     fn after(&self, number: u64) -> Option<Vec<Bytes>> {
-        let kept = self.kept();
+        let kept = locked(&self.0.kept);
         let at = usize::try_from(number.checked_sub(kept.dropped)?).ok()?;
         let mut bytes = 0;
         let fits = |frame: &&Bytes| {
@@ -137,10 +137,6 @@ impl Events {
             is_first || bytes <= AT_ONCE_BYTES
         };
         Some(kept.frames.iter().skip(at).take(AT_ONCE).take_while(fits).cloned().collect())
-    }
-
-    fn kept(&self) -> MutexGuard<'_, KeptEvents> {
-        self.0.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// A stream of the events after the one with the id `last`, or from now on. It ends when `end` is true, with the
@@ -338,7 +334,7 @@ mod tests {
         for _ in 0..9 {
             events.add("finding", &large);
         }
-        let kept = events.kept();
+        let kept = locked(&events.0.kept);
         assert_eq!((kept.frames.len(), kept.dropped), (3, 6));
         assert_eq!(kept.bytes, kept.frames.iter().map(Bytes::len).sum::<usize>());
         drop(kept);

@@ -2,13 +2,13 @@
 
 use super::request::wrong;
 use super::tokens::{TokenHolder, Tokens, is_same};
-use crate::base::{Code, Error};
+use crate::base::{Code, Error, locked};
 use axum::http::header::{AUTHORIZATION, COOKIE, HOST, ORIGIN};
 use axum::http::request::Parts;
 use axum::http::uri::Authority;
 use axum::http::{HeaderMap, Method, Uri};
 use std::net::{IpAddr, SocketAddr};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Mutex;
 
 /// The path that needs no token.
 pub(super) const HEALTH: &str = "/api/v1/health";
@@ -94,7 +94,7 @@ impl RequestGate {
     /// Whose token is in the URL, as in the one that was printed at the start. A ticket is used up.
     pub(super) fn exchange(&self, uri: &Uri) -> Option<TokenHolder> {
         let holder = self.token_in(uri)?;
-        let mut ticket = self.ticket();
+        let mut ticket = locked(&self.ticket);
         if ticket.as_deref().is_some_and(|ticket| given(uri) == Some(ticket)) {
             *ticket = None;
         }
@@ -104,12 +104,8 @@ impl RequestGate {
     /// Whose token or ticket is in the URL.
     fn token_in(&self, uri: &Uri) -> Option<TokenHolder> {
         let token = given(uri)?;
-        let is_ticket = self.ticket().as_deref().is_some_and(|ticket| is_same(ticket, token));
+        let is_ticket = locked(&self.ticket).as_deref().is_some_and(|ticket| is_same(ticket, token));
         if is_ticket { Some(TokenHolder::Person) } else { self.tokens.holder(token) }
-    }
-
-    fn ticket(&self) -> MutexGuard<'_, Option<String>> {
-        self.ticket.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Whose token a request has; `None` if it has none that is valid. Returns an error if there are two cookies.

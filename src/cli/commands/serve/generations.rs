@@ -2,11 +2,11 @@
 
 use super::loop_changes::LoopNews;
 use super::problem::status_of;
-use crate::base::{Code, Error, Timestamp};
+use crate::base::{Code, Error, Timestamp, locked};
 use crate::cli::remote::Executed;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 /// How many loops are remembered. Those whose generation is in progress always are.
@@ -36,7 +36,7 @@ struct GenerationEnd {
 impl Generations {
     /// A generation of a loop begins.
     pub(super) fn begin(&self, id: &str, at: Timestamp, request: Value) {
-        let mut all = self.all();
+        let mut all = locked(&self.0);
         let has_ended = |one: &Generation| one.end.is_some();
         if all.len() >= MOST
             && let Some(old) = all.iter().find(|(_, one)| has_ended(one)).map(|(id, _)| id.clone())
@@ -48,12 +48,12 @@ impl Generations {
 
     /// It never began.
     pub(super) fn forget(&self, id: &str) {
-        self.all().remove(id);
+        locked(&self.0).remove(id);
     }
 
     /// It has ended: its command has done this, and these tasks were added.
     pub(super) fn end(&self, id: &str, at: Timestamp, executed: &Executed, tasks: Vec<Value>) {
-        if let Some(one) = self.all().get_mut(id) {
+        if let Some(one) = locked(&self.0).get_mut(id) {
             let error = executed.error.as_ref().map(told);
             one.end = Some(GenerationEnd { at, tasks, error, was_stopped: was_stopped(executed) });
         }
@@ -61,12 +61,12 @@ impl Generations {
 
     /// Whether a generation of a loop is in progress.
     pub(super) fn is_running(&self, id: &str) -> bool {
-        self.all().get(id).is_some_and(|one| one.end.is_none())
+        locked(&self.0).get(id).is_some_and(|one| one.end.is_none())
     }
 
     /// The last generation of a loop, as the API shows it; `None` if there was none.
     pub(super) fn shown(&self, id: &str) -> Option<Value> {
-        let all = self.all();
+        let all = locked(&self.0);
         let one = all.get(id)?;
         let end = one.end.as_ref();
         let error = end.and_then(|end| end.error.clone());
@@ -89,14 +89,10 @@ impl Generations {
 
     /// Tells who listens to `news` that executors still work.
     pub(super) fn tell_progress(&self, news: &LoopNews) {
-        for (id, one) in self.all().iter().filter(|(_, one)| one.end.is_none()) {
+        for (id, one) in locked(&self.0).iter().filter(|(_, one)| one.end.is_none()) {
             let message = format!("Generating tasks for {} s", one.begun.elapsed().as_secs());
             news.tell(&progress(id, "generating", &message));
         }
-    }
-
-    fn all(&self) -> MutexGuard<'_, BTreeMap<String, Generation>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -1,8 +1,9 @@
 //! What changes in loops, as the older tool tells it: loops are compared with what they were.
 
+use crate::base::locked;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use tokio::sync::Semaphore;
 use tokio::sync::broadcast::{Sender, channel};
 
@@ -48,7 +49,7 @@ impl LoopNews {
     /// Whether loops are compared. A client begins to listen while this is locked, so that its begin and the end of the
     /// comparison exclude each other.
     pub(super) fn is_compared(&self) -> MutexGuard<'_, bool> {
-        self.is_compared.lock().unwrap_or_else(PoisonError::into_inner)
+        locked(&self.is_compared)
     }
 }
 

@@ -208,15 +208,8 @@ fn parameter(argument: &Argument, place: &str) -> Value {
 }
 
 fn body(arguments: &[Argument]) -> Value {
-    let properties: Map<String, Value> =
-        arguments.iter().map(|argument| (argument.name.to_owned(), schema(argument))).collect();
-    let required: Vec<&str> =
-        arguments.iter().filter(|argument| argument.is_required).map(|argument| argument.name).collect();
-    let mut schema = json!({"type": "object", "properties": properties, "additionalProperties": false});
-    if !required.is_empty() {
-        schema["required"] = json!(required);
-    }
-    json!({"required": !required.is_empty(), "content": {"application/json": {"schema": schema}}})
+    let schema = Argument::object(arguments, schema);
+    json!({"required": schema.contains_key("required"), "content": {"application/json": {"schema": schema}}})
 }
 
 /// The schema of the values of an argument. Here a text is one that a command line can have.

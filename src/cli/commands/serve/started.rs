@@ -1,13 +1,13 @@
 //! Runs that clients start: each is a command in a thread of its own, which goes on after the answer.
 
 use super::live::RunNews;
-use crate::base::{Code, Error};
+use crate::base::{Code, Error, locked};
 use crate::cli::remote::{CallTerms, CommandRunner, Executed};
 use crate::cli::{Interrupts, LaterWork};
 use crate::run::RunFiles;
 use crate::survey::Caller;
 use std::collections::BTreeMap;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -55,7 +55,7 @@ impl StartedResult {
     /// Waits until the command has ended, or has begun what it does.
     fn wait(&self, has_begun: impl Fn() -> bool) -> StartOutcome {
         loop {
-            if let Some(executed) = self.0.lock().unwrap_or_else(PoisonError::into_inner).take() {
+            if let Some(executed) = locked(&self.0).take() {
                 return StartOutcome::Ended(Box::new(executed));
             }
             if has_begun() {
@@ -120,7 +120,7 @@ impl StartedRuns {
         ended: impl FnOnce(&Executed) + Send + 'static,
     ) -> Result<StartedResult, Error> {
         let interrupts = runner.interrupts_of_its_own();
-        let mut driven = self.driven();
+        let mut driven = locked(&self.0.driven);
         if driven.is_ending {
             return Err(Error::busy("the server ends"));
         }
@@ -144,15 +144,15 @@ impl StartedRuns {
             };
             let executed = runner.execute(caller, &words, terms);
             {
-                let mut driven = runs.driven();
+                let mut driven = locked(&runs.0.driven);
                 driven.runs.remove(&name);
                 driven.telling += 1;
             }
             runs.0.ended.notify_all();
             ended(&executed);
-            *left.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(executed);
+            *locked(&left.0) = Some(executed);
             later.finish();
-            runs.driven().telling -= 1;
+            locked(&runs.0.driven).telling -= 1;
             runs.0.ended.notify_all();
         });
         Ok(result)
@@ -160,14 +160,14 @@ impl StartedRuns {
 
     /// Whether this server drives a task.
     pub(super) fn drives(&self, task: &str) -> bool {
-        self.driven().runs.contains_key(task)
+        locked(&self.0.driven).runs.contains_key(task)
     }
 
     /// Ends what drives a task as Ctrl-C does, and waits until it has ended, at most until `patience` is over. Returns
     /// whether it has.
     pub(super) fn end_one(&self, task: &str, patience: Duration) -> bool {
         let until = Instant::now() + patience;
-        let mut driven = self.driven();
+        let mut driven = locked(&self.0.driven);
         while let Some(interrupts) = driven.runs.get(task).filter(|_| Instant::now() < until) {
             interrupts.interrupt();
             let waited = self.0.ended.wait_timeout(driven, SIGNALS);
@@ -180,17 +180,13 @@ impl StartedRuns {
     /// `patience` is over. They can be continued. No other run begins.
     pub(super) fn end(&self, patience: Duration) {
         let until = Instant::now() + patience;
-        let mut driven = self.driven();
+        let mut driven = locked(&self.0.driven);
         driven.is_ending = true;
         while (!driven.runs.is_empty() || driven.telling > 0) && Instant::now() < until {
             driven.runs.values().for_each(Interrupts::interrupt);
             let waited = self.0.ended.wait_timeout(driven, SIGNALS);
             driven = waited.unwrap_or_else(PoisonError::into_inner).0;
         }
-    }
-
-    fn driven(&self) -> MutexGuard<'_, DrivenRuns> {
-        self.0.driven.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

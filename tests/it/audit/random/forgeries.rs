@@ -263,19 +263,11 @@ fn made_up(past: &mut Past, state: &State, kind: Kind) -> Option<Transition> {
     let from = LIFECYCLE.phase_named(state.phase.as_deref()?)?.id.clone();
     let rule = past.chance.pick(&LIFECYCLE.rules);
     let by_rule = matches!(kind, Kind::Advance | Kind::Regress);
+    let to = past.chance.pick(&LIFECYCLE.phases).id.clone();
+    let reason = if by_rule { &*rule.because } else { "because" };
     Some(Transition {
-        from: Some(from),
-        to: past.chance.pick(&LIFECYCLE.phases).id.clone(),
-        kind,
         rule: by_rule.then(|| rule.id.clone()),
-        reason: if by_rule { rule.because.clone() } else { "because".to_owned() },
-        evidence: Vec::new(),
-        set: Vec::new(),
-        waive: Vec::new(),
-        confirm: None,
-        by_human: false,
-        action: None,
-        change: None,
+        ..Transition::new(Some(from), to, kind, reason)
     })
 }
 

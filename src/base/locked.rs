@@ -1,0 +1,8 @@
+//! Access to what threads share.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// Waits for the mutex and returns what it holds. That a thread panicked while it held the mutex changes nothing.
+pub fn locked<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
