@@ -272,7 +272,9 @@ fn executor_environment(
         ("ORCH_ACTOR", format!("agent:{work}")),
     ]
     .map(|(key, value)| (key.to_owned(), value))
-    .to_vec()
+    .into_iter()
+    .chain(writer.workspace.environment.for_executors())
+    .collect()
 }
 
 /// The error for work that no executor is configured for.

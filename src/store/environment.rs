@@ -23,8 +23,11 @@ pub struct Environment {
     pub crosses_devices: bool,
     /// `GIT_INDEX_FILE`: the index that a hook has to check.
     pub index_file: Option<PathBuf>,
-    /// Whether the environment contains settings, as `git -c` passes them.
+    /// Whether the environment contains settings, as `git -c` passes them, other than those of
+    /// [`Environment::for_executors`].
     pub has_settings: bool,
+    /// `GIT_CONFIG_COUNT`: how many settings other variables contain.
+    settings: u32,
     /// Whether the environment says where objects are (`GIT_OBJECT_DIRECTORY`).
     pub moves_objects: bool,
     /// The gate that the stores opened with it pass to lock an index.
@@ -44,21 +47,45 @@ pub(super) fn settings_of_clone(repo: &Repository) -> Result<git2::Config, git2:
     repo.config()?.open_level(git2::ConfigLevel::Local)
 }
 
+/// The settings that keep git from leaving a process behind after a commit.
+const IN_FOREGROUND: [&str; 2] = ["maintenance.autoDetach", "gc.autoDetach"];
+
 impl Environment {
     /// Reads the environment variables through a function.
     #[must_use]
     pub fn read(variable: impl Fn(&str) -> Option<String>) -> Self {
         let given = |name: &str| variable(name).filter(|value| !value.is_empty());
+        let settings = given("GIT_CONFIG_COUNT").map_or(Some(0), |count| count.parse().ok());
+        let is_own = |number| {
+            given(&format!("GIT_CONFIG_KEY_{number}"))
+                .is_some_and(|key| IN_FOREGROUND.contains(&key.as_str()))
+        };
+        let has_others = settings.is_none_or(|count: u32| !(0..count).all(is_own));
         Self {
             git_dir: given("GIT_DIR").map(PathBuf::from),
             work_tree: given("GIT_WORK_TREE").map(PathBuf::from),
             ceilings: given("GIT_CEILING_DIRECTORIES").map(|list| ceilings(&list)).unwrap_or_default(),
             crosses_devices: given("GIT_DISCOVERY_ACROSS_FILESYSTEM").is_some_and(|value| is_true(&value)),
             index_file: given("GIT_INDEX_FILE").map(PathBuf::from),
-            has_settings: given("GIT_CONFIG_COUNT").or_else(|| given("GIT_CONFIG_PARAMETERS")).is_some(),
+            has_settings: has_others || given("GIT_CONFIG_PARAMETERS").is_some(),
+            settings: settings.unwrap_or_default(),
             moves_objects: given("GIT_OBJECT_DIRECTORY").is_some(),
             index_gate: IndexGate::default(),
         }
+    }
+
+    /// The variables by which the git of an executor does its maintenance before it ends: what an executor leaves
+    /// behind is ended, and would leave unfinished files. See git-config(1).
+    #[must_use]
+    pub fn for_executors(&self) -> Vec<(String, String)> {
+        let count = self.settings.saturating_add(2);
+        let each = (self.settings..count).zip(IN_FOREGROUND).flat_map(|(number, key)| {
+            [
+                (format!("GIT_CONFIG_KEY_{number}"), key.to_owned()),
+                (format!("GIT_CONFIG_VALUE_{number}"), "false".to_owned()),
+            ]
+        });
+        each.chain([("GIT_CONFIG_COUNT".to_owned(), count.to_string())]).collect()
     }
 
     /// Makes relative paths absolute, as seen from `start`, like git does after `-C`.
@@ -245,4 +272,38 @@ fn refuse_outside(repo: &Repository, start: &Path) -> Result<(), Error> {
 
 fn refused(why: String) -> Error {
     super::error::environment(why)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn environment(variables: &[(String, String)]) -> Environment {
+        Environment::read(|wanted| {
+            variables.iter().find(|(name, _)| name == wanted).map(|(_, value)| value.clone())
+        })
+    }
+
+    #[test]
+    fn executors_get_two_settings_beside_those_that_were_given() {
+        let named = |variables: &[(&str, &str)]| -> Vec<(String, String)> {
+            variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
+        };
+        let alone = Environment::default().for_executors();
+        assert_eq!(alone, environment(&[]).for_executors());
+        assert!(!environment(&alone).has_settings, "a step of an executor needs no git to read settings");
+        let given = named(&[
+            ("GIT_CONFIG_COUNT", "1"),
+            ("GIT_CONFIG_KEY_0", "commit.gpgSign"),
+            ("GIT_CONFIG_VALUE_0", "true"),
+        ]);
+        assert!(environment(&given).has_settings);
+        let mut both = environment(&given).for_executors();
+        both.extend(given);
+        assert!(environment(&both).has_settings);
+        assert_eq!(environment(&both).settings, 3);
+        assert!(both.contains(&("GIT_CONFIG_KEY_2".to_owned(), "gc.autoDetach".to_owned())));
+        assert!(environment(&named(&[("GIT_CONFIG_COUNT", "many")])).has_settings);
+        assert!(environment(&named(&[("GIT_CONFIG_PARAMETERS", "'a.b=c'")])).has_settings);
+    }
 }

@@ -1,6 +1,6 @@
 //! Runs: how one ended, what was ordered, and which exist.
 
-use super::layout::{Cell, columns, one_line, plain, styled};
+use super::layout::{Cell, one_line, paragraph, plain, styled, table};
 use super::{Paint, Repository, Style, TaskView, TransitionLine};
 use crate::decide::{Ending, Mode};
 use serde::Serialize;
@@ -133,10 +133,16 @@ impl Runs {
     }
 }
 
-/// Runs as text, a line each.
+/// Runs as text, a line each, and below it the reason for the ending.
 pub(super) fn run_rows(runs: &[RunLine], indent: usize, paint: Paint, width: usize) -> String {
     let rows: Vec<Vec<Cell>> = runs.iter().map(RunLine::row).collect();
-    columns(&rows, &[0], indent, paint, width)
+    let whole: Vec<usize> = (0..rows.first().map_or(0, Vec::len)).collect();
+    let mut out = String::new();
+    for (line, run) in table(&rows, &whole, indent, paint, width).iter().zip(runs) {
+        out.push_str(line);
+        run.reason.iter().for_each(|reason| paragraph(&mut out, reason, indent + 4, 0, width));
+    }
+    out
 }
 
 impl RunLine {
@@ -156,7 +162,6 @@ impl RunLine {
             plain(if self.work_tree == "." { String::new() } else { format!("in {}", self.work_tree) }),
             plain(if self.state == "running" { format!("process {}", self.pid) } else { String::new() }),
             styled(format!("since {}", self.since), Style::Dim),
-            styled(self.reason.as_deref().map(one_line).unwrap_or_default(), Style::Dim),
         ]
     }
 }
@@ -210,7 +215,8 @@ mod tests {
             Runs::new(samples::repository(), runs).text(Paint::PLAIN, 0),
             str![[r#"
 t-1   running  turn 3 of 50  lint            process 1  since 2026-11-21T04:50:00Z
-t-22  stalled  turn 3 of 50        in ../wt             since 2026-11-21T04:50:00Z  nothing has changed
+t-22  stalled  turn 3 of 50        in ../wt             since 2026-11-21T04:50:00Z
+    nothing has changed
 
 "#]]
         );

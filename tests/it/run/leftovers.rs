@@ -76,6 +76,18 @@ fn a_dead_executor_is_not_waited_for() {
     task.is_clean();
 }
 
+/// After a commit, git starts its maintenance, which by default goes on in a process of its own.
+#[test]
+fn git_does_its_maintenance_before_a_commit_of_an_executor_ends() {
+    let commits = "  polish)\n    git commit -q --allow-empty -m work\n    git config --get-regexp autodetach > ../said\n";
+    let task = Loop::new(&GOOD.replace("  polish)\n", commits));
+    let ended = task.run().succeeds();
+    assert!(!ended.stderr.contains("left processes behind"), "{}", ended.stderr);
+    assert_eq!(task.world.git(&["log", "--format=%s", "--grep=^work$"]), "work\n");
+    assert_eq!(task.world.read("../said"), "maintenance.autodetach false\ngc.autodetach false\n");
+    task.is_clean();
+}
+
 #[test]
 fn what_the_recording_of_a_step_starts_is_left_alone() {
     let task = Loop::new(GOOD);
