@@ -10,8 +10,8 @@ use crate::store::{Committed, Head, PlannedCommit, Transaction};
 use crate::survey::Error;
 use std::collections::{HashSet, VecDeque};
 use std::ops::Range;
+use std::sync::Mutex;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::sync::{Mutex, MutexGuard};
 use std::time::Duration;
 
 /// The orders of one process that commit together. All of them act in the same work tree, with the same environment.
@@ -63,7 +63,7 @@ struct Lead<'g>(&'g CommitGroup);
 
 impl Drop for Lead<'_> {
     fn drop(&mut self) {
-        let mut waiting = self.0.waiting();
+        let mut waiting = locked(&self.0.0);
         while let Some(next) = waiting.seats.pop_front() {
             if next.role.send(Role::Lead).is_ok() {
                 return;
@@ -112,14 +112,9 @@ impl CommitGroup {
         }
     }
 
-    fn waiting(&self) -> MutexGuard<'_, Waiting> {
-        // A panic cannot leave it half changed.
-        locked(&self.0)
-    }
-
     /// Waits for its turn. Returns an error if it does not come in time.
     fn role(&self, tasks: &[TaskId], patience: Duration) -> Result<Role, Error> {
-        let mut waiting = self.waiting();
+        let mut waiting = locked(&self.0);
         if !waiting.is_led {
             waiting.is_led = true;
             return Ok(Role::Lead);
@@ -137,7 +132,7 @@ impl CommitGroup {
 
     /// Stops waiting, unless the turn has come meanwhile.
     fn leave(&self, number: u64, told: &Receiver<Role>) -> Result<Role, Error> {
-        let mut waiting = self.waiting();
+        let mut waiting = locked(&self.0);
         let before = waiting.seats.len();
         waiting.seats.retain(|seat| seat.number != number);
         if waiting.seats.len() < before {
@@ -149,7 +144,7 @@ impl CommitGroup {
 
     /// Takes along those that wait and are about other tasks than those before them.
     fn take_along(&self, tasks: &[TaskId]) -> Vec<Seat> {
-        let mut waiting = self.waiting();
+        let mut waiting = locked(&self.0);
         let mut known: HashSet<TaskId> = tasks.iter().cloned().collect();
         let (mut taken, mut left) = (Vec::new(), VecDeque::new());
         for seat in std::mem::take(&mut waiting.seats) {
@@ -296,7 +291,7 @@ mod tests {
         orders.iter().for_each(|(task, _)| fs::create_dir_all(root.join(task)).expect("created"));
         let (took, is_taking) = channel();
         let wait_for = |number: usize| {
-            while group.waiting().seats.len() < number {
+            while locked(&group.0).seats.len() < number {
                 thread::sleep(Duration::from_millis(1));
             }
         };
@@ -322,7 +317,7 @@ mod tests {
             }
             given.into_iter().map(|given| given.join().expect("it ends")).collect()
         });
-        assert!(!group.waiting().is_led, "{orders:?}");
+        assert!(!locked(&group.0).is_led, "{orders:?}");
         let head = store(root).head().expect("read").commit;
         let commits = |came: &Vec<Came>| came.iter().flatten().filter(|one| one.1.is_some()).count();
         let landed = |came: &Vec<Came>| came.iter().flatten().any(|one| one.2 == head);
@@ -384,7 +379,7 @@ mod tests {
         assert!(matches!(first, Ok(Role::Lead)));
         let lead = Lead(&group);
         let late = group.role(&tasks, Duration::from_millis(5)).expect_err("too late");
-        assert_eq!((late.code(), group.waiting().seats.len()), (Code::Busy, 0));
+        assert_eq!((late.code(), locked(&group.0).seats.len()), (Code::Busy, 0));
         drop(lead);
         assert!(matches!(group.role(&tasks, Duration::ZERO), Ok(Role::Lead)), "the next one leads");
     }

@@ -2,7 +2,7 @@
 
 use super::Writer;
 use crate::base::{Code, command};
-use crate::decide::{ActorKind, Kind, OrdersBy, People, Sender, Stamp, WHY};
+use crate::decide::{ActorKind, Kind, OrdersBy, People, Sender, Stamp};
 use crate::run::{ControlRequest, RunState};
 use crate::survey::{Error, TaskRef};
 
@@ -16,29 +16,12 @@ pub(super) struct OrderedStep {
     pub argv: Vec<String>,
 }
 
-impl OrderedStep {
-    /// Whether its reason is what offered commands have in the place of one.
-    fn names_no_reason(&self) -> bool {
-        let is_reason = |option: &str| matches!(option, "--reason" | "--override" | "--force");
-        self.argv.windows(2).any(|pair| is_reason(&pair[0]) && pair[1].trim() == WHY)
-    }
-}
-
 impl Writer<'_> {
     /// The stamp of a step that the caller orders. Returns [`Code::ByHuman`] if the step needs a person and
-    /// the caller is none, and an error if git or the tasks cannot be read, or if the reason is that of an offered command.
+    /// the caller is none, and an error if git or the tasks cannot be read.
     ///
     /// A run whose executor orders such a step is told, refused or not, and ends.
     pub(super) fn stamp_of(&self, ordered: &OrderedStep) -> Result<Stamp, Error> {
-        let stamp = self.permitted(ordered)?;
-        match ordered.names_no_reason() {
-            true => Err(Error::new(Code::NoReason, format!("`{WHY}` only stands for a reason"))
-                .with_hint("give a reason; it is recorded with the transition".to_owned())),
-            false => Ok(stamp),
-        }
-    }
-
-    fn permitted(&self, ordered: &OrderedStep) -> Result<Stamp, Error> {
         let mut stamp = self.stamp();
         let people = self.workspace.people()?;
         if !people.asks(ordered.kind, ordered.by_human) {

@@ -70,7 +70,7 @@ impl Logging {
     pub(super) fn keep(&self, path: &Path) {
         match LogFile::open(path) {
             Ok(file) => {
-                *self.file.lock() = Some(file);
+                *locked(&self.file.0) = Some(file);
                 self.set_up();
                 tracing::info!(version = env!("CARGO_PKG_VERSION"), "orch starts");
             }
@@ -168,15 +168,9 @@ fn line(bytes: &[u8]) -> String {
 #[derive(Default)]
 struct Kept(Mutex<Option<LogFile>>);
 
-impl Kept {
-    fn lock(&self) -> std::sync::MutexGuard<'_, Option<LogFile>> {
-        locked(&self.0)
-    }
-}
-
 impl Write for &Kept {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        if let Some(file) = &mut *self.lock() {
+        if let Some(file) = &mut *locked(&self.0) {
             let mut text = line(bytes);
             text.push('\n');
             // A full disk must not stop the command.

@@ -108,13 +108,10 @@ impl Context {
             .iter()
             .for_each(|one| ui.finding(one));
         // The first error is that of the command, and told at its end.
-        let first = workspace.findings().iter().position(Diagnostic::is_error);
-        let others = workspace.findings().iter().enumerate().filter(|(number, _)| Some(*number) != first);
-        others.for_each(|(_, finding)| ui.finding(finding));
-        match first {
-            Some(first) => Err(Failure::from(workspace.findings()[first].clone())),
-            None => Ok(workspace),
-        }
+        let first = workspace.findings().iter().find(|finding| finding.is_error()).cloned();
+        let others = workspace.findings().iter().filter(|finding| Some(*finding) != first.as_ref());
+        others.for_each(|finding| ui.finding(finding));
+        first.map_or(Ok(workspace), |first| Err(Failure::from(first)))
     }
 
     /// Also writes the diagnostic log to this repository from now on. Outside git there is no place for it.

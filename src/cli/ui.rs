@@ -1,6 +1,6 @@
 //! All output: answers go to stdout, status and hints to stderr. No other module prints.
 
-use crate::base::{Diagnostic, RepoPath, argv_at, commands_at, locked};
+use crate::base::{Diagnostic, RepoPath, Severity, argv_at, commands_at, locked};
 use crate::view::{JsonDocument, Paint, Style, enveloped, line, pretty};
 use console::Term;
 use std::io::{self, BufRead, Write};
@@ -125,7 +125,13 @@ impl Ui {
 
     /// Prints a finding and its hint as problems.
     pub fn finding(&self, finding: &Diagnostic) {
-        self.problem(&finding.to_string());
+        let style = match finding.severity {
+            Severity::Error => Style::Bad,
+            Severity::Warning => Style::Warn,
+            Severity::Note => Style::Dim,
+        };
+        let kind = format!("{}[{}]:", finding.severity, finding.code);
+        self.problem(&finding.to_string().replacen(&kind, &self.paint_status.paint(style, &kind), 1));
         finding.hint.iter().for_each(|hint| self.hint(hint));
     }
 

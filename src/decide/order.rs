@@ -174,18 +174,18 @@ pub fn confirm(
 /// there is one. Returns an error if that one is empty.
 pub(super) fn with_why(says: String, why: Option<&str>) -> Result<String, Error> {
     Ok(match why.map(given).transpose()? {
-        Some(why) => format!("{says}{BECAUSE}{why}"),
+        Some(why) => format!("{says}{SEPARATOR}{why}"),
         None => says,
     })
 }
 
 /// The person's own part of a recorded reason, after what the step `says`.
 pub(super) fn why_after<'r>(reason: &'r str, says: &str) -> Option<&'r str> {
-    reason.strip_prefix(says)?.strip_prefix(BECAUSE)
+    reason.strip_prefix(says)?.strip_prefix(SEPARATOR)
 }
 
 /// What separates the two.
-pub(super) const BECAUSE: &str = ": ";
+pub(super) const SEPARATOR: &str = ": ";
 
 pub(super) fn given(reason: &str) -> Result<&str, Error> {
     let reason = reason.trim();

@@ -1,6 +1,6 @@
 //! Renames: a task gets another id and stays where it stands. Archiving a task is a rename too.
 
-use super::order::{BECAUSE, current, refused, why_after, with_why};
+use super::order::{SEPARATOR, current, refused, why_after, with_why};
 use super::{HistoryEntry, Kind, State, Transition};
 use crate::base::{Code, Error, TaskId, shell_word};
 use crate::workflow::Workflow;
@@ -49,5 +49,5 @@ pub fn is_just_renamed(state: &State) -> bool {
 #[must_use]
 pub fn former_id(entry: &HistoryEntry) -> Option<&str> {
     let former = entry.reason.strip_prefix(FROM).filter(|_| entry.kind == Kind::Rename)?;
-    Some(former.split_once(BECAUSE).map_or(former, |(former, _)| former))
+    Some(former.split_once(SEPARATOR).map_or(former, |(former, _)| former))
 }

@@ -172,7 +172,7 @@ words! {
     }
 }
 
-/// One recorded transition.
+/// One recorded transition. Its fields are the members of the entry in `state.json`, in this order.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct HistoryEntry {
     /// Its number, from 1, without gaps. Before a merge, two branches may have used the same number.

@@ -1,5 +1,6 @@
 //! The JSON form of a state: what guards see as `state`, and what `state.json` contains.
 //!
+//! The parts of a state serialize as their fields, so that the names and the order of these are a part of the file format.
 //! [`crate::record`] adds the schema reference and the seal that make it a file, and reads it back.
 
 use super::{Actor, HistoryEntry, RunRecord, State};

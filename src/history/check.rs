@@ -305,9 +305,12 @@ impl<'w> Checker<'w> {
                 if known.unwrap_or_default() {
                     let record = [task.state_path(), task.transcript_path()];
                     let is_of_record = |place: &Place| record.iter().any(|path| path.as_str() == place.path);
-                    // A record that nobody could make may also lack the needs of its phase, or its workflow.
+                    // A record that nobody could make may also lack the needs of its phase. Without the workflow, neither
+                    // the step nor the task can be judged.
+                    let lacks_workflow = proof.steps.iter().any(|step| !step.is_judged);
                     found.retain(|finding| {
-                        !matches!(finding.code, Code::Inconsistent | Code::Unjudged)
+                        finding.code != Code::Inconsistent
+                            && !(lacks_workflow && finding.code == Code::Unjudged)
                             && !finding.place.as_ref().is_some_and(is_of_record)
                     });
                 } else if counts {

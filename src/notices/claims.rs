@@ -93,7 +93,7 @@ impl NoticeClaims {
         if old.is_empty() {
             return Ok(());
         }
-        for task in writer.workspace.survey()?.0 {
+        for task in writer.workspace.tasks()? {
             old.remove(OsStr::new(&name(&task.id)));
         }
         old.into_iter().try_for_each(|name| directory.remove_if_there(name)).map_err(fail)

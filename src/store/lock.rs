@@ -50,10 +50,6 @@ impl IndexGate {
         }
         None
     }
-
-    fn enter(&self) -> MutexGuard<'_, ()> {
-        locked(&self.0)
-    }
 }
 
 /// Two environments with the same variables are equal, whatever their gates.
@@ -87,7 +83,7 @@ impl Store {
         if !is_ours(&kept).unwrap_or(false) {
             durable::write_atomic(self.repo.path(), &kept, CONTENT.as_bytes()).map_err(io::Error::other)?;
         }
-        let holding = self.environment.index_gate.enter();
+        let holding = locked(&self.environment.index_gate.0);
         let lock = self.index_lock();
         let own = self.own_directory().map_err(io::Error::other)?;
         let git = Directory::open(self.repo.path(), self.repo.path())?;

@@ -264,11 +264,14 @@ impl Snapshot<'_> {
             let task = task.filter(|_| !is_elsewhere);
             let children = self.children(directory)?.unwrap_or_default();
             let holds = task.as_ref().map(|task| self.holds_task(&task.workflow, directory, &children));
-            let is_task = holds.transpose()?.unwrap_or_default();
-            Ok((task.filter(|_| is_task), children, is_elsewhere))
+            if holds.transpose()?.unwrap_or_default() {
+                return Ok((task, children, is_elsewhere, None));
+            }
+            let misnamed = if is_behind_link { None } else { self.misnamed(directory, &children)? };
+            Ok((None, children, is_elsewhere, misnamed))
         };
         let mut open = Vec::new();
-        let (children, is_elsewhere) = match look() {
+        let (children, is_elsewhere, misnamed) = match look() {
             // What cannot be read hides this directory alone.
             Err(error) if error.class() == Class::Fault => {
                 found.findings.push(Diagnostic::from(error).at(Place::file(directory)));
@@ -279,12 +282,10 @@ impl Snapshot<'_> {
                     found.tasks.push(task);
                     return Ok(open);
                 }
-                (None, children, is_elsewhere) => (children, is_elsewhere),
+                (None, children, is_elsewhere, misnamed) => (children, is_elsewhere, misnamed),
             },
         };
-        if !is_behind_link {
-            found.findings.extend(self.misnamed(directory, &children)?);
-        }
+        found.findings.extend(misnamed);
         if depth >= MAX_DEPTH || is_elsewhere {
             return Ok(open);
         }

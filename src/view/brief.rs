@@ -27,7 +27,7 @@ pub struct Briefs {
 }
 
 /// What to do now about one task. At most four files and issues of each kind are listed; `orch prompt` and
-/// `orch suggest` list all.
+/// `orch suggest --json` list all.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]

@@ -4,7 +4,7 @@ use super::layout::{
     Cell, SHORT, below, columns, counted, id_cell, one_line, paragraph, plain, shorten, styled,
 };
 use super::suggestion::scope;
-use super::text::{headline, mood};
+use super::text::{headline, mood, sent_back};
 use super::wire::{Finding, Suggestion, in_repository};
 use super::{Paint, Repository, Style, Subject};
 use crate::decide::{Derived, DutyKind, GuardPart, Tried, Truth, nearest_rule};
@@ -202,6 +202,7 @@ impl Explanation {
             width,
         );
         paragraph(&mut out, &suggestion.duty.reason, 4, 0, width);
+        sent_back(&mut out, suggestion, width);
         self.rules_text(&mut out, phase, paint, width);
         self.artifacts_text(&mut out, paint, width);
         if !suggestion.diagnostics.is_empty() {

@@ -44,6 +44,7 @@ mod task;
 mod tests;
 mod text;
 mod transition;
+pub(crate) mod uri;
 mod wire;
 
 pub use action_prompt::action_prompt;

@@ -190,7 +190,7 @@ fn block(out: &mut String, suggestion: &Suggestion, paint: Paint, width: usize) 
 }
 
 /// Why the task was sent back to its phase, and the first of what the verdicts behind that object to.
-fn sent_back(out: &mut String, suggestion: &Suggestion, width: usize) {
+pub(super) fn sent_back(out: &mut String, suggestion: &Suggestion, width: usize) {
     let Some(back) = &suggestion.sent_back else { return };
     paragraph(out, &back.text(), INDENT, INDENT, width);
     let issues: Vec<String> = suggestion
@@ -206,7 +206,7 @@ fn sent_back(out: &mut String, suggestion: &Suggestion, width: usize) {
     }
     let more = issues.len().saturating_sub(MOST_ISSUES) + back.omitted;
     if more > 0 {
-        paragraph(out, &format!("{more} more"), INDENT * 2, INDENT, width);
+        paragraph(out, &format!("{more} more objections"), INDENT * 2, INDENT, width);
     }
 }
 

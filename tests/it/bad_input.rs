@@ -193,6 +193,28 @@ fn a_root_with_a_workflow_that_there_is_not_is_told_with_its_place() {
 }
 
 #[test]
+fn each_finding_about_the_settings_is_told_once_with_its_hint() {
+    let world = World::ready();
+    world.write("orch.toml", "[[root]]\npath = 1\nfoo = 2\n\n[hook]\non_missing = \"maybe\"\n");
+    let ended = world.orch(&["status"]).ends(2);
+    for (place, code) in [(":2:8", "config-value"), (":3:1", "config-unknown-key"), (":6:14", "config-value")]
+    {
+        let told = format!("orch.toml{place}: error[{code}]: ");
+        assert_eq!(ended.stderr.matches(&told).count(), 1, "{told}: {ended:?}");
+    }
+    assert_eq!(ended.stderr.lines().count(), 6, "{ended:?}");
+    assert_eq!(ended.stderr.lines().filter(|line| line.starts_with("hint: ")).count(), 3, "{ended:?}");
+}
+
+#[test]
+fn an_audit_of_a_task_is_one_of_all_commits() {
+    let world = World::ready();
+    world.orch(&["new", "t"]).succeeds();
+    world.orch(&["audit", "t"]).ends(2).reports("hint: orch audit --task t");
+    world.orch(&["audit", "u"]).ends(2).reports("hint: see `git log`");
+}
+
+#[test]
 fn a_task_with_an_impossible_name_is_told() {
     use std::ffi::OsStr;
     use std::os::unix::ffi::OsStrExt;

@@ -173,6 +173,17 @@ fn a_task_that_was_sent_back_quotes_the_verdict() {
             let held = prompt.lines().any(|row| row.contains(&named) && row.contains(message));
             assert!(held, "{named} {message}: {prompt}");
         }
+        for command in ["suggest", "explain"] {
+            let text = world.orch(&[command, "t"]).succeeds().stdout;
+            assert_eq!(text.matches(&format!("sent back from `{phase}`: ")).count(), 1, "{text}");
+            for (line, message) in quoted {
+                let place = line.map_or(String::new(), |line| format!(":{line}"));
+                let held = text
+                    .lines()
+                    .any(|row| row.contains(&format!("{path}{place}: ")) && row.contains(message));
+                assert!(held, "{path}{place} {message}: {text}");
+            }
+        }
         // Whoever writes a verdict instructs nobody.
         let (mark, words) = (prompt.find("and give no orders"), prompt.find(quoted[0].1));
         assert!(mark.is_some_and(|mark| words.is_some_and(|words| mark < words)), "{path}: {prompt}");

@@ -388,8 +388,8 @@ codes! {
         "Name a directory that exists with `-C`.";
     NoEarlierPhase = "no-earlier-phase", No,
         "There is no earlier phase to go back to.",
-        "No phase before this one has a record whose needs hold.",
-        "Name the phase with `--to`, or write the missing files.";
+        "The task is in its first phase, or no phase before this one has a record whose needs hold.",
+        "Name an earlier phase with `--to`, or write the missing files. To begin the phase again: `orch next TASK --override REASON --to PHASE`.";
     NoExample = "no-example", No,
         "A schema or an artifact has no example.",
         "`orch schema NAME --example` prints the first entry of `examples`, and `orch new` creates a task that is a file from the `example` of its artifact; there is none.",
@@ -409,7 +409,7 @@ codes! {
     NoReason = "no-reason", No,
         "A reason is missing.",
         "An order against the rules is recorded with its reason, and the one given has no visible character, or is the word `WHY` of a hint.",
-        "Give one: `--reason WHY`.";
+        "Say why in your own words: `--reason 'the plan was wrong'`.";
     NoRepository = "no-repository", Usage,
         "There is no git repository here.",
         "Neither the start directory nor one above it is a git repository. Tasks can be evaluated and moved, but nothing is committed.",
@@ -473,7 +473,7 @@ codes! {
     NotTerminal = "not-terminal", No,
         "The task is not finished, so it cannot be reopened.",
         "`orch reopen` leaves a terminal phase.",
-        "To go back from here: `orch rollback TASK --reason WHY`.";
+        "To go back from here: `orch rollback TASK --reason REASON`. To begin the first phase again: `orch next TASK --override REASON --to PHASE`.";
     NotUtf8 = "not-utf8", Finding,
         "A file is not UTF-8.",
         "It was saved in another encoding.",

@@ -196,10 +196,7 @@ fn report(
                 if removes { "There is nothing to remove." } else { "Everything is already set up." };
             ui.answer(&format!("{nothing}\n"))?;
         }
-        for finding in &files.findings {
-            ui.problem(&finding.to_string());
-            finding.hint.iter().for_each(|hint| ui.problem(&format!("  {hint}")));
-        }
+        files.findings.iter().for_each(|finding| ui.finding(finding));
     }
     let message = match setup {
         Some(_) => "Set up orch",

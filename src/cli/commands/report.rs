@@ -402,7 +402,10 @@ pub(super) fn carry_out(
             applied(&workspace, context, ui, &done, dry_run)?;
             Ok(ExitCode::Fine)
         }
-        Err(error) if error.code() == Code::NothingToApply => {
+        Err(error)
+            if matches!(order, Order::Approve | Order::Reject { .. })
+                && error.code() == Code::NothingToApply =>
+        {
             let judged = workspace.look(&task)?;
             nothing(context, ui, &judged.decision, &error.to_string())?;
             error.hint().iter().for_each(|hint| ui.hint(hint));

@@ -19,9 +19,7 @@ pub struct RunsArgs {
 pub fn run(args: &RunsArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
     let workspace = context.workspace(ui)?;
     let (known, unreadable) = drive::runs(&workspace)?;
-    for problem in &unreadable {
-        ui.problem(&problem.to_string());
-    }
+    unreadable.iter().for_each(|problem| ui.finding(problem));
     let shown = known.iter().filter(|run| !args.open || run.run.ended().is_none());
     let runs = Runs::new(workspace.repository()?, shown.map(line).collect());
     if context.global.json {

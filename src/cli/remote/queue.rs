@@ -89,7 +89,6 @@ impl WorkQueue {
 
     /// The place of a task.
     fn of_task(&self, task: String) -> Arc<Semaphore> {
-        // A panic cannot leave it half changed.
         let mut tasks = locked(&self.tasks);
         tasks.retain(|_, place| place.strong_count() > 0);
         if let Some(place) = tasks.get(&task).and_then(Weak::upgrade) {

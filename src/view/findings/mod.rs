@@ -5,7 +5,7 @@ mod sarif;
 mod snippet;
 
 pub use github::github;
-pub use sarif::{URI_PATH, sarif};
+pub use sarif::sarif;
 pub use snippet::snippets;
 
 use super::Finding;

@@ -1,13 +1,10 @@
 //! Findings as SARIF 2.1.0, the interchange format of static analysis.
 
 use crate::base::{Diagnostic, Place};
-use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+use crate::view::uri::PATH;
+use percent_encoding::utf8_percent_encode;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
-
-/// What a path in a URI does not contain as it is: all but the unreserved characters and the slash.
-pub const URI_PATH: &AsciiSet =
-    &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~').remove(b'/');
 
 /// A SARIF log with one run of `orch` at this version.
 #[must_use]
@@ -44,7 +41,7 @@ fn result(diagnostic: &Diagnostic, codes: &[&str]) -> Value {
 }
 
 fn location(place: &Place) -> Value {
-    let uri = utf8_percent_encode(&place.path, URI_PATH).to_string();
+    let uri = utf8_percent_encode(&place.path, PATH).to_string();
     let mut physical = json!({ "artifactLocation": { "uri": uri, "uriBaseId": "%SRCROOT%" } });
     if let Some(line) = place.line {
         physical["region"] = match place.column {

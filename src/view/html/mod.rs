@@ -22,12 +22,12 @@ pub use frame::{
 pub use order::{InputForm, OrderForm, OrderInput};
 
 use super::layout::visible;
-use super::{DutyView, Explanation, Repository, RunLine, Status, StepView, Style};
+use super::{DutyView, Explanation, Repository, RunLine, Status, StepView, Style, uri};
 use crate::base::Timestamp;
 use crate::decide::Do;
 use crate::workflow::Owner;
 use maud::{Markup, html};
-use percent_encoding::{AsciiSet, CONTROLS, NON_ALPHANUMERIC, utf8_percent_encode};
+use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
 use std::collections::BTreeSet;
 
 /// What a board shows.
@@ -101,14 +101,11 @@ pub enum TaskLinks {
 const IN_LINK: &AsciiSet =
     &CONTROLS.add(b' ').add(b'"').add(b'#').add(b'%').add(b'<').add(b'>').add(b'?').add(b'`');
 
-/// The characters of an id that are not written as they are in a part of a path.
-const IN_PATH: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
-
 impl TaskLinks {
     /// The link to the page of a task; `None` if it has no page.
     fn to(&self, task: &str) -> Option<String> {
         match self {
-            Self::Served => Some(format!("/tasks/{}", utf8_percent_encode(task, IN_PATH))),
+            Self::Served => Some(format!("/tasks/{}", utf8_percent_encode(task, uri::SEGMENT))),
             Self::InFile(tasks) => {
                 tasks.contains(task).then(|| format!("#{}", utf8_percent_encode(&anchor(task), IN_LINK)))
             }

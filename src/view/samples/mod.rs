@@ -11,7 +11,7 @@ use crate::base::{
 };
 use crate::decide::{
     ActorKind, BrokenNeed, By, Choice, Decision, Derived, DerivedFile, Evidence, ExpectState, Expectation,
-    GuardPart, HistoryEntry, Kind, Move, NamedVersion, Runner, Transition, Tried, Truth, Verdict,
+    GuardPart, HistoryEntry, Kind, Move, NamedVersion, Runner, SendBack, Transition, Tried, Truth, Verdict,
 };
 use crate::workflow::{Format, Owner, System, Workflow};
 use serde_json::json;
@@ -190,6 +190,14 @@ fn waiting(current: &str, reason: &str) -> Sample {
 pub fn write_missing() -> Sample {
     let mut sample = waiting("codegen", "the outputs of codegen are not there yet");
     sample.decision.attempt = 2;
+    sample.decision.sent_back = Some(SendBack {
+        from: phase("review"),
+        rule: Some("code-refused".to_owned()),
+        reason: "the code review refuses the code".to_owned(),
+        verdicts: Vec::new(),
+        issues: Vec::new(),
+        omitted: 2,
+    });
     sample.decision.substate = Some(json!("generate"));
     sample.decision.inputs = vec![evidence("plan", "planning/plan.json", "plan")];
     let because = "nothing new since attempt 1 was sent back";

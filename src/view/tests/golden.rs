@@ -36,6 +36,8 @@ t-42  planning  move to plan_review
 t-42  codegen (attempt 2)  write code/diff.patch
     Log in with a passkey
     the outputs of codegen are not there yet
+    sent back from `review`: the code review refuses the code
+        2 more objections
     missing code/diff.patch (patch): nothing new since attempt 1 was sent
         back
     waived: plan_review
@@ -294,6 +296,8 @@ fn an_explanation_in_words() {
         str![[r#"
 t-42  codegen / generate, attempt 2  write code/diff.patch
     the outputs of codegen are not there yet
+    sent back from `review`: the code review refuses the code
+        2 more objections
 
 nearest rule of codegen (system/workflows/global-state-machine.md)
   2. patch-ready: to done (line 95)

@@ -550,3 +550,20 @@ fn an_acknowledged_step_by_a_workflow_that_was_not_committed_no_longer_blocks_a_
     world.orch(&["audit", "--strict"]).succeeds();
     world.orch(&["check", "--range", "HEAD~3..HEAD"]).succeeds();
 }
+
+/// What is acknowledged is the change of the record, and not what else the commit does.
+#[test]
+fn an_acknowledged_forgery_does_not_cover_a_workflow_that_it_breaks() {
+    let world = started("plan_review");
+    let base = world.git(&["rev-parse", "HEAD"]);
+    let workflow = "system/workflows/global-state-machine.md";
+    let (before, whole) = (world.read("tasks/t/state.json"), world.read(workflow));
+    world.write("tasks/t/state.json", before.replace("plan_review", "done"));
+    world.write(workflow, whole.replace("[artifact.brief]\n", "[artifact.brief]\nnonsense = 1\n"));
+    world.commit("forged");
+    let forged = world.git(&["rev-parse", "HEAD"]);
+    world.git(&["revert", "--no-edit", "HEAD"]);
+    acknowledge_commit(&world, &forged);
+    let range = format!("{}..HEAD", base.trim());
+    world.orch(&["check", "--range", &range]).ends(1).says("workflow `global-state-machine` has errors");
+}

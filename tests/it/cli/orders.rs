@@ -74,11 +74,13 @@ fn the_placeholder_of_a_hint_is_no_reason() {
     let world = at("codegen");
     for order in [
         &["rollback", "t", "--reason", "WHY"][..],
+        &["rollback", "t", "--reason", "WHY", "--dry-run"],
         &["next", "t", "--override", " WHY "],
         &["confirm", "t", "plan", "--reason", "WHY"],
     ] {
         world.orch(order).ends(1).reports("`WHY` only stands for a reason");
     }
+    world.orch(&["archive", "t", "--force", "WHY"]).ends(1).reports("only stands for a reason");
     world.orch(&["rollback", "t", "--reason", "WHY not?"]).succeeds();
 }
 

@@ -261,14 +261,18 @@ fn a_directory_that_may_not_be_entered_hides_no_other_task() {
     }
     let world = started("plan_review");
     world.orch(&["new", "other"]).succeeds();
-    let fault =
-        Fault { call: "statx", effect: Effect::Error("EACCES"), nth: 1, only: Some("tasks/other/.git") };
-    for command in ["status", "suggest", "check", "log", "doctor"] {
-        let (run, _) = traced(&world, &[command, "--json"], (&["statx"], Some(fault)), |_| {});
-        assert_eq!(run.code, Some(70), "{command}: {run:?}");
-        let found = [&*run.stdout, &*run.stderr].concat();
-        assert!(found.contains("tasks/other") && found.contains("Permission denied"), "{command}: {run:?}");
-        assert!(!run.stdout.contains("\"kind\":\"error\""), "{command}: {run:?}");
+    // A directory that only its name keeps from being a task, if it is found to hold an artifact.
+    world.write("tasks/-name/planning/plan.json", "{}");
+    for (call, only) in [("statx", "tasks/other/.git"), ("openat", "tasks/-name/planning")] {
+        let fault = Fault { call, effect: Effect::Error("EACCES"), nth: 1, only: Some(only) };
+        for command in ["status", "suggest", "check", "log", "doctor", "watch --once"] {
+            let arguments: Vec<&str> = command.split(' ').chain(["--json"]).collect();
+            let (run, _) = traced(&world, &arguments, (&[call], Some(fault)), |_| {});
+            assert_eq!(run.code, Some(70), "{only}: {command}: {run:?}");
+            let found = [&*run.stdout, &*run.stderr].concat();
+            let is_told = found.contains("Permission denied");
+            assert!(is_told && !run.stdout.contains("\"kind\":\"error\""), "{only}: {command}: {run:?}");
+        }
     }
 }
 

@@ -19,8 +19,6 @@ use std::path::Path;
 
 /// How many findings about tasks are listed; `orch check` lists all.
 const MOST: usize = 5;
-/// Registers the merge driver, among other things.
-const REPAIR: &str = "orch doctor --fix";
 
 /// What is examined, and on whose behalf.
 pub(super) struct Patient<'a> {
@@ -251,9 +249,8 @@ fn update_hooks(patient: &Patient<'_>, hooks: &Examined) -> Result<Vec<String>, 
     Ok(updated.into_iter().map(|name| format!("updated the {name} hook")).collect())
 }
 
-fn merges(patient: &Patient<'_>) -> Result<Examined, Failure> {
-    let Some(store) = patient.work_tree() else { return Ok(Examined::without_git()) };
-    let workspace = patient.workspace;
+/// Whether the attributes of git ask for the merge driver of orch.
+fn is_driver_asked_for(store: &Store, workspace: &Workspace) -> Result<bool, Failure> {
     let asks = |base: &RepoPath| {
         // The directory stands for that of any task.
         let state =
@@ -264,7 +261,12 @@ fn merges(patient: &Patient<'_>) -> Result<Examined, Failure> {
     for base in workspace.config().roots.bases() {
         is_asked_for |= asks(base)?;
     }
-    if !is_asked_for {
+    Ok(is_asked_for)
+}
+
+fn merges(patient: &Patient<'_>) -> Result<Examined, Failure> {
+    let Some(store) = patient.work_tree() else { return Ok(Examined::without_git()) };
+    if !is_driver_asked_for(store, patient.workspace)? {
         let message = "the states of tasks are merged as text";
         let finding = Diagnostic::note(Code::MergeDriver, message).hint("orch init");
         return Ok(Examined::new("no merge driver is asked for", vec![finding]));
@@ -284,18 +286,18 @@ fn merges(patient: &Patient<'_>) -> Result<Examined, Failure> {
             _ => return Ok(Examined::new("by the merge driver of orch", Vec::new())),
         },
     };
-    Ok(Examined::new("as text", vec![finding.hint(REPAIR)]))
+    Ok(Examined::new("as text", vec![finding.hint("orch doctor --fix")]))
 }
 
 fn register(patient: &Patient<'_>, merges: &Examined) -> Result<Vec<String>, Failure> {
-    let is_repaired = |finding: &Diagnostic| finding.hint.as_deref() == Some(REPAIR);
-    match patient.store().filter(|_| merges.findings.iter().any(is_repaired)) {
-        Some(store) => {
-            init::register_driver(store)?;
-            Ok(vec!["registered the merge driver in this clone".to_owned()])
-        }
-        None => Ok(Vec::new()),
+    let Some(store) = patient.store().filter(|_| merges.has(Code::MergeDriver)) else {
+        return Ok(Vec::new());
+    };
+    if !is_driver_asked_for(store, patient.workspace)? {
+        return Ok(Vec::new());
     }
+    init::register_driver(store)?;
+    Ok(vec!["registered the merge driver in this clone".to_owned()])
 }
 
 fn signatures(patient: &Patient<'_>) -> Result<Examined, Failure> {

@@ -2,7 +2,7 @@
 
 use super::agent::Agent;
 use crate::survey::Workspace;
-use crate::view::findings::URI_PATH;
+use crate::view::uri;
 use percent_encoding::{percent_decode_str, utf8_percent_encode};
 use rmcp::model::{Resource, ResourceTemplate};
 use std::time::Duration;
@@ -30,7 +30,7 @@ impl ResourceKind {
     }
 
     fn uri(self, name: &str) -> String {
-        format!("{}{}", self.told().0, utf8_percent_encode(name, URI_PATH))
+        format!("{}{}", self.told().0, utf8_percent_encode(name, uri::PATH))
     }
 
     /// The kind and the name that a URI means.
