@@ -107,11 +107,12 @@ impl Context {
             .unwrap_or_default()
             .iter()
             .for_each(|one| ui.finding(one));
-        // The first error is that of the command, and told at its end.
-        let first = workspace.findings().iter().find(|finding| finding.is_error()).cloned();
-        let others = workspace.findings().iter().filter(|finding| Some(*finding) != first.as_ref());
+        // One of the errors is that of the command, which tells it at its end. Later ones may follow from the first.
+        let mut errors = workspace.findings().iter().filter(|finding| finding.is_error());
+        let told = if self.global.json { errors.next() } else { errors.next_back() }.cloned();
+        let others = workspace.findings().iter().filter(|finding| Some(*finding) != told.as_ref());
         others.for_each(|finding| ui.finding(finding));
-        first.map_or(Ok(workspace), |first| Err(Failure::from(first)))
+        told.map_or(Ok(workspace), |error| Err(Failure::from(error)))
     }
 
     /// Also writes the diagnostic log to this repository from now on. Outside git there is no place for it.

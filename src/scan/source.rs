@@ -245,20 +245,26 @@ impl<'c> WorkDir<'c> {
 
     /// The metadata of a path itself, not of what it links to; `None` if there is no such path.
     fn metadata(path: &Path) -> Result<Option<fs::Metadata>, Error> {
-        match path.symlink_metadata() {
-            Err(error) if is_missing(&error) => Ok(None),
-            metadata => metadata.map(Some).map_err(|source| io_error(path, source)),
-        }
+        metadata_if_there(path).map_err(|source| io_error(path, source))
     }
 
     /// Whether a directory is the root of a repository. In submodules and linked work trees `.git` is a file.
     fn is_repository_at(directory: &Path) -> Result<bool, Error> {
         let mark = directory.join(".git");
-        match Self::metadata(&mark)? {
+        // Whoever may not enter the directory is not told of a file in it that need not be there.
+        match metadata_if_there(&mark).map_err(|source| io_error(directory, source))? {
             None => Ok(false),
             Some(metadata) if metadata.is_dir() => Ok(Self::metadata(&mark.join("HEAD"))?.is_some()),
             Some(_) => Ok(true),
         }
+    }
+}
+
+/// The metadata of a path itself, not of what it links to; `None` if there is no such path.
+fn metadata_if_there(path: &Path) -> io::Result<Option<fs::Metadata>> {
+    match path.symlink_metadata() {
+        Err(error) if is_missing(&error) => Ok(None),
+        metadata => metadata.map(Some),
     }
 }
 

@@ -26,7 +26,7 @@ pub struct Environment {
     /// Whether the environment contains settings, as `git -c` passes them, other than those of
     /// [`Environment::for_executors`].
     pub has_settings: bool,
-    /// `GIT_CONFIG_COUNT`: how many settings other variables contain.
+    /// `GIT_CONFIG_COUNT`: how many settings other variables contain; the largest number if it is none.
     settings: u32,
     /// Whether the environment says where objects are (`GIT_OBJECT_DIRECTORY`).
     pub moves_objects: bool,
@@ -55,12 +55,12 @@ impl Environment {
     #[must_use]
     pub fn read(variable: impl Fn(&str) -> Option<String>) -> Self {
         let given = |name: &str| variable(name).filter(|value| !value.is_empty());
-        let settings = given("GIT_CONFIG_COUNT").map_or(Some(0), |count| count.parse().ok());
+        let settings = given("GIT_CONFIG_COUNT").map_or(0, |count| count.trim().parse().unwrap_or(u32::MAX));
         let is_own = |number| {
             given(&format!("GIT_CONFIG_KEY_{number}"))
                 .is_some_and(|key| IN_FOREGROUND.contains(&key.as_str()))
         };
-        let has_others = settings.is_none_or(|count: u32| !(0..count).all(is_own));
+        let has_others = !(0..settings).all(is_own);
         Self {
             git_dir: given("GIT_DIR").map(PathBuf::from),
             work_tree: given("GIT_WORK_TREE").map(PathBuf::from),
@@ -68,7 +68,7 @@ impl Environment {
             crosses_devices: given("GIT_DISCOVERY_ACROSS_FILESYSTEM").is_some_and(|value| is_true(&value)),
             index_file: given("GIT_INDEX_FILE").map(PathBuf::from),
             has_settings: has_others || given("GIT_CONFIG_PARAMETERS").is_some(),
-            settings: settings.unwrap_or_default(),
+            settings,
             moves_objects: given("GIT_OBJECT_DIRECTORY").is_some(),
             index_gate: IndexGate::default(),
         }
@@ -78,7 +78,8 @@ impl Environment {
     /// behind is ended, and would leave unfinished files. See git-config(1).
     #[must_use]
     pub fn for_executors(&self) -> Vec<(String, String)> {
-        let count = self.settings.saturating_add(2);
+        // Such an environment git refuses, and it need not be mended.
+        let Some(count) = self.settings.checked_add(2) else { return Vec::new() };
         let each = (self.settings..count).zip(IN_FOREGROUND).flat_map(|(number, key)| {
             [
                 (format!("GIT_CONFIG_KEY_{number}"), key.to_owned()),
@@ -303,7 +304,10 @@ mod tests {
         assert!(environment(&both).has_settings);
         assert_eq!(environment(&both).settings, 3);
         assert!(both.contains(&("GIT_CONFIG_KEY_2".to_owned(), "gc.autoDetach".to_owned())));
-        assert!(environment(&named(&[("GIT_CONFIG_COUNT", "many")])).has_settings);
+        let spaced = named(&[("GIT_CONFIG_COUNT", " 1")]);
+        assert_eq!(environment(&spaced).settings, 1, "git skips white space");
+        let odd = environment(&named(&[("GIT_CONFIG_COUNT", "many")]));
+        assert_eq!((odd.has_settings, odd.for_executors()), (true, Vec::new()));
         assert!(environment(&named(&[("GIT_CONFIG_PARAMETERS", "'a.b=c'")])).has_settings);
     }
 }

@@ -19,6 +19,8 @@ const NEXT_KEYS: usize = 14;
 const STANDING_ID: usize = 30;
 /// How many paths a headline names.
 const NAMED: usize = 3;
+/// How many columns of the reason are shown for which a task was sent back.
+const LONGEST_REASON: usize = 300;
 /// How many issues of verdicts are shown.
 const MOST_ISSUES: usize = 4;
 
@@ -192,7 +194,7 @@ fn block(out: &mut String, suggestion: &Suggestion, paint: Paint, width: usize) 
 /// Why the task was sent back to its phase, and the first of what the verdicts behind that object to.
 pub(super) fn sent_back(out: &mut String, suggestion: &Suggestion, width: usize) {
     let Some(back) = &suggestion.sent_back else { return };
-    paragraph(out, &back.text(), INDENT, INDENT, width);
+    paragraph(out, &shorten(&back.text(), LONGEST_REASON), INDENT, INDENT, width);
     let issues: Vec<String> = suggestion
         .inputs
         .iter()

@@ -202,6 +202,8 @@ fn each_finding_about_the_settings_is_told_once_with_its_hint() {
         let told = format!("orch.toml{place}: error[{code}]: ");
         assert_eq!(ended.stderr.matches(&told).count(), 1, "{told}: {ended:?}");
     }
+    let places: Vec<&str> = ended.stderr.lines().filter(|line| line.starts_with("orch.toml:")).collect();
+    assert!(places.len() == 3 && places.is_sorted(), "in the order of the file: {ended:?}");
     assert_eq!(ended.stderr.lines().count(), 6, "{ended:?}");
     assert_eq!(ended.stderr.lines().filter(|line| line.starts_with("hint: ")).count(), 3, "{ended:?}");
 }

@@ -3,7 +3,7 @@
 use super::prelude::{Context, ExitCode, Failure, Ui};
 use crate::apply::{Applied, Order};
 use crate::base::{Class, Code, Diagnostic, Digest, Error, RepoPath, command};
-use crate::decide::{ActorKind, Choice, Decision, DutyKind, duty, is_order};
+use crate::decide::{ActorKind, Choice, Decision, DutyKind, WHY, duty, is_order};
 use crate::drive::{Controlled, work_tree_of_run};
 use crate::store::Store;
 use crate::survey::{LookDepth, NamedBy, Sight, TaskRef, Workspace, unjudged, unread};
@@ -294,7 +294,7 @@ pub(super) fn controlled(
         }
         Controlled::Nothing => {
             let judged = workspace.look(task)?;
-            nothing(context, ui, &judged.decision, &nothing_to_control(workspace, task, request))?;
+            nothing(context, ui, &judged.decision, &nothing_to_control(workspace, &judged, request))?;
             return Ok(ExitCode::Nothing);
         }
     };
@@ -347,8 +347,17 @@ pub(super) fn text(context: &Context, ui: &Ui, text: &str) -> Result<(), Failure
 }
 
 /// Why a request about a run was not sent, and where it can be.
-fn nothing_to_control(workspace: &Workspace, task: &TaskRef, request: &str) -> String {
+fn nothing_to_control(workspace: &Workspace, judged: &Sight, request: &str) -> String {
+    let task = &judged.task;
+    let phase = judged.decision.phase.as_ref().and_then(|phase| judged.workflow().phase(phase));
     match work_tree_of_run(workspace, &task.id) {
+        None if phase.is_some_and(|phase| phase.terminal) => {
+            let reopen = command(&["orch", "reopen", task.id.as_str(), "--reason", WHY]);
+            format!(
+                "`{}` has no active or interrupted run and is in a terminal phase; to leave that: {reopen}",
+                task.id
+            )
+        }
         None if request == "resume" => {
             let run = command(&["orch", "run", task.id.as_str()]);
             format!(

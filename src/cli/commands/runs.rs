@@ -1,6 +1,7 @@
 //! `orch runs`: the last run of every task, in all work trees.
 
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
+use super::report;
 use crate::drive::{self, RunInfo};
 use crate::view::{RunLine, Runs};
 
@@ -8,7 +9,7 @@ use crate::view::{RunLine, Runs};
 ///
 /// Includes the runs in the other work trees of the repository. For each run: the process that drives it, when it
 /// started, its turns and their limit, its cost, and how it ended. A run whose process died is `interrupted`. Writes
-/// nothing.
+/// nothing. Exits with 70 if the machine failed to read something.
 #[derive(Debug, Args)]
 pub struct RunsArgs {
     /// Show only active and interrupted runs.
@@ -27,7 +28,7 @@ pub fn run(args: &RunsArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fail
     } else {
         context.page(ui, &runs.text(ui.paint, ui.width))?;
     }
-    Ok(ExitCode::Fine)
+    Ok(report::exit_after(&unreadable, ExitCode::Fine))
 }
 
 pub(super) fn line(info: &RunInfo) -> RunLine {

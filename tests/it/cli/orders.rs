@@ -49,6 +49,7 @@ fn only_a_reopening_leaves_a_terminal_phase() {
     world.orch(&["next", "t"]).ends(3);
     world.orch(&["rollback", "t", "--reason", "no"]).ends(1).reports("orch reopen");
     world.orch(&["next", "t", "--override", "no", "--to", "test"]).ends(1);
+    world.orch(&["resume", "t"]).ends(3).says("orch reopen t --reason WHY");
     world.orch(&["reopen", "t", "--reason", "it broke again"]).succeeds().says("done -> accept");
     world.orch(&["next", "t"]).ends(3);
     world.orch(&["reopen", "t", "--reason", "not terminal"]).ends(1);

@@ -265,7 +265,7 @@ fn a_directory_that_may_not_be_entered_hides_no_other_task() {
     world.write("tasks/-name/planning/plan.json", "{}");
     for (call, only) in [("statx", "tasks/other/.git"), ("openat", "tasks/-name/planning")] {
         let fault = Fault { call, effect: Effect::Error("EACCES"), nth: 1, only: Some(only) };
-        for command in ["status", "suggest", "check", "log", "doctor", "watch --once"] {
+        for command in ["status", "suggest", "check", "log", "runs", "doctor", "watch --once"] {
             let arguments: Vec<&str> = command.split(' ').chain(["--json"]).collect();
             let (run, _) = traced(&world, &arguments, (&[call], Some(fault)), |_| {});
             assert_eq!(run.code, Some(70), "{only}: {command}: {run:?}");
