@@ -11,7 +11,7 @@ pub(super) struct Section {
 
 /// The keys before the first table header, including the tables themselves.
 pub(super) const TOP: Section = Section {
-    title: "the top of the file, before the first table",
+    title: "the top of the file (before the first table)",
     keys: &[
         ("version", "version = 1"),
         ("system", "system = \"system\""),

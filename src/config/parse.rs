@@ -458,7 +458,7 @@ mod tests {
         for (text, expected) in [
             ("setle_ms = 1", "did you mean `settle_ms`?"),
             ("[git]\napply = 'all'", "`apply` belongs to `[watch]`"),
-            ("[watch]\nsettle_ms = 1", "`settle_ms` belongs to the top of the file, before the first table"),
+            ("[watch]\nsettle_ms = 1", "`settle_ms` belongs to the top of the file (before the first table)"),
             (
                 "[watch]\nelephant = 1",
                 "the keys of `[watch]` are `apply`, `adopt`, `poll` and `reconcile_seconds`",

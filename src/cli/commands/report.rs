@@ -348,29 +348,20 @@ pub(super) fn text(context: &Context, ui: &Ui, text: &str) -> Result<(), Failure
 
 /// Why a request about a run was not sent, and where it can be.
 fn nothing_to_control(workspace: &Workspace, judged: &Sight, request: &str) -> String {
-    let task = &judged.task;
-    let phase = judged.decision.phase.as_ref().and_then(|phase| judged.workflow().phase(phase));
-    match work_tree_of_run(workspace, &task.id) {
-        None if phase.is_some_and(|phase| phase.terminal) => {
-            let reopen = command(&["orch", "reopen", task.id.as_str(), "--reason", WHY]);
-            format!(
-                "`{}` has no active or interrupted run and is in a terminal phase; to leave that: {reopen}",
-                task.id
-            )
-        }
-        None if request == "resume" => {
-            let run = command(&["orch", "run", task.id.as_str()]);
-            format!(
-                "`{}` has no active or interrupted run, so there is nothing to resume; to start one: {run}",
-                task.id
-            )
-        }
-        None => format!("`{}` has no active or interrupted run, so there is nothing to {request}", task.id),
-        Some(root) => {
-            let there = command(&["orch", "-C", &root.to_string_lossy(), request, task.id.as_str()]);
-            format!("the run of `{}` is in another work tree: {there}", task.id)
-        }
+    let task = judged.task.id.as_str();
+    if let Some(root) = work_tree_of_run(workspace, &judged.task.id) {
+        let there = command(&["orch", "-C", &root.to_string_lossy(), request, task]);
+        return format!("the run of `{task}` is in another work tree: {there}");
     }
+    let phase = judged.decision.phase.as_ref().and_then(|phase| judged.workflow().phase(phase));
+    let next = match phase {
+        Some(phase) if phase.terminal => {
+            format!("; to leave `{}`: {}", phase.id, command(&["orch", "reopen", task, "--reason", WHY]))
+        }
+        _ if request == "resume" => format!("; to start one: {}", command(&["orch", "run", task])),
+        _ => String::new(),
+    };
+    format!("`{task}` has no active or interrupted run, so there is nothing to {request}{next}")
 }
 
 /// Prints that there was nothing to apply, and why.

@@ -105,7 +105,10 @@ impl Usage {
     #[must_use]
     pub fn reached(&self, budget: &Budget) -> Option<String> {
         if self.turns >= budget.turns {
-            return Some(format!("all {} turns of the run are used up", budget.turns));
+            return Some(match budget.turns {
+                1 => "the only turn of the run is used up".to_owned(),
+                turns => format!("all {turns} turns of the run are used up"),
+            });
         }
         if budget.rest(self.time) == Some(Period::default()) {
             let time = budget.time.unwrap_or_default();
