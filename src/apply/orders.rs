@@ -6,7 +6,7 @@ use super::people::OrderedStep;
 use crate::base::{Code, Diagnostic, command};
 use crate::decide::{
     self, Facts, HistoryEntry, Kind, Recorded, Ruling, RulingOrder, Stamp, State, Step, TakenBack,
-    Transition, WHY, initial_state, other_format,
+    Transition, initial_state, other_format,
 };
 use crate::record::{EventLog, FoldCache};
 use crate::survey::{Error, Sight, TaskRef};
@@ -58,16 +58,6 @@ pub enum Order {
         /// The reason, which is recorded.
         reason: String,
     },
-}
-
-/// Returns an error if a reason is what offered commands have in the place of one. The rules accept it: they are asked with
-/// it which orders are possible, and records contain it.
-pub(super) fn refuse_placeholder(reason: &str) -> Result<(), Error> {
-    if reason.trim() != WHY {
-        return Ok(());
-    }
-    let hint = "give a reason; it is recorded with the transition".to_owned();
-    Err(Error::new(Code::NoReason, format!("`{WHY}` only stands for a reason")).with_hint(hint))
 }
 
 impl Order {
@@ -170,7 +160,7 @@ impl Writer<'_> {
     /// Executes an order; with `dry_run` nothing is written, and anyone may ask. Returns an error if the
     /// caller may not give the order, or if it is refused or cannot be committed now.
     pub fn order(&self, task: &TaskRef, order: &Order, dry_run: bool) -> Result<Applied, Error> {
-        order.reason().map_or(Ok(()), refuse_placeholder)?;
+        order.reason().map_or(Ok(()), decide::refuse_placeholder)?;
         let stamp = if dry_run { self.stamp() } else { self.stamp_of(&order.step(task))? };
         let written = if dry_run { None } else { self.write_decision(task, order, &stamp)? };
         let taken = RefCell::new(None);

@@ -6,7 +6,7 @@ use super::advance::{Applied, AppliedStep};
 use super::attempts::CommitAttempts;
 use super::commit_plan::{record_writes, refuse_unread};
 use super::new_id::{Naming, check_new_id, parse_task_id};
-use super::orders::{refuse_placeholder, usable_state};
+use super::orders::usable_state;
 use super::people::OrderedStep;
 use crate::base::{Code, Digest, RepoPath, SingleFile, TaskId, command};
 use crate::decide::{self, Facts, Kind, Stamp, Step};
@@ -40,7 +40,7 @@ impl Writer<'_> {
     /// taken or not possible, a process drives the task, something of it is staged, a task that is not
     /// finished is archived without a reason or by someone who is no person, or git permits no commit now.
     pub fn relocate(&self, task: &TaskRef, to: Relocation<'_>, dry_run: bool) -> Result<Applied, Error> {
-        to.why().map_or(Ok(()), refuse_placeholder)?;
+        to.why().map_or(Ok(()), decide::refuse_placeholder)?;
         let place = self.new_home(task, to)?;
         let judged = self.workspace.look_at_all(task)?;
         let step = self.relocation(&judged, &place, to, &self.stamp())?;

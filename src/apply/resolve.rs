@@ -4,7 +4,6 @@
 //! side is committed.
 
 use super::conflicted::LogSides;
-use super::orders::refuse_placeholder;
 use super::people::OrderedStep;
 use super::record_files::{RecordFiles, log_before};
 use super::{TaskOutcome, Writer};
@@ -112,7 +111,7 @@ impl Writer<'_> {
     ///
     /// Returns an error if the united log cannot be read, one side deleted the log, or the choice is refused.
     pub fn resolve(&self, task: &TaskRef, chosen: Option<&Chosen>) -> Result<Option<Resolved>, Error> {
-        chosen.map_or(Ok(()), |chosen| refuse_placeholder(&chosen.reason))?;
+        chosen.map_or(Ok(()), |chosen| decide::refuse_placeholder(&chosen.reason))?;
         let unmerged = self.unmerged()?;
         let stamp = match chosen {
             Some(chosen) => self.stamp_of(&chosen.step(task))?,

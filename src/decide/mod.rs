@@ -61,7 +61,7 @@ pub use import::{ImportFault, Original, adopt, import, import_of, is_original, r
 pub use merge::{Conflict, choose, join, merging};
 pub use nearest_rule::nearest_rule;
 pub use notice::{NoticeKind, run_notices, task_notice};
-pub use order::{confirm, create, override_to, reopen, rollback, unknown_artifact};
+pub use order::{confirm, create, override_to, refuse_placeholder, reopen, rollback, unknown_artifact};
 pub use people::{AgentOrder, OrdersBy, People, Sender};
 pub use person_orders::{PersonOrder, person_orders};
 pub use printed::Printed;

@@ -4,7 +4,7 @@
 use super::derive::{SeenArtifact, look};
 use super::judge::Judge;
 use super::rules::join;
-use super::{BrokenNeed, Facts, Kind, State, Transition};
+use super::{BrokenNeed, Facts, Kind, State, Transition, WHY};
 use crate::base::{ArtifactName, Code, Error, PhaseId, nearest, shell_word};
 use crate::workflow::{Outcome, Phase, Workflow};
 
@@ -190,13 +190,22 @@ pub(super) const SEPARATOR: &str = ": ";
 pub(super) fn given(reason: &str) -> Result<&str, Error> {
     let reason = reason.trim();
     if !reason.chars().any(is_visible) {
-        return Err(refused(
-            Code::NoReason,
-            "the reason is empty",
-            "give a reason; it is recorded with the transition",
-        ));
+        return Err(no_reason("the reason is empty"));
     }
     Ok(reason)
+}
+
+/// Returns an error if a reason is what offered commands have in the place of one. The orders themselves accept it: they
+/// are asked with it whether they are possible, and records contain it.
+pub fn refuse_placeholder(reason: &str) -> Result<(), Error> {
+    match reason.trim() {
+        WHY => Err(no_reason(format!("`{WHY}` only stands for a reason"))),
+        _ => Ok(()),
+    }
+}
+
+fn no_reason(message: impl Into<String>) -> Error {
+    refused(Code::NoReason, message, "give a reason; it is recorded with the transition")
 }
 
 /// Whether a character is visible to a reader.

@@ -3,7 +3,7 @@
 use super::RunEnd;
 use super::driver::own;
 use crate::apply::Writer;
-use crate::base::{Class, Diagnostic, TaskId, Timestamp};
+use crate::base::{Diagnostic, TaskId, Timestamp};
 use crate::run::RunState;
 use crate::survey::{Error, TaskRef, Workspace, unread};
 use std::path::PathBuf;
@@ -38,11 +38,11 @@ pub fn runs_in<'w>(
     let (mut runs, mut unreadable) = (Vec::new(), Vec::new());
     for workspace in work_trees {
         let work_tree = here.relative(&workspace.root);
-        let (tasks, faults) = workspace.survey().unwrap_or_else(|error| {
+        let (tasks, faults) = workspace.readable_tasks().unwrap_or_else(|error| {
             unreadable.push(unread(&work_tree, &error));
             Default::default()
         });
-        unreadable.extend(faults.into_iter().filter(|fault| fault.code.class() == Class::Fault));
+        unreadable.extend(faults);
         for task in tasks {
             let files = workspace.run_files(&task);
             match files.read() {

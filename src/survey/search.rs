@@ -64,6 +64,13 @@ impl Workspace {
         Ok((tasks, findings))
     }
 
+    /// All tasks that could be found, and a finding for each directory that the machine failed to list.
+    pub fn readable_tasks(&self) -> Result<(Vec<TaskRef>, Vec<Diagnostic>), Error> {
+        let (tasks, mut findings) = self.survey()?;
+        findings.retain(|finding| finding.code.class() == Class::Fault);
+        Ok((tasks, findings))
+    }
+
     /// Searches below all roots, in as many threads as there are cores.
     fn look_everywhere(&self) -> Result<Survey, Error> {
         let mut found = Survey::default();

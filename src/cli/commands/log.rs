@@ -2,7 +2,7 @@
 
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use super::report;
-use crate::base::{Class, Code, Diagnostic, Error, Timestamp};
+use crate::base::{Code, Diagnostic, Error, Timestamp};
 use crate::history::{Story, TimedStep};
 use crate::survey::{TaskRef, Workspace};
 use crate::view::{Log, StepView};
@@ -28,12 +28,11 @@ pub fn run(args: &LogArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failu
         true => None,
         false => report::around(&workspace, context, ui, "orch log --all")?,
     };
-    let (tasks, mut unread): (Vec<TaskRef>, Vec<Diagnostic>) = match around {
+    let (tasks, unread): (Vec<TaskRef>, Vec<Diagnostic>) = match around {
         Some(task) => (vec![task], Vec::new()),
-        None if args.tasks.is_empty() => workspace.survey()?,
+        None if args.tasks.is_empty() => workspace.readable_tasks()?,
         None => (report::named(&workspace, &args.tasks)?, Vec::new()),
     };
-    unread.retain(|finding| finding.code.class() == Class::Fault);
     unread.iter().for_each(|finding| ui.finding(finding));
     let stories = crate::history::stories(&workspace, &tasks)?;
     let exit = match stories.iter().any(|story| story.is_damaged) {
