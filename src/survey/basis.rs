@@ -47,16 +47,14 @@ impl LookBasis {
         self.unignored.borrow().clone()
     }
 
-    /// Whether a file outside of the task is there, noted.
-    pub(crate) fn is_file(&self, root: &Path, path: &RepoPath) -> bool {
-        let is_file = path.under(root).is_file();
+    /// Notes whether a file outside of the task is there.
+    pub(super) fn note_file(&self, path: &RepoPath, is_file: bool) {
         self.files.borrow_mut().push((path.clone(), is_file));
-        is_file
     }
 
     /// Whether the files outside of the task are there or missing as they were.
     pub(super) fn stands(&self, root: &Path) -> bool {
-        are_as_before(root, &self.files.borrow())
+        self.files.borrow().iter().all(|(path, was_file)| path.under(root).is_file() == *was_file)
     }
 
     pub(super) fn is_unknown(&self) -> bool {
@@ -70,9 +68,4 @@ impl LookBasis {
     pub(super) fn files(&self) -> Vec<(RepoPath, bool)> {
         self.files.borrow().clone()
     }
-}
-
-/// Whether these files outside of a task are there or missing as they were.
-pub(super) fn are_as_before(root: &Path, files: &[(RepoPath, bool)]) -> bool {
-    files.iter().all(|(path, was_file)| path.under(root).is_file() == *was_file)
 }

@@ -9,7 +9,6 @@
 //! and the digest of its own content, so that what another version wrote, or what is damaged, is not read. Deleting
 //! the files loses nothing.
 
-use super::basis::are_as_before;
 use super::listed::{ListedTask, Stamped, listed_digest};
 use super::moved::{QuietPasts, is_far_back};
 use super::{Error, LookDepth, Sight, TaskRef, Workspace};
@@ -311,7 +310,7 @@ impl Workspace {
             };
             let stands = (kept.head.is_none() || kept.head == commit)
                 && kept.code.as_ref().is_none_or(is_quiet)
-                && are_as_before(&self.root, &kept.files)
+                && kept.files.iter().all(|(path, was_file)| self.is_file_outside(path) == *was_file)
                 && kept.unignored.iter().all(is_unignored);
             if stands { of_text(&kept.text) } else { None }
         };

@@ -4,7 +4,7 @@ use super::TaskRef;
 use crate::base::{Digest, RepoPath};
 use crate::record::SUGGESTION_FILE;
 use crate::run::RunFiles;
-use crate::scan::{Directory, Entry, EntryKind, FileStamp};
+use crate::scan::{Directory, Entry, EntryKind, FileStamp, OWN_DIRECTORY};
 use crate::store::durable;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
@@ -50,17 +50,23 @@ impl Stamped {
             return None;
         }
         let directory = task.directory();
-        let mut names = [SEPARATOR, RunFiles::RECORD_PATH].concat();
+        // The paths below an open directory are short, which saves a good part of the time that asking takes.
+        let top = Directory::open_itself(&directory.under(root)).ok()?;
+        let mut stamps = vec![top.stamp(".")];
+        let mut names = String::new();
+        // The stamp of the directory of the task tells that there is still no directory for it.
+        if top.stamp(OWN_DIRECTORY).is_some() {
+            names.extend([SEPARATOR, RunFiles::RECORD_PATH]);
+            stamps.push(top.stamp(RunFiles::RECORD_PATH));
+        }
+        let own = stamps.len();
         for entry in those_that_matter(&listed.entries) {
             let is_usual = !matches!(entry.kind, EntryKind::Repository | EntryKind::NotUtf8);
             let path = RepoPath::new(&entry.path).ok().filter(|_| is_usual)?;
             names.extend([SEPARATOR, path.below(directory)?]);
         }
-        // The paths below an open directory are short, which saves a good part of the time that asking takes.
-        let top = Directory::open_itself(&directory.under(root)).ok()?;
-        let mut stamps = vec![top.stamp("."), top.stamp(RunFiles::RECORD_PATH)];
         let mut has_mark = top.stamp(MARK).is_some();
-        for (entry, name) in those_that_matter(&listed.entries).zip(names_in(&names).skip(2)) {
+        for (entry, name) in those_that_matter(&listed.entries).zip(names_in(&names).skip(own)) {
             let is_directory = entry.kind == EntryKind::Directory;
             has_mark |= is_directory && top.stamp(&format!("{name}/{MARK}")).is_some();
             stamps.push(if is_directory { top.stamp(name) } else { entry.stamp });

@@ -51,6 +51,7 @@ impl Opener {
             whole_ids: false,
             known: self.known.clone(),
             known_log: RefCell::default(),
+            outside: RefCell::default(),
             at: self.at,
         })
     }
@@ -110,7 +111,7 @@ impl Workspace {
             let going_on = |_: &Self, _: &TaskRef, sight| (!stops()).then_some(sight);
             return self.look_at_each(tasks, LookDepth::End, going_on);
         }
-        self.forget_attributes();
+        self.forget_surroundings();
         let look = |task| (!stops()).then(|| self.look_further(task, head.clone(), LookDepth::End));
         tasks.iter().map(look).collect()
     }

@@ -48,7 +48,7 @@ pub use tasks::{NamedBy, TaskRef};
 pub(crate) use held_record::has_own_remedy;
 pub(crate) use sight::Placed;
 
-use crate::base::{Code, Diagnostic, Digest, Period, WorkflowName};
+use crate::base::{Code, Diagnostic, Digest, Period, RepoPath, WorkflowName};
 use crate::config::{Commit as CommitMode, Config};
 use crate::record::KnownLog;
 use crate::scan::{Raw, Source, ValidationCache, WorkDir};
@@ -59,6 +59,7 @@ use known::KnownLooks;
 use setting::{InSource, Setting};
 use snapshot::Snapshot;
 use std::cell::RefCell;
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -82,6 +83,8 @@ pub struct Workspace {
     known: Option<Arc<KnownLooks>>,
     /// The log that was read last, by a look or to record a step.
     pub(crate) known_log: RefCell<KnownLog>,
+    /// Which files outside of the tasks are there, as the last series of looks was told.
+    outside: RefCell<HashMap<RepoPath, bool>>,
     at: At,
 }
 

@@ -217,28 +217,48 @@ impl Workspace {
 
     /// Like [`Workspace::look`], with HEAD already read before any file of the task.
     pub(crate) fn look_under(&self, task: &TaskRef, head: Option<Head>) -> Result<Sight, Error> {
-        self.forget_attributes();
+        self.forget_surroundings();
         self.look_further(task, head, LookDepth::End)
     }
 
     /// The same, but reads the whole log, as recording a step requires.
     pub(crate) fn look_whole(&self, task: &TaskRef, head: Option<Head>) -> Result<Sight, Error> {
-        self.forget_attributes();
+        self.forget_surroundings();
         self.look_further(task, head, LookDepth::Whole)
     }
 
     /// Begins looks that rest on one HEAD and on one state of the attribute files; HEAD as in a single look.
     pub(super) fn begin_looks(&self) -> Result<Option<Head>, Error> {
-        self.forget_attributes();
+        self.forget_surroundings();
         self.head_to_look_at()
     }
 
-    /// Forgets what attribute files said before, as each look or series of looks begins.
-    pub(crate) fn forget_attributes(&self) {
+    /// Forgets what lay around the tasks before, as each look or series of looks begins: what attribute files said, and
+    /// which files outside of the tasks were there.
+    pub(crate) fn forget_surroundings(&self) {
+        self.outside.borrow_mut().clear();
         self.store.iter().for_each(Store::forget_attributes);
     }
 
-    /// Looks at one more task since [`Self::begin_looks`] or [`Self::forget_attributes`].
+    /// Whether a file outside of the task that is looked at is there. A series of looks asks once for each.
+    pub(super) fn is_file_outside(&self, path: &RepoPath) -> bool {
+        let mut outside = self.outside.borrow_mut();
+        let known = outside.get(path).copied();
+        known.unwrap_or_else(|| {
+            let is_file = path.under(&self.root).is_file();
+            outside.insert(path.clone(), is_file);
+            is_file
+        })
+    }
+
+    /// The same, noted in the basis of the look.
+    fn is_file(&self, path: &RepoPath, basis: &LookBasis) -> bool {
+        let is_file = self.is_file_outside(path);
+        basis.note_file(path, is_file);
+        is_file
+    }
+
+    /// Looks at one more task since [`Self::begin_looks`] or [`Self::forget_surroundings`].
     pub(crate) fn look_further(
         &self,
         task: &TaskRef,
@@ -291,8 +311,7 @@ impl Workspace {
         let Reading { compiled, recorded, mut observed, entries } = reading;
         if self.reads_work_dir() {
             let required = compiled.workflow.required_files();
-            observed.facts.missing =
-                required.filter(|path| !basis.is_file(&self.root, path)).cloned().collect();
+            observed.facts.missing = required.filter(|path| !self.is_file(path, &basis)).cloned().collect();
         }
         self.costs.looked();
         let last_run = if is_present { self.last_run(task) } else { LastRun::default() };
@@ -459,7 +478,7 @@ impl Workspace {
             };
             paths.into_iter().find_map(find)
         };
-        let is_file = |path: &RepoPath| basis.is_file(&self.root, path);
+        let is_file = |path: &RepoPath| self.is_file(path, basis);
         let head = || {
             basis.note_history();
             self.head().map_err(|error| fault.replace(Some(error))).ok().flatten()

@@ -17,6 +17,8 @@ use crate::scan::{
 };
 use crate::store::Store;
 use crate::workflow::Workflow;
+use serde_json::Value;
+use std::borrow::Cow;
 use std::cell::RefCell;
 use std::sync::Arc;
 
@@ -33,6 +35,9 @@ pub(crate) struct Snapshot<'a> {
     /// The cache of the log that was read last; `None` where each log is read once.
     pub known_log: Option<&'a RefCell<KnownLog>>,
 }
+
+/// What [`parse_json`] makes of `state.json`; nothing if there is no such file.
+type StateJson = (Option<Value>, Vec<Diagnostic>);
 
 /// What was read of one task.
 pub(crate) struct Reading {
@@ -77,8 +82,10 @@ impl Snapshot<'_> {
         log_end: u64,
     ) -> Result<Reading, Error> {
         let glance = Glance::of(self.source, self.costs, &task.place, entries);
-        let state = glance.state(&task.state_path(), self.setting.config.limit_bytes);
-        let named = state.as_deref().and_then(|bytes| workflow_named_in(bytes, task));
+        let path = task.state_path();
+        let bytes = glance.state(&path, self.setting.config.limit_bytes);
+        let state = bytes.as_deref().map_or_else(StateJson::default, |bytes| parse_json(&path, bytes));
+        let named = bytes.as_deref().and_then(|bytes| workflow_named_in(bytes, &state, task));
         let mut name = named.unwrap_or_else(|| task.workflow.to_string());
         // The log may name another workflow than the text of the state does.
         for _ in 0..3 {
@@ -105,10 +112,10 @@ impl Snapshot<'_> {
             let limits = ReadLimits { log_end, ..self.setting.limits() };
             let (_, mut observed) = within.observe_within(task, &loaded, &limits)?;
             refuse_faulty_schema(&observed, self.setting.config.system.as_str())?;
-            let recorded = match within.recorded_by_end(task, workflow, &mut observed)? {
+            let recorded = match within.recorded_by_end(task, workflow, &state, &mut observed)? {
                 Some(state) => Recorded::Known(Box::new(state)),
                 None => {
-                    let (recorded, notes) = self.recorded(task, workflow, &observed);
+                    let (recorded, notes) = self.recorded(task, workflow, &state, &observed);
                     observed.facts.diagnostics.extend(notes);
                     recorded
                 }
@@ -141,11 +148,12 @@ impl Snapshot<'_> {
         &self,
         task: &TaskRef,
         workflow: &Workflow,
+        state: &StateJson,
         observed: &Observed,
     ) -> (Recorded, Vec<Diagnostic>) {
         let (recorded, mut notes) = match self.known_log {
-            Some(known) => recorded(task, workflow, observed, &mut known.borrow_mut()),
-            None => recorded(task, workflow, observed, &mut KnownLog::default()),
+            Some(known) => recorded(task, workflow, (state, observed), &mut known.borrow_mut()),
+            None => recorded(task, workflow, (state, observed), &mut KnownLog::default()),
         };
         let Recorded::Known(state) = &recorded else { return (recorded, notes) };
         let (Some(original), Some(file)) = (&state.original, &observed.state) else {
@@ -166,7 +174,7 @@ impl Snapshot<'_> {
         let Some(schema) = &workflow.state.schema else { return Vec::new() };
         let Ok(original) = serde_json::from_str(text) else { return Vec::new() };
         let Some(map) = import_of(workflow, &original) else { return Vec::new() };
-        let problems = self.setting.schemas.refuses(schema, &serde_json::Value::Object(state.extra.clone()));
+        let problems = self.setting.schemas.refuses(schema, &Value::Object(state.extra.clone()));
         let told = problems.into_iter().map(|problem| (problem.pointer, problem.message));
         refused_import(map, &original, told)
     }
@@ -184,10 +192,11 @@ impl Snapshot<'_> {
         &self,
         task: &TaskRef,
         workflow: &Workflow,
+        state: &StateJson,
         observed: &mut Observed,
     ) -> Result<Option<State>, Error> {
         let Some(end) = observed.log.end() else { return Ok(None) };
-        if let Some(state) = believed_by_end(task, workflow, observed, end)
+        if let Some(state) = believed_by_end(workflow, state, observed, end)
             && let Some(held) = self.agreeing(task, observed, end)?
         {
             observed.log = ObservedLog::End(LogEnd { held, ..end.clone() });
@@ -262,19 +271,22 @@ pub(crate) fn first<T, F>(
 }
 
 /// The state in `state.json`, if its seal is unbroken and it names this log.
-fn believed_by_end(task: &TaskRef, workflow: &Workflow, observed: &Observed, end: &LogEnd) -> Option<State> {
-    let bytes = &observed.state.as_ref()?.bytes;
-    let text = std::str::from_utf8(bytes).ok()?;
-    let value = parse_json(&task.state_path(), bytes).0?;
+fn believed_by_end(
+    workflow: &Workflow,
+    (value, _): &StateJson,
+    observed: &Observed,
+    end: &LogEnd,
+) -> Option<State> {
+    let text = std::str::from_utf8(&observed.state.as_ref()?.bytes).ok()?;
     let peek = LogPeek::new(end.length, &end.bytes);
-    believed_state(workflow, StateText { text, value: Some(&value) }, peek)
+    believed_state(workflow, StateText { text, value: Some(value.as_ref()?) }, peek)
 }
 
 /// The recorded state of a task according to its own files, and findings about them.
 fn recorded(
     task: &TaskRef,
     workflow: &Workflow,
-    observed: &Observed,
+    ((value, problems), observed): (&StateJson, &Observed),
     known: &mut KnownLog,
 ) -> (Recorded, Vec<Diagnostic>) {
     if observed.log == ObservedLog::Unreadable {
@@ -285,8 +297,10 @@ fn recorded(
     }
     let path = task.state_path();
     let bytes = observed.state.as_ref().map(|file| file.bytes.as_slice());
-    let text = bytes.map(String::from_utf8_lossy);
-    let (value, problems) = bytes.map_or((None, Vec::new()), |bytes| parse_json(&path, bytes));
+    let text = bytes.map(|bytes| match std::str::from_utf8(bytes) {
+        Ok(text) => Cow::Borrowed(text),
+        Err(_) => String::from_utf8_lossy(bytes),
+    });
     let file = text.as_ref().map(|text| StateText { text, value: value.as_ref() });
     let log = observed.log.whole();
     let broken = |problems| (Recorded::Broken(with_ways_out(task, problems)), Vec::new());
@@ -314,7 +328,7 @@ fn recorded(
             let unread = observed.state.iter().flat_map(|file| file.problems.clone());
             let conflicted = bytes.and_then(|bytes| conflicted(task, &path, bytes));
             let found: Vec<Diagnostic> = unread.chain(conflicted).collect();
-            broken(if found.is_empty() { problems } else { found })
+            broken(if found.is_empty() { problems.clone() } else { found })
         }
         RecordReading::LogFaults(faults) => {
             let log = log.unwrap_or_default();
@@ -344,7 +358,7 @@ pub(crate) fn state_in(
 ) -> Result<Option<State>, Error> {
     let log = store.read_at(commit, &task.transcript_path())?;
     let text = store.read_at(commit, &task.state_path())?.and_then(|bytes| String::from_utf8(bytes).ok());
-    let value: Option<serde_json::Value> = text.as_ref().and_then(|text| serde_json::from_str(text).ok());
+    let value: Option<Value> = text.as_ref().and_then(|text| serde_json::from_str(text).ok());
     let file = text.as_ref().map(|text| StateText { text, value: value.as_ref() });
     Ok(match read_record(workflow, file, log.as_deref(), &mut KnownLog::default()) {
         RecordReading::Current(state)
@@ -420,13 +434,14 @@ fn log_diagnostics(task: &TaskRef, log: &[u8], faults: &[LogFault]) -> Vec<Diagn
     faults.iter().map(|fault| told(fault).at(place(fault))).collect()
 }
 
-/// The workflow that a state names, without validating the rest. With conflict markers, that of the first
-/// side.
-fn workflow_named_in(bytes: &[u8], task: &TaskRef) -> Option<String> {
-    let text = std::str::from_utf8(bytes).ok()?;
-    let sides = sides(text);
-    let text = sides.as_ref().map_or(text, |sides| sides.ours.as_str());
-    let value: serde_json::Value = serde_json::from_str(text).ok()?;
+/// The workflow that a state names, even if it is faulty. With conflict markers, that of the first side.
+fn workflow_named_in(bytes: &[u8], (value, _): &StateJson, task: &TaskRef) -> Option<String> {
+    let of_faulty = || {
+        let text = std::str::from_utf8(bytes).ok()?;
+        let sides = sides(text);
+        serde_json::from_str(sides.as_ref().map_or(text, |sides| sides.ours.as_str())).ok()
+    };
+    let value: Cow<'_, Value> = value.as_ref().map(Cow::Borrowed).or_else(|| of_faulty().map(Cow::Owned))?;
     let is_foreign = value.get("heads").is_none();
     let named = value.get("workflow").filter(|_| !(is_foreign && task.is_workflow_chosen))?;
     let name = named.get("name").or_else(|| is_foreign.then_some(named))?;

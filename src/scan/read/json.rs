@@ -1,10 +1,11 @@
 //! Strict JSON: duplicate keys and inexact numbers are reported, and every problem has a position.
 
 use super::{ReadResult, conflict, text};
-use crate::base::pointer::escape;
+use crate::base::pointer::child;
 use crate::base::{Code, Diagnostic, Place, RepoPath};
 use crate::scan::span::{key_span, span};
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
+use serde_json::map::Entry;
 use serde_json::{Map, Number, Value};
 use std::cell::RefCell;
 use std::fmt;
@@ -132,14 +133,30 @@ pub(super) fn locate_in_lines(text: &str, pointer: &str) -> Option<(usize, usize
 struct Noticed {
     duplicate: Option<(String, String)>,
     lossy: Option<String>,
-    pointer: String,
+}
+
+/// Where a value is. A pointer is made of it only for what is noticed.
+enum At<'a> {
+    Top,
+    Member(&'a Self, &'a str),
+    Item(&'a Self, usize),
+}
+
+impl At<'_> {
+    fn pointer(&self) -> String {
+        match self {
+            Self::Top => String::new(),
+            Self::Member(above, name) => child(&above.pointer(), name),
+            Self::Item(above, index) => format!("{}/{index}", above.pointer()),
+        }
+    }
 }
 
 fn parse(path: &RepoPath, text: &str, what: JsonText) -> Result<(Value, Vec<Diagnostic>), Box<Diagnostic>> {
     let noticed = RefCell::new(Noticed::default());
     let mut deserializer = serde_json::Deserializer::from_str(text);
-    let parsed =
-        Seed(&noticed).deserialize(&mut deserializer).and_then(|value| deserializer.end().map(|()| value));
+    let top = Seed { noticed: &noticed, at: &At::Top };
+    let parsed = top.deserialize(&mut deserializer).and_then(|value| deserializer.end().map(|()| value));
     let noticed = noticed.into_inner();
     // A request contains no conflict markers of git.
     let conflicting = || conflict(path, text).filter(|_| what != JsonText::Body);
@@ -209,28 +226,17 @@ fn duplicate(path: &RepoPath, text: &str, object: &str, key: &str) -> Diagnostic
 }
 
 /// Builds a value and notices what `serde_json` would accept silently.
-struct Seed<'n>(&'n RefCell<Noticed>);
+#[derive(Clone, Copy)]
+struct Seed<'n> {
+    noticed: &'n RefCell<Noticed>,
+    at: &'n At<'n>,
+}
 
 impl<'de> DeserializeSeed<'de> for Seed<'_> {
     type Value = Value;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
         deserializer.deserialize_any(self)
-    }
-}
-
-impl Seed<'_> {
-    /// Calls `inner` with a segment appended to the pointer.
-    fn below<T>(&self, segment: &str, inner: impl FnOnce() -> T) -> T {
-        let before = self.0.borrow().pointer.len();
-        {
-            let mut noticed = self.0.borrow_mut();
-            noticed.pointer.push('/');
-            noticed.pointer.push_str(&escape(segment));
-        }
-        let result = inner();
-        self.0.borrow_mut().pointer.truncate(before);
-        result
     }
 }
 
@@ -260,10 +266,7 @@ impl<'de> Visitor<'de> for Seed<'_> {
     fn visit_f64<E: Error>(self, value: f64) -> Result<Value, E> {
         // An integer beyond 64 bits arrives here already rounded.
         if value.fract() == 0.0 && value.abs() >= 9_007_199_254_740_992.0 {
-            let mut noticed = self.0.borrow_mut();
-            if noticed.lossy.is_none() {
-                noticed.lossy = Some(noticed.pointer.clone());
-            }
+            self.noticed.borrow_mut().lossy.get_or_insert_with(|| self.at.pointer());
         }
         Number::from_f64(value).map(Value::Number).ok_or_else(|| E::custom("number out of range"))
     }
@@ -278,26 +281,26 @@ impl<'de> Visitor<'de> for Seed<'_> {
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
         let mut values = Vec::new();
-        loop {
-            let index = values.len().to_string();
-            match self.below(&index, || items.next_element_seed(Seed(self.0)))? {
-                Some(value) => values.push(value),
-                None => return Ok(Value::Array(values)),
-            }
+        while let Some(value) =
+            items.next_element_seed(Seed { at: &At::Item(self.at, values.len()), ..self })?
+        {
+            values.push(value);
         }
+        Ok(Value::Array(values))
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Value, A::Error> {
         let mut members = Map::new();
         while let Some(key) = entries.next_key::<String>()? {
-            let value = self.below(&key, || entries.next_value_seed(Seed(self.0)))?;
-            if members.contains_key(&key) {
-                let mut noticed = self.0.borrow_mut();
-                if noticed.duplicate.is_none() {
-                    noticed.duplicate = Some((noticed.pointer.clone(), key.clone()));
+            let value = entries.next_value_seed(Seed { at: &At::Member(self.at, &key), ..self })?;
+            match members.entry(key) {
+                Entry::Vacant(free) => drop(free.insert(value)),
+                Entry::Occupied(mut taken) => {
+                    let again = || (self.at.pointer(), taken.key().clone());
+                    self.noticed.borrow_mut().duplicate.get_or_insert_with(again);
+                    taken.insert(value);
                 }
             }
-            members.insert(key, value);
         }
         Ok(Value::Object(members))
     }

@@ -74,29 +74,41 @@ impl Guard {
     /// Only the result of [`Self::holds`]: parts after a false one are not evaluated. Returns the reason if the guard
     /// cannot be evaluated.
     pub fn result(&self, scope: &dyn Scope) -> Result<bool, Reason> {
-        all_hold(self.parsed().parts.iter().map(|part| Self::hold(part, scope).result))
+        all_hold(self.parsed().parts.iter().map(|part| truth(Self::run(part, scope, None))))
     }
 
     /// Evaluates the expression. Returns the reason if it has no value.
     pub fn value(&self, scope: &dyn Scope) -> Result<Value, Reason> {
         if let [only] = self.parsed().parts.as_slice() {
-            return Self::run(only, scope).0;
+            return Self::run(only, scope, None);
         }
         self.result(scope).map(Value::Bool)
     }
 
     fn hold(part: &ParsedPart, scope: &dyn Scope) -> HeldPart {
-        let (value, saw) = Self::run(part, scope);
-        let result = match value {
-            Ok(Value::Bool(value)) => Ok(value),
-            Ok(other) => Err(format!("the guard yields {}, not true or false", kind_of(&other)).into()),
-            Err(message) => Err(message),
-        };
+        let mut saw = Vec::with_capacity(part.chains.len());
+        let result = truth(Self::run(part, scope, Some(&mut saw)));
         HeldPart { text: part.text.clone(), result, saw }
     }
 
-    fn run(part: &ParsedPart, scope: &dyn Scope) -> (Result<Value, Reason>, SeenValues) {
-        plainly(part, scope).unwrap_or_else(|| part.run(scope, &Meter::default()))
+    /// The value of a part. What it reads is added to `saw`.
+    fn run(part: &ParsedPart, scope: &dyn Scope, saw: Option<&mut SeenValues>) -> Result<Value, Reason> {
+        match plainly(part, scope) {
+            Some((truth, is_held)) => {
+                saw.into_iter()
+                    .for_each(|saw| saw.push((spelled(&part.chains[0]), Some(Value::Bool(truth)))));
+                Ok(Value::Bool(is_held))
+            }
+            None => part.run(scope, &Meter::default(), saw),
+        }
+    }
+}
+
+/// Whether a part of a guard holds, given its value.
+fn truth(value: Result<Value, Reason>) -> Result<bool, Reason> {
+    match value? {
+        Value::Bool(value) => Ok(value),
+        other => Err(format!("the guard yields {}, not true or false", kind_of(&other)).into()),
     }
 }
 
@@ -114,32 +126,35 @@ fn all_hold(mut parts: impl Iterator<Item = Result<bool, Reason>>) -> Result<boo
 }
 
 impl ParsedPart {
-    fn run(&self, scope: &dyn Scope, meter: &Meter) -> (Result<Value, Reason>, SeenValues) {
+    fn run(
+        &self,
+        scope: &dyn Scope,
+        meter: &Meter,
+        mut saw: Option<&mut SeenValues>,
+    ) -> Result<Value, Reason> {
         let mut given = Given::default();
         let mut failure = None;
         let found: Vec<Lookup<'_>> = self.chains.iter().map(|chain| scope.look_up(chain)).collect();
-        let mut saw = Vec::with_capacity(found.len());
         for (chain, found) in self.chains.iter().zip(&found) {
-            let mut shown = None;
             match found {
-                Lookup::Found(value) => {
-                    shown = Some(glimpse(value));
-                    given.set(chain, value);
-                }
+                Lookup::Found(value) => given.set(chain, value),
                 Lookup::Missing { depth } => given.set_empty(&chain[..*depth]),
                 Lookup::Ends { depth, value } => given.set(&chain[..*depth], value),
                 Lookup::Failed(message) => {
                     failure = failure.or(Some(format!("{}: {message}", spelled(chain))));
                 }
             }
-            saw.push((spelled(chain), shown));
+            if let Some(saw) = &mut saw {
+                let shown = if let Lookup::Found(value) = found { Some(glimpse(value)) } else { None };
+                saw.push((spelled(chain), shown));
+            }
         }
         let mut context = Context::with_env(Arc::clone(&ENVIRONMENT));
         if self.has_macros && add_metering(&mut context, meter).is_err() {
-            return (Err("macros are not available".into()), saw);
+            return Err("macros are not available".into());
         }
         if !self.patterns.is_empty() && add_patterns(&mut context, self).is_err() {
-            return (Err("`matches` is not available".into()), saw);
+            return Err("`matches` is not available".into());
         }
         for (name, value) in given.into_values() {
             context.add_variable_as_val(name, value);
@@ -150,7 +165,7 @@ impl ParsedPart {
                 .ok_or_else(|| "the expression yields a value that JSON cannot represent".to_owned()),
             Err(error) => Err(failure.unwrap_or_else(|| plain(&error.to_string()))),
         };
-        (result.map_err(Reason::from), saw)
+        result.map_err(Reason::from)
     }
 }
 
@@ -174,12 +189,13 @@ fn add_patterns(context: &mut Context<'_, '_>, part: &ParsedPart) -> Result<(), 
     context.add_function(MATCHES, matches)
 }
 
-/// A part that only states that a path is true or false needs no evaluator.
-fn plainly(part: &ParsedPart, scope: &dyn Scope) -> Option<(Result<Value, Reason>, SeenValues)> {
+/// The value at the path of a part that only states that it is true or false, which needs no evaluator, and whether the
+/// part holds.
+fn plainly(part: &ParsedPart, scope: &dyn Scope) -> Option<(bool, bool)> {
     let (denied, [chain]) = (part.denies?, part.chains.as_slice()) else { return None };
     let Lookup::Found(found) = scope.look_up(chain) else { return None };
     let truth = found.as_bool()?;
-    Some((Ok(Value::Bool(truth != denied)), vec![(spelled(chain), Some(Value::Bool(truth)))]))
+    Some((truth, truth != denied))
 }
 
 /// Follows the segments of `path` from index `start` inside a JSON value.
@@ -353,7 +369,7 @@ mod tests {
         };
         let run = |text: &str, many: usize| {
             let guard = Guard::parse(text).expect(text);
-            guard.parsed().parts[0].run(&JsonOf(scope(many)), &Meter::of(1 << 16)).0
+            guard.parsed().parts[0].run(&JsonOf(scope(many)), &Meter::of(1 << 16), None)
         };
         for text in [
             "a.n.all(x, a.m.exists(y, x == y))",
@@ -382,8 +398,9 @@ mod tests {
         let numbers: Vec<usize> = (0..100).collect();
         let map: Map<String, Value> = (0..10_000).map(|n| (n.to_string(), json!([1, 2, 3]))).collect();
         let scope = JsonOf(json!({"a": {"n": numbers, "map": map}}));
-        let run =
-            |text: &str| Guard::parse(text).expect(text).parsed().parts[0].run(&scope, &Meter::of(1 << 12)).0;
+        let run = |text: &str| {
+            Guard::parse(text).expect(text).parsed().parts[0].run(&scope, &Meter::of(1 << 12), None)
+        };
         assert_eq!(run("a.n.all(x, string(x) in a.map)"), Ok(Value::Bool(true)));
         assert!(run("a.n.all(x, string(x) in a.map.map(k, k))").is_err());
     }
@@ -393,7 +410,7 @@ mod tests {
     fn a_value_does_not_grow_without_limit() {
         let numbers: Vec<usize> = (0..200).collect();
         let guard = Guard::parse("a.map(x, a)").expect("parses");
-        let (value, _) = guard.parsed().parts[0].run(&JsonOf(json!({ "a": numbers })), &Meter::of(40_000));
+        let value = guard.parsed().parts[0].run(&JsonOf(json!({ "a": numbers })), &Meter::of(40_000), None);
         assert!(value.expect_err("too much").as_str().contains("too long"));
     }
 
