@@ -31,6 +31,9 @@ impl RepoPath {
     /// [`InvalidPath`] if the path is absolute, contains a NUL byte or leaves the repository.
     pub fn new(text: impl AsRef<str>) -> Result<Self, InvalidPath> {
         let text = text.as_ref();
+        if is_normal(text) {
+            return Ok(Self(text.into()));
+        }
         let invalid = |reason| InvalidPath { path: text.to_owned(), reason };
         if text.starts_with('/') {
             return Err(invalid("it is absolute"));
@@ -57,7 +60,11 @@ impl RepoPath {
 
     /// This path followed by `relative`. Returns [`InvalidPath`] if `relative` is not a valid path.
     pub fn join(&self, relative: &str) -> Result<Self, InvalidPath> {
-        if self.0.is_empty() { Self::new(relative) } else { Self::new(format!("{}/{relative}", self.0)) }
+        match self.0.is_empty() {
+            true => Self::new(relative),
+            false if is_normal(relative) => Ok(Self(format!("{}/{relative}", self.0).into())),
+            false => Self::new(format!("{}/{relative}", self.0)),
+        }
     }
 
     /// The part of this path below `directory`, or `None` if the path is not inside it.
@@ -90,6 +97,11 @@ impl RepoPath {
     pub fn under(&self, root: &Path) -> PathBuf {
         if self.0.is_empty() { root.to_owned() } else { root.join(&*self.0) }
     }
+}
+
+/// Whether a text is the path that it names, as nearly every text is.
+fn is_normal(text: &str) -> bool {
+    !text.contains('\0') && text.split('/').all(|part| !matches!(part, "" | "." | ".."))
 }
 
 impl fmt::Display for RepoPath {

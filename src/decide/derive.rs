@@ -47,7 +47,7 @@ pub(super) fn look<'f>(
         .collect();
     for seen in &mut all {
         derive_freshness(workflow, state, &present, &mut seen.derived);
-        seen.culprit = culprit(seen, &present);
+        seen.culprit = if seen.derived.ready() { None } else { culprit(seen, &present) };
         seen.derived.changed = match record_of(workflow, state, phase, &seen.derived) {
             Some(recorded) => recorded != seen.derived.digest,
             None => false,

@@ -9,7 +9,7 @@ use super::judge::Judge;
 use super::order::{current, given, refused};
 use super::{Facts, FileFact, Stamp, State, Transition, Verdict};
 use crate::base::{ArtifactName, Code, Error, PhaseId, command, words};
-use crate::workflow::{Artifact, Format, Owner, Workflow, blank};
+use crate::workflow::{Artifact, Format, Owner, SchemaText, Workflow, blank};
 use serde_json::{Map, Value};
 use std::sync::Arc;
 
@@ -170,11 +170,10 @@ impl Judge<'_> {
         let json = artifacts.filter(|artifact| artifact.format == Format::Json);
         let json = json.filter(|artifact| blank(&self.path_of(&artifact.name)).is_none());
         json.flat_map(move |artifact| {
-            let schema = artifact.schema.as_ref().and_then(|schema| serde_json::from_str(&schema.text).ok());
-            let schema: Value = schema.unwrap_or_default();
-            let choices = choices(&schema, order.to.is_some()).into_iter();
+            let schema = artifact.schema.as_ref().and_then(SchemaText::value).unwrap_or(&Value::Null);
+            let choices = choices(schema, order.to.is_some()).into_iter();
             let values =
-                choices.filter_map(|choice| self.filled(&schema, choice, &artifact.name, (order, stamp)));
+                choices.filter_map(|choice| self.filled(schema, choice, &artifact.name, (order, stamp)));
             values.map(|value| self.with_value(artifact, value)).collect::<Vec<_>>()
         })
     }

@@ -149,7 +149,7 @@ pub(super) fn answered(writer: &Writer<'_>, judged: &Sight, answers: &[Asked]) -
     };
     let as_json = |answer: &Asked| {
         let value = serde_json::from_str::<Value>(&answer.value).ok();
-        match shape(answer).is_some_and(|field| is_list(&field)) {
+        match shape(answer).is_some_and(is_list) {
             true => Some(value.filter(Value::is_array).unwrap_or_else(|| items(&answer.value))),
             false => value,
         }

@@ -1,6 +1,6 @@
 //! What has changed in an artifact since it was judged: the files that the last step rests on, and those that are here.
 
-use super::stories;
+use super::{Story, stories};
 use crate::base::{Code, Digest, Error};
 use crate::decide::{HistoryEntry, unknown_artifact};
 use crate::survey::{Sight, Workspace};
@@ -51,7 +51,8 @@ pub fn judged(workspace: &Workspace, judged: &Sight, artifact: &str) -> Result<J
     }
     let is_its = |name: &str| matcher.artifacts_of(name).any(|(found, _)| found == index);
     let mut stories = stories(workspace, std::slice::from_ref(&judged.task))?;
-    let mut story = stories.pop().unwrap_or_default().steps;
+    let Story { steps: mut story, unread, .. } = stories.pop().unwrap_or_default();
+    unread.map_or(Ok(()), Err)?;
     let tree = tree_name(artifact);
     story.retain(|(entry, _)| entry.evidence.iter().any(|(name, _)| is_its(name) || *name == tree));
     let step = story.pop();

@@ -19,6 +19,8 @@ pub struct Story {
     pub steps: Vec<TimedStep>,
     /// Whether a line of the log is not an event, so that steps may be missing.
     pub is_damaged: bool,
+    /// Why there are no steps, if the machine fails to read the log, or what git has of it.
+    pub unread: Option<Error>,
 }
 
 /// The log of a task as it is now.
@@ -37,21 +39,25 @@ struct TaskLog {
 ///
 /// # Errors
 ///
-/// git cannot read the history, or the machine fails to read a log.
+/// git cannot read the history.
 pub fn stories(workspace: &Workspace, tasks: &[TaskRef]) -> Result<Vec<Story>, Error> {
     if tasks.is_empty() {
         return Ok(Vec::new());
     }
-    let logs = workspace.map_each(tasks, TaskLog::of).into_iter().collect::<Result<Vec<_>, Error>>()?;
-    let paths: Vec<RepoPath> = logs.iter().flat_map(|log| &log.paths).cloned().collect();
+    let logs = workspace.map_each(tasks, TaskLog::of);
+    let paths: Vec<RepoPath> = logs.iter().flatten().flat_map(|log| &log.paths).cloned().collect();
     let history = match &workspace.store {
         Some(store) => store.history(&paths)?,
         None => BTreeMap::new(),
     };
-    let story = |workspace: &Workspace, log: &TaskLog| {
-        Ok(Story { steps: steps(workspace, log, &history)?, is_damaged: log.is_damaged })
+    let story = |workspace: &Workspace, log: &Result<TaskLog, Error>| {
+        let log = log.as_ref().map_err(Error::clone)?;
+        Ok(Story { steps: steps(workspace, log, &history)?, is_damaged: log.is_damaged, unread: None })
     };
-    workspace.map_each(&logs, story).into_iter().collect()
+    let told = |workspace: &Workspace, log: &_| {
+        story(workspace, log).unwrap_or_else(|error| Story { unread: Some(error), ..Story::default() })
+    };
+    Ok(workspace.map_each(&logs, told))
 }
 
 impl TaskLog {

@@ -55,9 +55,13 @@ fn skipped(line: &[u8]) -> Option<StagedFile> {
 }
 
 impl WorkTree<'_> {
+    fn is_sparse(&self) -> bool {
+        *self.is_sparse.get_or_init(|| self.store.is_sparse())
+    }
+
     /// The files left out below a directory; git is asked once per directory.
     fn below(&self, directory: &RepoPath) -> Result<Vec<StagedFile>, Error> {
-        if !*self.is_sparse.get_or_init(|| self.store.is_sparse()) {
+        if !self.is_sparse() {
             return Ok(Vec::new());
         }
         if let Some(known) = self.left_out.borrow().get(directory) {
@@ -70,6 +74,9 @@ impl WorkTree<'_> {
 
     /// The file at a path, if it is left out.
     fn at(&self, path: &RepoPath) -> Result<Option<StagedFile>, Error> {
+        if !self.is_sparse() {
+            return Ok(None);
+        }
         let known = self.left_out.borrow().keys().find(|known| path.below(known).is_some()).cloned();
         // Lists the whole directory, because more of its files will be needed; but not the root, which would
         // list everything.

@@ -93,7 +93,7 @@ fn names_in(names: &str) -> impl Iterator<Item = &str> {
 
 /// The digest of the stamps of files that may be missing.
 fn digest(stamps: impl Iterator<Item = Option<FileStamp>>) -> Digest {
-    let mut bytes = Vec::new();
+    let mut bytes = Vec::with_capacity(1 << 10);
     for stamp in stamps {
         bytes.push(u8::from(stamp.is_some()));
         bytes.extend(stamp.iter().flat_map(FileStamp::bytes));

@@ -103,10 +103,14 @@ impl Workspace {
         let Ok(path) = RepoPath::new(self.workflow_path(sight.workflow().name.as_str())) else {
             return Ok(None);
         };
+        let held = store.source_at(Some(head)).blob_at(&path)?;
+        if held == Some(sight.workflow().document_digest) {
+            return Ok(None);
+        }
         let place = path.under(&self.root);
         let document = durable::read_if_there(&place).map_err(|source| io_error(&place, source))?;
         let Some(document) = document else { return Ok(None) };
-        let held = store.source_at(Some(head)).blob_at(&path)?;
+        // A filter of git may store other bytes.
         if held == Some(store.digest(&path, &document)?) {
             return Ok(None);
         }

@@ -5,16 +5,15 @@ use super::layout::one_line;
 use super::schema_outline::{allowed, kind_of};
 use super::wire::{FieldView, QuestionView};
 use crate::decide::QuestionField;
-use crate::workflow::{is_list, schema_field};
+use crate::workflow::{SchemaText, is_list, schema_field};
 use serde_json::Value;
 
 /// The question of a decision; `None` if it asks none.
 #[must_use]
 pub fn question(subject: &Subject<'_>) -> Option<QuestionView> {
     let question = subject.decision.question.as_ref()?;
-    let schema = subject.workflow.state.schema.as_ref();
-    let schema: Value = schema.and_then(|schema| serde_json::from_str(&schema.text).ok()).unwrap_or_default();
-    let fields = question.fields.iter().map(|field| view(&schema, field)).collect();
+    let schema = subject.workflow.state.schema.as_ref().and_then(SchemaText::value).unwrap_or(&Value::Null);
+    let fields = question.fields.iter().map(|field| view(schema, field)).collect();
     Some(QuestionView { title: question.title.clone(), fields })
 }
 

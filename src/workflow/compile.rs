@@ -162,8 +162,10 @@ impl Compiler<'_> {
         self.rule_ids(&raw.rules);
         self.defaults(&raw.defaults, &phase_key);
         let schema = raw.state_schema.as_ref().and_then(|text| self.schema(text));
+        let document_digest = self.system.format().blob(with_line_feeds(&self.document.text).as_bytes());
         Some(Workflow {
-            digest: self.digest(&artifacts, schema.as_ref()),
+            digest: digest(document_digest, &artifacts, schema.as_ref()),
+            document_digest,
             title: raw.title.map_or_else(|| self.document.name.clone(), |title| title.value),
             name: name?,
             path: self.document.path.clone(),
@@ -186,17 +188,6 @@ impl Compiler<'_> {
                 defaults: raw.defaults.into_iter().map(|(name, value)| (name.value, value)).collect(),
             },
         })
-    }
-
-    /// The digest of everything that affects a verdict: the document and the schemas that it names.
-    fn digest(&self, artifacts: &[Artifact], state: Option<&SchemaText>) -> Digest {
-        let document = with_line_feeds(&self.document.text);
-        let mut parts = vec![("", self.system.format().blob(document.as_bytes()))];
-        let schemas = artifacts.iter().filter_map(|artifact| artifact.schema.as_ref()).chain(state);
-        parts.extend(schemas.map(|schema| (schema.name.as_str(), schema.digest)));
-        parts.sort_unstable();
-        parts.dedup();
-        Digest::of_files(&parts)
     }
 
     fn artifact(&mut self, raw: RawArtifact) -> Option<Artifact> {
@@ -424,6 +415,16 @@ impl Compiler<'_> {
             self.problem(&name.span, Diagnostic::error(Code::WorkflowValue, message));
         }
     }
+}
+
+/// The digest of everything that affects a verdict: the document and the schemas that it names.
+fn digest(document: Digest, artifacts: &[Artifact], state: Option<&SchemaText>) -> Digest {
+    let mut parts = vec![("", document)];
+    let schemas = artifacts.iter().filter_map(|artifact| artifact.schema.as_ref()).chain(state);
+    parts.extend(schemas.map(|schema| (schema.name.as_str(), schema.digest)));
+    parts.sort_unstable();
+    parts.dedup();
+    Digest::of_files(&parts)
 }
 
 /// Whether a top-level key of the state belongs to `orch`.

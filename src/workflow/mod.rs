@@ -65,6 +65,8 @@ pub struct Workflow {
     pub title: String,
     /// The digest of the document and of the schemas that its artifacts name.
     pub digest: Digest,
+    /// The digest of the document alone.
+    pub document_digest: Digest,
     /// The path of the document, for diagnostics.
     pub path: String,
     /// The phase of a new task.
@@ -148,6 +150,8 @@ pub struct SchemaText {
     pub text: Arc<str>,
     /// The digest of the text.
     pub digest: Digest,
+    /// Its value, once that was asked for.
+    value: Arc<OnceLock<Option<Value>>>,
     /// Its first example, once that was asked for.
     example: Arc<OnceLock<Option<Value>>>,
 }
@@ -156,7 +160,13 @@ impl SchemaText {
     /// A schema of this name, with the digest of its text.
     #[must_use]
     pub fn new(name: String, text: &str, digest: Digest) -> Self {
-        Self { name, text: text.into(), digest, example: Arc::default() }
+        Self { name, text: text.into(), digest, value: Arc::default(), example: Arc::default() }
+    }
+
+    /// Its value; `None` if the text is not JSON.
+    #[must_use]
+    pub fn value(&self) -> Option<&Value> {
+        self.value.get_or_init(|| serde_json::from_str(&self.text).ok()).as_ref()
     }
 
     /// Its first example.
@@ -311,9 +321,8 @@ impl Outcome {
 impl StateShape {
     /// The part of the schema that describes the value at a JSON pointer, if there is one.
     #[must_use]
-    pub fn field(&self, pointer: &str) -> Option<Value> {
-        let schema: Value = serde_json::from_str(&self.schema.as_ref()?.text).ok()?;
-        schema_field(&schema, pointer).cloned()
+    pub fn field(&self, pointer: &str) -> Option<&Value> {
+        schema_field(self.schema.as_ref()?.value()?, pointer)
     }
 }
 

@@ -104,13 +104,7 @@ fn members(format: Format) -> Option<(Types, Members)> {
 /// Warnings about all guards and other expressions of a workflow that use values in ways that do not fit.
 pub(super) fn check_types(document: &Document, workflow: &Workflow) -> Vec<Diagnostic> {
     let mut findings = Vec::new();
-    let mut known = GuardNames {
-        workflow,
-        schemas: workflow.artifacts.iter().map(|artifact| parsed(artifact.schema.as_ref())).collect(),
-        state: parsed(workflow.state.schema.as_ref()),
-        facts: Vec::new(),
-        defines: Vec::new(),
-    };
+    let mut known = GuardNames { workflow, facts: Vec::new(), defines: Vec::new() };
     for artifact in &workflow.artifacts {
         let names = FactNames { known: &known, artifact };
         let types = artifact.facts.iter().map(|(_, fact)| checked(document, fact, &names, &mut findings));
@@ -179,16 +173,14 @@ fn values(workflow: &Workflow) -> impl Iterator<Item = &Guard> {
     asks.chain(rules).chain(&workflow.state.rebuild).map(|(_, guard)| guard).chain(shown)
 }
 
-fn parsed(schema: Option<&SchemaText>) -> Option<Value> {
-    serde_json::from_str(&schema?.text).ok()
+/// What a schema says of the value at a path.
+fn by_schema(schema: Option<&SchemaText>, path: &[&str]) -> Types {
+    schema.and_then(SchemaText::value).map_or(ANY, |schema| described(schema, path))
 }
 
 /// What is known of the names in guards. Definitions and facts that are not typed yet may be anything.
 struct GuardNames<'a> {
     workflow: &'a Workflow,
-    /// The schemas of the artifacts, in their order.
-    schemas: Vec<Option<Value>>,
-    state: Option<Value>,
     /// The types of the facts of each artifact.
     facts: Vec<Vec<Types>>,
     defines: Vec<Types>,
@@ -204,7 +196,7 @@ impl Names for GuardNames<'_> {
             ["run", "errors" | "max_errors"] => NUMBER,
             ["action", _, "done"] => NUMBER,
             ["action", _, "skipped"] => BOOL,
-            ["state", rest @ ..] => self.state.as_ref().map_or(ANY, |schema| described(schema, rest)),
+            ["state", rest @ ..] => by_schema(self.workflow.state.schema.as_ref(), rest),
             [root, rest @ ..] => {
                 let artifacts = &self.workflow.artifacts;
                 if let Some(index) = artifacts.iter().position(|artifact| artifact.name.as_str() == *root) {
@@ -242,7 +234,7 @@ impl GuardNames<'_> {
     /// The types of a value in the data of an artifact.
     fn data(&self, index: usize, path: &[&str]) -> Result<Types, (String, String)> {
         let artifact = &self.workflow.artifacts[index];
-        let by_schema = || self.schemas[index].as_ref().map_or(ANY, |schema| described(schema, path));
+        let by_schema = || by_schema(artifact.schema.as_ref(), path);
         let Some((root, of_format)) = members(artifact.format).filter(|_| !artifact.paths.is_empty()) else {
             return Ok(by_schema());
         };

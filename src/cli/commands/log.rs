@@ -28,27 +28,37 @@ pub fn run(args: &LogArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failu
         true => None,
         false => report::around(&workspace, context, ui, "orch log --all")?,
     };
-    let (tasks, unread): (Vec<TaskRef>, Vec<Diagnostic>) = match around {
+    let (tasks, mut unread): (Vec<TaskRef>, Vec<Diagnostic>) = match around {
         Some(task) => (vec![task], Vec::new()),
         None if args.tasks.is_empty() => workspace.readable_tasks()?,
         None => (report::named(&workspace, &args.tasks)?, Vec::new()),
     };
-    unread.iter().for_each(|finding| ui.finding(finding));
     let stories = crate::history::stories(&workspace, &tasks)?;
+    let mut faults: Vec<Error> = stories.iter().filter_map(|story| story.unread.clone()).collect();
     let exit = match stories.iter().any(|story| story.is_damaged) {
         true => ExitCode::No,
         false => ExitCode::Fine,
     };
-    let short = tasks.iter().zip(&stories).filter(|(_, story)| story.is_damaged || story.steps.is_empty());
-    let short: Vec<(&TaskRef, &Story)> = short.collect();
-    let reasons = workspace.map_each(&short, |workspace, (task, story)| why_short(workspace, task, story));
-    let mut lost: Vec<Error> = reasons.into_iter().collect::<Result<Vec<_>, Error>>()?.concat();
+    let read = tasks.iter().zip(&stories).filter(|(_, story)| story.unread.is_none());
+    let short: Vec<(&TaskRef, &Story)> =
+        read.filter(|(_, story)| story.is_damaged || story.steps.is_empty()).collect();
+    let mut lost = Vec::new();
+    for reasons in workspace.map_each(&short, |workspace, (task, story)| why_short(workspace, task, story)) {
+        match reasons {
+            Ok(reasons) => lost.extend(reasons),
+            Err(error) => faults.push(error),
+        }
+    }
     let told: Vec<(&TaskRef, &Story)> = tasks.iter().zip(&stories).collect();
     let entries = in_order(workspace.map_each(&told, |_, (task, story)| views(task, story)));
     // Without any step, the reason is the answer.
-    if entries.is_empty() && !lost.is_empty() {
-        return Err(Failure::from(lost.remove(0)));
+    if entries.is_empty()
+        && let Some(reason) = faults.first().or(lost.first())
+    {
+        return Err(Failure::from(reason.clone()));
     }
+    unread.extend(faults.into_iter().map(Diagnostic::from));
+    unread.iter().for_each(|finding| ui.finding(finding));
     lost.into_iter().for_each(|error| ui.finding(&error.into_warning()));
     let log = Log::new(workspace.repository()?, entries);
     if context.global.json {

@@ -136,13 +136,13 @@ struct Noticed {
 }
 
 /// Where a value is. A pointer is made of it only for what is noticed.
-enum At<'a> {
+enum ValuePath<'a> {
     Top,
     Member(&'a Self, &'a str),
     Item(&'a Self, usize),
 }
 
-impl At<'_> {
+impl ValuePath<'_> {
     fn pointer(&self) -> String {
         match self {
             Self::Top => String::new(),
@@ -155,7 +155,7 @@ impl At<'_> {
 fn parse(path: &RepoPath, text: &str, what: JsonText) -> Result<(Value, Vec<Diagnostic>), Box<Diagnostic>> {
     let noticed = RefCell::new(Noticed::default());
     let mut deserializer = serde_json::Deserializer::from_str(text);
-    let top = Seed { noticed: &noticed, at: &At::Top };
+    let top = Seed { noticed: &noticed, at: &ValuePath::Top };
     let parsed = top.deserialize(&mut deserializer).and_then(|value| deserializer.end().map(|()| value));
     let noticed = noticed.into_inner();
     // A request contains no conflict markers of git.
@@ -229,7 +229,7 @@ fn duplicate(path: &RepoPath, text: &str, object: &str, key: &str) -> Diagnostic
 #[derive(Clone, Copy)]
 struct Seed<'n> {
     noticed: &'n RefCell<Noticed>,
-    at: &'n At<'n>,
+    at: &'n ValuePath<'n>,
 }
 
 impl<'de> DeserializeSeed<'de> for Seed<'_> {
@@ -282,7 +282,7 @@ impl<'de> Visitor<'de> for Seed<'_> {
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
         let mut values = Vec::new();
         while let Some(value) =
-            items.next_element_seed(Seed { at: &At::Item(self.at, values.len()), ..self })?
+            items.next_element_seed(Seed { at: &ValuePath::Item(self.at, values.len()), ..self })?
         {
             values.push(value);
         }
@@ -292,7 +292,7 @@ impl<'de> Visitor<'de> for Seed<'_> {
     fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Value, A::Error> {
         let mut members = Map::new();
         while let Some(key) = entries.next_key::<String>()? {
-            let value = entries.next_value_seed(Seed { at: &At::Member(self.at, &key), ..self })?;
+            let value = entries.next_value_seed(Seed { at: &ValuePath::Member(self.at, &key), ..self })?;
             match members.entry(key) {
                 Entry::Vacant(free) => drop(free.insert(value)),
                 Entry::Occupied(mut taken) => {

@@ -276,6 +276,24 @@ fn a_directory_that_may_not_be_entered_hides_no_other_task() {
     }
 }
 
+#[test]
+fn a_log_that_cannot_be_read_hides_no_other_timeline() {
+    if !can_inject() {
+        return;
+    }
+    let world = started("plan_review");
+    world.orch(&["new", "other"]).succeeds();
+    let only = Some("tasks/other/transcript.jsonl");
+    let fault = || Fault { call: "openat", effect: Effect::Error("EACCES"), nth: 1, only };
+    let (run, _) = traced(&world, &["log", "--all", "--json"], (&["openat"], Some(fault())), |_| {});
+    assert_eq!(run.code, Some(70), "{run:?}");
+    assert!(run.stdout.contains("\"task\":\"t\"") && !run.stdout.contains("\"task\":\"other\""), "{run:?}");
+    assert!(run.stderr.contains("Permission denied"), "{run:?}");
+    // If there is no other, that is the answer.
+    let (run, _) = traced(&world, &["log", "other", "--json"], (&["openat"], Some(fault())), |_| {});
+    assert!(run.code == Some(70) && run.stdout.contains("\"kind\":\"error\""), "{run:?}");
+}
+
 /// The n-th call of each kind fails, for each n, until a run is left undisturbed; prints a table.
 fn every_fault() {
     let (mut wrong, mut all) = (Vec::new(), [0; 2]);

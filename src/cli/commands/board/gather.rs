@@ -131,6 +131,7 @@ pub(super) fn gather(
     for LookedTask { task, status, detail } in looked {
         if let Some(mut detail) = detail {
             let recorded = timelines.next().unwrap_or_default();
+            problems.extend(recorded.unread.as_ref().map(unjudged));
             let step = |(entry, commit): &(Arc<_>, Option<_>)| {
                 let commit = commit.as_ref().map(ToString::to_string);
                 StepView::recorded(task.id.as_str(), &task.place, entry, commit.as_deref())
