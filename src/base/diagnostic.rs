@@ -1,6 +1,6 @@
 //! Diagnostics: what is wrong, where, and what to type next. Every finding has this shape.
 
-use super::{Code, RepoPath, words};
+use super::{Class, Code, RepoPath, words};
 use std::fmt;
 
 words! {
@@ -129,6 +129,12 @@ impl Diagnostic {
     #[must_use]
     pub fn is_error(&self) -> bool {
         self.severity == Severity::Error
+    }
+
+    /// Whether it is an error of the machine or of `orch`.
+    #[must_use]
+    pub fn is_fault(&self) -> bool {
+        self.is_error() && self.code.class() == Class::Fault
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::TaskNotice;
 use crate::apply::{Applied, Order};
-use crate::base::{RepoPath, TaskId};
+use crate::base::{Diagnostic, RepoPath, TaskId};
 use crate::survey::{Caller, Error, Sight, TaskRef};
 use std::sync::mpsc::Sender;
 
@@ -108,14 +108,5 @@ pub enum WatchEffect {
         hint: Option<String>,
     },
     /// Something is wrong; the watch continues.
-    Trouble {
-        /// The message for people.
-        message: String,
-        /// What to do about it.
-        hint: Option<String>,
-        /// Whether it is a fault of the machine or of `orch`.
-        is_fault: bool,
-        /// Whether something is in error, so that not all tasks were evaluated.
-        is_error: bool,
-    },
+    Trouble(Diagnostic),
 }

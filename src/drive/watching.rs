@@ -154,7 +154,7 @@ impl Watching {
         }
         match event {
             WatchEvent::Trouble(message) => {
-                effects.push(WatchEffect::Trouble { message, hint: None, is_fault: true, is_error: true })
+                effects.push(WatchEffect::Trouble(Diagnostic::error(Code::WatchFailed, message)));
             }
             WatchEvent::Start => {
                 if self.recalls() {
@@ -190,9 +190,11 @@ impl Watching {
         }
         let mut met = BTreeSet::new();
         effects.retain(|effect| match effect {
-            WatchEffect::Trouble { message, .. } => {
-                let is_new = self.met.as_ref().is_none_or(|all| is_whole || !all.contains(message));
-                met.insert(message.clone()) && is_new && !self.troubles.contains(message)
+            WatchEffect::Trouble(finding) => {
+                let told = finding.to_string();
+                let is_new = self.met.as_ref().is_none_or(|all| is_whole || !all.contains(&told));
+                let is_unknown = is_new && !self.troubles.contains(&told);
+                met.insert(told) && is_unknown
             }
             _ => true,
         });
@@ -310,7 +312,7 @@ impl Watching {
                 return Vec::new();
             }
         };
-        effects.extend(misnamed.iter().map(told));
+        effects.extend(misnamed.into_iter().map(WatchEffect::Trouble));
         // What is archived stays as it is.
         tasks.retain(|task| !task.id.is_archived());
         tasks
@@ -323,7 +325,7 @@ impl Watching {
                 tracing::info!("settings reloaded");
                 effects.push(WatchEffect::Reloaded);
                 let findings = self.workspace.findings().iter().filter(|finding| finding.is_error());
-                effects.extend(findings.map(told));
+                effects.extend(findings.cloned().map(WatchEffect::Trouble));
             }
             Err(error) => effects.push(trouble(&error)),
         }
@@ -617,16 +619,7 @@ fn passes(error: &Error, is_alone: bool) -> bool {
     }
 }
 
-/// A finding as an effect. It is a fault if the machine failed to read something.
-fn told(finding: &Diagnostic) -> WatchEffect {
-    let is_error = finding.is_error();
-    let is_fault = is_error && finding.code.class() == Class::Fault;
-    let (message, hint) = (finding.to_string(), finding.hint.clone());
-    WatchEffect::Trouble { message, hint, is_fault, is_error }
-}
-
 fn trouble(error: &Error) -> WatchEffect {
     tracing::warn!(error = error.logged(), "the watch continues after an error");
-    let is_fault = error.class() == Class::Fault;
-    WatchEffect::Trouble { message: error.to_string(), hint: error.hint(), is_fault, is_error: true }
+    WatchEffect::Trouble(error.clone().into())
 }

@@ -2,7 +2,7 @@
 
 use super::prelude::{Context, ExitCode, Failure, Ui};
 use crate::apply::{Applied, Order};
-use crate::base::{Class, Code, Diagnostic, Digest, Error, RepoPath, command};
+use crate::base::{Code, Diagnostic, Digest, Error, RepoPath, command};
 use crate::decide::{ActorKind, Choice, Decision, DutyKind, WHY, duty, is_order};
 use crate::drive::{Controlled, work_tree_of_run};
 use crate::store::Store;
@@ -173,12 +173,9 @@ pub(super) fn commits_of(
 /// The exit code of an answer: a failure of the machine if one of its problems is one, `No` if something could not be
 /// evaluated, else `otherwise`.
 pub(super) fn exit_after(problems: &[Diagnostic], otherwise: ExitCode) -> ExitCode {
-    let has = |is_meant: fn(&Diagnostic) -> bool| {
-        problems.iter().any(|problem| problem.is_error() && is_meant(problem))
-    };
-    if has(|problem| problem.code.class() == Class::Fault) {
+    if problems.iter().any(Diagnostic::is_fault) {
         ExitCode::Fault
-    } else if has(|problem| problem.code == Code::Unjudged) {
+    } else if problems.iter().any(|problem| problem.is_error() && problem.code == Code::Unjudged) {
         ExitCode::No
     } else {
         otherwise

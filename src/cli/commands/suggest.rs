@@ -200,6 +200,7 @@ fn answer(workspace: &Workspace, args: &SuggestArgs, around: Option<&TaskRef>) -
         wanted.into_iter().map(|((_, suggestion), log)| (suggestion, log)).unzip();
     let omitted = chosen.omitted;
     let nothing = match (tasks.is_empty(), done == tasks.len(), args.whom) {
+        (true, ..) if problems.iter().any(Diagnostic::is_fault) => "No task could be read.".to_owned(),
         (true, ..) => "There are no tasks yet.".to_owned(),
         (_, true, _) => format!("{}, nothing to do: all done.", counted(done, "task")),
         (_, _, Some(Whom::Agent)) => "No task waits for an agent.".to_owned(),

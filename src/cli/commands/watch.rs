@@ -2,7 +2,7 @@
 
 use super::prelude::{Args, Context, ExitCode, Failure, Ui, threads};
 use super::report;
-use crate::base::{Code, Diagnostic, Timestamp};
+use crate::base::{Diagnostic, Timestamp};
 use crate::drive::{WatchEffect, WatchEvent, WatchLoop, WatchMode, Watching};
 use crate::notices::{FaultSink, Notifier};
 use crate::survey::{Sight, Workspace};
@@ -75,9 +75,10 @@ fn once(workspace: Workspace, args: &WatchArgs, context: &Context, ui: &Ui) -> R
     while let Some(effects) = part {
         for effect in effects {
             code = match (&effect, code) {
-                (WatchEffect::Trouble { is_fault: true, .. }, _) | (_, ExitCode::Fault) => ExitCode::Fault,
+                (WatchEffect::Trouble(found), _) if found.is_fault() => ExitCode::Fault,
+                (_, ExitCode::Fault) => ExitCode::Fault,
                 (WatchEffect::Held { .. }, _) | (_, ExitCode::NotNow) => ExitCode::NotNow,
-                (WatchEffect::Trouble { is_error: true, .. }, _) => ExitCode::No,
+                (WatchEffect::Trouble(found), _) if found.is_error() => ExitCode::No,
                 (WatchEffect::Stands(judged), ExitCode::Fine) => report::exit_for(judged),
                 (WatchEffect::Moved(applied), ExitCode::Fine) => report::exit_for(&applied.judged),
                 (_, code) => code,
@@ -156,11 +157,7 @@ pub(super) fn happenings(workspace: &Workspace, effect: WatchEffect) -> Vec<Happ
             };
             vec![Happening::Held { task, reason: message, hint }]
         }
-        WatchEffect::Trouble { message, hint, .. } => {
-            let mut diagnostic = Diagnostic::warning(Code::WatchFailed, message);
-            diagnostic.hint = hint;
-            vec![finding(&diagnostic)]
-        }
+        WatchEffect::Trouble(found) => vec![finding(&found)],
     }
 }
 

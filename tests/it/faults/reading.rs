@@ -277,6 +277,21 @@ fn a_directory_that_may_not_be_entered_hides_no_other_task() {
 }
 
 #[test]
+fn a_root_that_cannot_be_listed_is_not_taken_for_empty() {
+    if !can_inject() {
+        return;
+    }
+    let world = started("plan_review");
+    let fault = Fault { call: "openat", effect: Effect::Error("EACCES"), nth: 1, only: Some("tasks") };
+    for (arguments, told) in
+        [(&["suggest"][..], "No task could be read."), (&["watch", "--once"], "tasks: error[io]: ")]
+    {
+        let (run, _) = traced(&world, arguments, (&["openat"], Some(fault)), |_| {});
+        assert!(run.code == Some(70) && run.stdout.contains(told), "{run:?}");
+    }
+}
+
+#[test]
 fn a_log_that_cannot_be_read_hides_no_other_timeline() {
     if !can_inject() {
         return;

@@ -153,7 +153,8 @@ pub(super) fn gather(
     };
     let charts = names.into_iter().map(chart).collect();
     let (known, unreadable) = drive::runs_in(workspace, iter::once(workspace));
-    problems.extend(unreadable);
+    let new: Vec<Diagnostic> = unreadable.into_iter().filter(|found| !problems.contains(found)).collect();
+    problems.extend(new);
     Ok(GatheredTasks {
         charts,
         runs: known.iter().map(runs::line).collect(),

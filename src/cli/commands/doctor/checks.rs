@@ -175,10 +175,12 @@ fn workflows(patient: &Patient<'_>) -> Result<Examined, Failure> {
 }
 
 fn tasks(patient: &Patient<'_>) -> Result<Examined, Failure> {
-    let (tasks, misnamed) = patient.workspace.survey()?;
-    let mut findings = Checker::new(patient.workspace, &patient.context.caller).tasks(&tasks)?.findings;
-    findings.extend(misnamed);
-    if tasks.is_empty() {
+    let (tasks, mut findings) = patient.workspace.survey()?;
+    // If not everything could be listed, nobody knows whether there is a task.
+    let is_empty = tasks.is_empty() && !findings.iter().any(Diagnostic::is_fault);
+    let checked = Checker::new(patient.workspace, &patient.context.caller).tasks(&tasks)?.findings;
+    findings.splice(0..0, checked);
+    if is_empty {
         findings.extend(records_outside(patient.workspace)?);
     }
     findings.sort_by_key(|finding| Reverse(finding.severity));
