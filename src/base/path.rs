@@ -60,11 +60,7 @@ impl RepoPath {
 
     /// This path followed by `relative`. Returns [`InvalidPath`] if `relative` is not a valid path.
     pub fn join(&self, relative: &str) -> Result<Self, InvalidPath> {
-        match self.0.is_empty() {
-            true => Self::new(relative),
-            false if is_normal(relative) => Ok(Self(format!("{}/{relative}", self.0).into())),
-            false => Self::new(format!("{}/{relative}", self.0)),
-        }
+        if self.0.is_empty() { Self::new(relative) } else { Self::new(format!("{}/{relative}", self.0)) }
     }
 
     /// The part of this path below `directory`, or `None` if the path is not inside it.
@@ -99,7 +95,7 @@ impl RepoPath {
     }
 }
 
-/// Whether a text is the path that it names, as nearly every text is.
+/// Whether a text has the form of a [`RepoPath`]. Nearly every one has, and needs no list of its parts.
 fn is_normal(text: &str) -> bool {
     !text.contains('\0') && text.split('/').all(|part| !matches!(part, "" | "." | ".."))
 }
@@ -123,8 +119,15 @@ mod tests {
     #[test]
     fn paths_are_normal_and_stay_inside() {
         assert_eq!(RepoPath::new("./a//b/").map(|path| path.to_string()), Ok("a/b".to_owned()));
-        assert!(RepoPath::new("/a").is_err());
-        assert!(RepoPath::new("a/../../b").is_err());
+        for (text, path) in [("", ""), (".", ""), ("a/", "a"), ("a/./b", "a/b"), ("a.b/..c", "a.b/..c")] {
+            assert_eq!(RepoPath::new(text).map(|path| path.to_string()), Ok(path.to_owned()), "{text}");
+        }
+        for text in ["/a", "a/../../b", "..", "../b", "a/..", "a\0", "a/b\0c"] {
+            assert!(RepoPath::new(text).is_err(), "{text:?}");
+        }
+        let directory = RepoPath::new("d").expect("valid");
+        assert_eq!(directory.join("./a//b").map(|path| path.to_string()), Ok("d/a/b".to_owned()));
+        assert!(directory.join("../b").is_err() && directory.join("a\0").is_err());
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! What has changed in an artifact since it was judged: the files that the last step rests on, and those that are here.
 
-use super::{Story, stories};
+use super::stories;
 use crate::base::{Code, Digest, Error};
 use crate::decide::{HistoryEntry, unknown_artifact};
 use crate::survey::{Sight, Workspace};
@@ -34,7 +34,7 @@ pub struct JudgedFile {
 ///
 /// # Errors
 ///
-/// There is no such artifact, it is committed code, or git cannot read what it was.
+/// There is no such artifact, it is committed code, the log cannot be read, or git cannot read what it was.
 pub fn judged(workspace: &Workspace, judged: &Sight, artifact: &str) -> Result<JudgedArtifact, Error> {
     let (workflow, matcher) = (judged.workflow(), &judged.compiled.matcher);
     let index = workflow.artifacts.iter().position(|declared| declared.name.as_str() == artifact);
@@ -51,11 +51,10 @@ pub fn judged(workspace: &Workspace, judged: &Sight, artifact: &str) -> Result<J
     }
     let is_its = |name: &str| matcher.artifacts_of(name).any(|(found, _)| found == index);
     let mut stories = stories(workspace, std::slice::from_ref(&judged.task))?;
-    let Story { steps: mut story, unread, .. } = stories.pop().unwrap_or_default();
-    unread.map_or(Ok(()), Err)?;
+    let mut steps = stories.pop().transpose()?.unwrap_or_default().steps;
     let tree = tree_name(artifact);
-    story.retain(|(entry, _)| entry.evidence.iter().any(|(name, _)| is_its(name) || *name == tree));
-    let step = story.pop();
+    steps.retain(|(entry, _)| entry.evidence.iter().any(|(name, _)| is_its(name) || *name == tree));
+    let step = steps.pop();
     if let Some((entry, commit)) = &step
         && entry.evidence.iter().any(|(name, _)| *name == tree)
     {

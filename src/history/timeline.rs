@@ -19,8 +19,6 @@ pub struct Story {
     pub steps: Vec<TimedStep>,
     /// Whether a line of the log is not an event, so that steps may be missing.
     pub is_damaged: bool,
-    /// Why there are no steps, if the machine fails to read the log, or what git has of it.
-    pub unread: Option<Error>,
 }
 
 /// The log of a task as it is now.
@@ -32,7 +30,8 @@ struct TaskLog {
     paths: Vec<RepoPath>,
 }
 
-/// The timeline of each task, in the given order. Walks the history once for all tasks.
+/// The timeline of each task, in the given order, or why its log, or what git has of it, cannot be read. Walks the history
+/// once for all tasks.
 ///
 /// A commit records the event in the last line of its log. An event that is the last line in no commit was
 /// committed together with a later event.
@@ -40,24 +39,18 @@ struct TaskLog {
 /// # Errors
 ///
 /// git cannot read the history.
-pub fn stories(workspace: &Workspace, tasks: &[TaskRef]) -> Result<Vec<Story>, Error> {
-    if tasks.is_empty() {
-        return Ok(Vec::new());
-    }
+pub fn stories(workspace: &Workspace, tasks: &[TaskRef]) -> Result<Vec<Result<Story, Error>>, Error> {
     let logs = workspace.map_each(tasks, TaskLog::of);
     let paths: Vec<RepoPath> = logs.iter().flatten().flat_map(|log| &log.paths).cloned().collect();
     let history = match &workspace.store {
-        Some(store) => store.history(&paths)?,
-        None => BTreeMap::new(),
+        Some(store) if !paths.is_empty() => store.history(&paths)?,
+        _ => BTreeMap::new(),
     };
     let story = |workspace: &Workspace, log: &Result<TaskLog, Error>| {
         let log = log.as_ref().map_err(Error::clone)?;
-        Ok(Story { steps: steps(workspace, log, &history)?, is_damaged: log.is_damaged, unread: None })
+        Ok(Story { steps: steps(workspace, log, &history)?, is_damaged: log.is_damaged })
     };
-    let told = |workspace: &Workspace, log: &_| {
-        story(workspace, log).unwrap_or_else(|error| Story { unread: Some(error), ..Story::default() })
-    };
-    Ok(workspace.map_each(&logs, told))
+    Ok(workspace.map_each(&logs, story))
 }
 
 impl TaskLog {

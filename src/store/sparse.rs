@@ -55,6 +55,7 @@ fn skipped(line: &[u8]) -> Option<StagedFile> {
 }
 
 impl WorkTree<'_> {
+    /// Like [`Store::is_sparse`], asked once.
     fn is_sparse(&self) -> bool {
         *self.is_sparse.get_or_init(|| self.store.is_sparse())
     }

@@ -52,7 +52,8 @@ impl LookBasis {
         self.files.borrow_mut().push((path.clone(), is_file));
     }
 
-    /// Whether the files outside of the task are there or missing as they were.
+    /// Whether the files outside of the task are there or missing as they were. Asks the disk, not what a series of looks
+    /// has found, because a step rests on it.
     pub(super) fn stands(&self, root: &Path) -> bool {
         self.files.borrow().iter().all(|(path, was_file)| path.under(root).is_file() == *was_file)
     }

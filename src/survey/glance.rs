@@ -2,7 +2,7 @@
 
 use super::costs::Costs;
 use crate::base::{Digest, Error, ObjectFormat, RepoPath, TaskPlace};
-use crate::scan::{Child, Content, Entry, ObservedLog, Source};
+use crate::scan::{Child, Content, Entry, EntryKind, ObservedLog, Source};
 use std::cell::RefCell;
 
 /// A source, wrapped for reading one task.
@@ -29,17 +29,19 @@ impl<'a> Glance<'a> {
         Self { source, costs, place, entries, state: RefCell::default() }
     }
 
-    /// Reads the state and keeps it for the next read.
-    pub(super) fn state(&self, path: &RepoPath, limit: u64) -> Option<Vec<u8>> {
-        if !self.entries.iter().any(|entry| entry.path == path.as_str()) {
-            return None;
+    /// Reads the state, and keeps it for the next read; `None` if there is no such file, or it has no bytes that could be
+    /// read. Returns an error if the machine fails to read it.
+    pub(super) fn state(&self, path: &RepoPath, limit: u64) -> Result<Option<Vec<u8>>, Error> {
+        let is_state = |entry: &Entry| entry.kind == EntryKind::File && entry.path == path.as_str();
+        if !self.entries.iter().any(is_state) {
+            return Ok(None);
         }
-        let content = self.read(path, limit).ok()?;
+        let content = self.read(path, limit)?;
         self.state.replace(Some((path.clone(), content.clone())));
-        match content {
+        Ok(match content {
             Content::Bytes(bytes) => Some(bytes),
             _ => None,
-        }
+        })
     }
 
     /// The files of the task, as listed before any was read.

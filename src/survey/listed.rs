@@ -54,19 +54,19 @@ impl Stamped {
         let top = Directory::open_itself(&directory.under(root)).ok()?;
         let mut stamps = vec![top.stamp(".")];
         let mut names = String::new();
-        // The stamp of the directory of the task tells that there is still no directory for it.
+        // If that is made later, the stamp of the directory of the task changes.
         if top.stamp(OWN_DIRECTORY).is_some() {
             names.extend([SEPARATOR, RunFiles::RECORD_PATH]);
             stamps.push(top.stamp(RunFiles::RECORD_PATH));
         }
-        let own = stamps.len();
+        let without_entry = stamps.len();
         for entry in those_that_matter(&listed.entries) {
             let is_usual = !matches!(entry.kind, EntryKind::Repository | EntryKind::NotUtf8);
             let path = RepoPath::new(&entry.path).ok().filter(|_| is_usual)?;
             names.extend([SEPARATOR, path.below(directory)?]);
         }
         let mut has_mark = top.stamp(MARK).is_some();
-        for (entry, name) in those_that_matter(&listed.entries).zip(names_in(&names).skip(own)) {
+        for (entry, name) in those_that_matter(&listed.entries).zip(names_in(&names).skip(without_entry)) {
             let is_directory = entry.kind == EntryKind::Directory;
             has_mark |= is_directory && top.stamp(&format!("{name}/{MARK}")).is_some();
             stamps.push(if is_directory { top.stamp(name) } else { entry.stamp });
@@ -93,6 +93,7 @@ fn names_in(names: &str) -> impl Iterator<Item = &str> {
 
 /// The digest of the stamps of files that may be missing.
 fn digest(stamps: impl Iterator<Item = Option<FileStamp>>) -> Digest {
+    // Enough for most tasks.
     let mut bytes = Vec::with_capacity(1 << 10);
     for stamp in stamps {
         bytes.push(u8::from(stamp.is_some()));

@@ -51,7 +51,7 @@ impl Opener {
             whole_ids: false,
             known: self.known.clone(),
             known_log: RefCell::default(),
-            outside: RefCell::default(),
+            files_outside: RefCell::default(),
             at: self.at,
         })
     }

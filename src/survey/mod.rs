@@ -83,8 +83,8 @@ pub struct Workspace {
     known: Option<Arc<KnownLooks>>,
     /// The log that was read last, by a look or to record a step.
     pub(crate) known_log: RefCell<KnownLog>,
-    /// Which files outside of the tasks are there, as the last series of looks was told.
-    outside: RefCell<HashMap<RepoPath, bool>>,
+    /// Which files outside of the tasks are there, as the last look or series of looks has found.
+    files_outside: RefCell<HashMap<RepoPath, bool>>,
     at: At,
 }
 

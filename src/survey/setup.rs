@@ -104,7 +104,7 @@ impl Workspace {
             whole_ids: false,
             known: None,
             known_log: RefCell::default(),
-            outside: RefCell::default(),
+            files_outside: RefCell::default(),
             threads: MOST_THREADS,
             at: At::WorkDir,
         })

@@ -227,7 +227,7 @@ impl Workspace {
         self.look_further(task, head, LookDepth::Whole)
     }
 
-    /// Begins looks that rest on one HEAD and on one state of the attribute files; HEAD as in a single look.
+    /// Begins looks that rest on one HEAD and on one state of what lies around the tasks; HEAD as in a single look.
     pub(super) fn begin_looks(&self) -> Result<Option<Head>, Error> {
         self.forget_surroundings();
         self.head_to_look_at()
@@ -236,23 +236,18 @@ impl Workspace {
     /// Forgets what lay around the tasks before, as each look or series of looks begins: what attribute files said, and
     /// which files outside of the tasks were there.
     pub(crate) fn forget_surroundings(&self) {
-        self.outside.borrow_mut().clear();
+        self.files_outside.borrow_mut().clear();
         self.store.iter().for_each(Store::forget_attributes);
     }
 
     /// Whether a file outside of the task that is looked at is there. A series of looks asks once for each.
     pub(super) fn is_file_outside(&self, path: &RepoPath) -> bool {
-        let mut outside = self.outside.borrow_mut();
-        let known = outside.get(path).copied();
-        known.unwrap_or_else(|| {
-            let is_file = path.under(&self.root).is_file();
-            outside.insert(path.clone(), is_file);
-            is_file
-        })
+        let ask = || path.under(&self.root).is_file();
+        *self.files_outside.borrow_mut().entry(path.clone()).or_insert_with(ask)
     }
 
-    /// The same, noted in the basis of the look.
-    fn is_file(&self, path: &RepoPath, basis: &LookBasis) -> bool {
+    /// Like [`Self::is_file_outside`], and notes the answer in the basis of the look.
+    fn notes_file(&self, path: &RepoPath, basis: &LookBasis) -> bool {
         let is_file = self.is_file_outside(path);
         basis.note_file(path, is_file);
         is_file
@@ -311,7 +306,8 @@ impl Workspace {
         let Reading { compiled, recorded, mut observed, entries } = reading;
         if self.reads_work_dir() {
             let required = compiled.workflow.required_files();
-            observed.facts.missing = required.filter(|path| !self.is_file(path, &basis)).cloned().collect();
+            observed.facts.missing =
+                required.filter(|path| !self.notes_file(path, &basis)).cloned().collect();
         }
         self.costs.looked();
         let last_run = if is_present { self.last_run(task) } else { LastRun::default() };
@@ -369,6 +365,8 @@ impl Workspace {
     /// Does not fail, because the step is done: information that git cannot provide now is left out.
     pub(crate) fn sight_after(&self, before: Sight, placed: Placed<'_>) -> Sight {
         let _span = tracing::debug_span!("evaluate", task = %before.task.id).entered();
+        // The look may be long ago.
+        self.files_outside.borrow_mut().clear();
         let (state, text) = placed.state;
         let facts = super::code::facts_after(before.workflow(), &before.observed.facts, &state);
         let recorded = Recorded::Known(Box::new(state));
@@ -478,7 +476,7 @@ impl Workspace {
             };
             paths.into_iter().find_map(find)
         };
-        let is_file = |path: &RepoPath| self.is_file(path, basis);
+        let is_file = |path: &RepoPath| self.notes_file(path, basis);
         let head = || {
             basis.note_history();
             self.head().map_err(|error| fault.replace(Some(error))).ok().flatten()

@@ -18,7 +18,6 @@ use crate::scan::{
 use crate::store::Store;
 use crate::workflow::Workflow;
 use serde_json::Value;
-use std::borrow::Cow;
 use std::cell::RefCell;
 use std::sync::Arc;
 
@@ -83,7 +82,7 @@ impl Snapshot<'_> {
     ) -> Result<Reading, Error> {
         let glance = Glance::of(self.source, self.costs, &task.place, entries);
         let path = task.state_path();
-        let bytes = glance.state(&path, self.setting.config.limit_bytes);
+        let bytes = glance.state(&path, self.setting.config.limit_bytes)?;
         let state = bytes.as_deref().map_or_else(StateJson::default, |bytes| parse_json(&path, bytes));
         let named = bytes.as_deref().and_then(|bytes| workflow_named_in(bytes, &state, task));
         let mut name = named.unwrap_or_else(|| task.workflow.to_string());
@@ -297,10 +296,7 @@ fn recorded(
     }
     let path = task.state_path();
     let bytes = observed.state.as_ref().map(|file| file.bytes.as_slice());
-    let text = bytes.map(|bytes| match std::str::from_utf8(bytes) {
-        Ok(text) => Cow::Borrowed(text),
-        Err(_) => String::from_utf8_lossy(bytes),
-    });
+    let text = bytes.map(String::from_utf8_lossy);
     let file = text.as_ref().map(|text| StateText { text, value: value.as_ref() });
     let log = observed.log.whole();
     let broken = |problems| (Recorded::Broken(with_ways_out(task, problems)), Vec::new());
@@ -436,12 +432,17 @@ fn log_diagnostics(task: &TaskRef, log: &[u8], faults: &[LogFault]) -> Vec<Diagn
 
 /// The workflow that a state names, even if it is faulty. With conflict markers, that of the first side.
 fn workflow_named_in(bytes: &[u8], (value, _): &StateJson, task: &TaskRef) -> Option<String> {
-    let of_faulty = || {
-        let text = std::str::from_utf8(bytes).ok()?;
-        let sides = sides(text);
-        serde_json::from_str(sides.as_ref().map_or(text, |sides| sides.ours.as_str())).ok()
+    let of_faulty: Value;
+    let value = match value {
+        Some(value) => value,
+        None => {
+            let text = std::str::from_utf8(bytes).ok()?;
+            let sides = sides(text);
+            of_faulty =
+                serde_json::from_str(sides.as_ref().map_or(text, |sides| sides.ours.as_str())).ok()?;
+            &of_faulty
+        }
     };
-    let value: Cow<'_, Value> = value.as_ref().map(Cow::Borrowed).or_else(|| of_faulty().map(Cow::Owned))?;
     let is_foreign = value.get("heads").is_none();
     let named = value.get("workflow").filter(|_| !(is_foreign && task.is_workflow_chosen))?;
     let name = named.get("name").or_else(|| is_foreign.then_some(named))?;

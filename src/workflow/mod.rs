@@ -65,7 +65,7 @@ pub struct Workflow {
     pub title: String,
     /// The digest of the document and of the schemas that its artifacts name.
     pub digest: Digest,
-    /// The digest of the document alone.
+    /// The id that git gives to the document, with line feeds as the ends of its lines.
     pub document_digest: Digest,
     /// The path of the document, for diagnostics.
     pub path: String,
@@ -152,7 +152,7 @@ pub struct SchemaText {
     pub digest: Digest,
     /// Its value, once that was asked for.
     value: Arc<OnceLock<Option<Value>>>,
-    /// Its first example, once that was asked for.
+    /// Its first example, once that was asked for: read without the rest, because many commands need nothing else of it.
     example: Arc<OnceLock<Option<Value>>>,
 }
 

@@ -174,7 +174,7 @@ fn values(workflow: &Workflow) -> impl Iterator<Item = &Guard> {
 }
 
 /// What a schema says of the value at a path.
-fn by_schema(schema: Option<&SchemaText>, path: &[&str]) -> Types {
+fn types_by_schema(schema: Option<&SchemaText>, path: &[&str]) -> Types {
     schema.and_then(SchemaText::value).map_or(ANY, |schema| described(schema, path))
 }
 
@@ -196,7 +196,7 @@ impl Names for GuardNames<'_> {
             ["run", "errors" | "max_errors"] => NUMBER,
             ["action", _, "done"] => NUMBER,
             ["action", _, "skipped"] => BOOL,
-            ["state", rest @ ..] => by_schema(self.workflow.state.schema.as_ref(), rest),
+            ["state", rest @ ..] => types_by_schema(self.workflow.state.schema.as_ref(), rest),
             [root, rest @ ..] => {
                 let artifacts = &self.workflow.artifacts;
                 if let Some(index) = artifacts.iter().position(|artifact| artifact.name.as_str() == *root) {
@@ -234,7 +234,7 @@ impl GuardNames<'_> {
     /// The types of a value in the data of an artifact.
     fn data(&self, index: usize, path: &[&str]) -> Result<Types, (String, String)> {
         let artifact = &self.workflow.artifacts[index];
-        let by_schema = || by_schema(artifact.schema.as_ref(), path);
+        let by_schema = || types_by_schema(artifact.schema.as_ref(), path);
         let Some((root, of_format)) = members(artifact.format).filter(|_| !artifact.paths.is_empty()) else {
             return Ok(by_schema());
         };

@@ -42,8 +42,6 @@ pub fn run(args: &DoctorArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fa
                 Err(failure) => examined.findings.extend(unexamined(failure).findings),
             }
         }
-        // What cannot be read is met by several checks.
-        examined.findings.retain(|finding| !problems.contains(finding));
         let findings = examined.findings.iter().map(Finding::of).collect();
         rows.push(DoctorCheck::new(check.name, examined.summary, findings));
         problems.extend(examined.findings);

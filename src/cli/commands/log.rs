@@ -12,7 +12,8 @@ use crate::view::{Log, StepView};
 /// Without TASKS: that of the task of the current directory or of the branch, or else of all tasks. With
 /// `--json` the branch does not count. Writes nothing.
 ///
-/// Exits with 1 if a line of a log is not an event, so that steps may be missing.
+/// Exits with 1 if a line of a log is not an event, so that steps may be missing. If the log of one of several tasks
+/// cannot be read, shows the timelines of the others and exits with 70.
 #[derive(Debug, Args)]
 pub struct LogArgs {
     /// The tasks or patterns; default: the task of the current directory or of the branch, or else all tasks.
@@ -28,45 +29,53 @@ pub fn run(args: &LogArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failu
         true => None,
         false => report::around(&workspace, context, ui, "orch log --all")?,
     };
-    let (tasks, mut unread): (Vec<TaskRef>, Vec<Diagnostic>) = match around {
+    let (tasks, unlisted): (Vec<TaskRef>, Vec<Diagnostic>) = match around {
         Some(task) => (vec![task], Vec::new()),
         None if args.tasks.is_empty() => workspace.readable_tasks()?,
         None => (report::named(&workspace, &args.tasks)?, Vec::new()),
     };
-    let stories = crate::history::stories(&workspace, &tasks)?;
-    let mut faults: Vec<Error> = stories.iter().filter_map(|story| story.unread.clone()).collect();
-    let exit = match stories.iter().any(|story| story.is_damaged) {
+    unlisted.iter().for_each(|finding| ui.finding(finding));
+    let (mut told, mut faults) = (Vec::new(), Vec::new());
+    for (task, story) in tasks.iter().zip(crate::history::stories(&workspace, &tasks)?) {
+        match story {
+            Ok(story) => told.push((task, story)),
+            Err(error) => faults.push((task, error)),
+        }
+    }
+    let exit = match told.iter().any(|(_, story)| story.is_damaged) {
         true => ExitCode::No,
         false => ExitCode::Fine,
     };
-    let read = tasks.iter().zip(&stories).filter(|(_, story)| story.unread.is_none());
-    let short: Vec<(&TaskRef, &Story)> =
-        read.filter(|(_, story)| story.is_damaged || story.steps.is_empty()).collect();
+    let short: Vec<&(&TaskRef, Story)> =
+        told.iter().filter(|(_, story)| story.is_damaged || story.steps.is_empty()).collect();
+    let reasons = workspace.map_each(&short, |workspace, (task, story)| why_short(workspace, task, story));
     let mut lost = Vec::new();
-    for reasons in workspace.map_each(&short, |workspace, (task, story)| why_short(workspace, task, story)) {
+    for ((task, _), reasons) in short.into_iter().zip(reasons) {
         match reasons {
             Ok(reasons) => lost.extend(reasons),
-            Err(error) => faults.push(error),
+            Err(error) => faults.push((task, error)),
         }
     }
-    let told: Vec<(&TaskRef, &Story)> = tasks.iter().zip(&stories).collect();
     let entries = in_order(workspace.map_each(&told, |_, (task, story)| views(task, story)));
-    // Without any step, the reason is the answer.
-    if entries.is_empty()
-        && let Some(reason) = faults.first().or(lost.first())
-    {
-        return Err(Failure::from(reason.clone()));
-    }
-    unread.extend(faults.into_iter().map(Diagnostic::from));
-    unread.iter().for_each(|finding| ui.finding(finding));
+    // Without any step, the first reason is the answer.
+    let answer = match entries.is_empty() {
+        true if !faults.is_empty() => Some(faults.remove(0).1),
+        true if !lost.is_empty() => Some(lost.remove(0)),
+        _ => None,
+    };
+    let faults = faults.iter().map(|(task, error)| report::unread_task(task, error));
+    let faults: Vec<Diagnostic> = faults.inspect(|finding| ui.finding(finding)).collect();
     lost.into_iter().for_each(|error| ui.finding(&error.into_warning()));
+    if let Some(answer) = answer {
+        return Err(Failure::from(answer));
+    }
     let log = Log::new(workspace.repository()?, entries);
     if context.global.json {
         ui.document(&log)?;
     } else {
         context.page(ui, &log.text(ui.paint, ui.width))?;
     }
-    Ok(report::exit_after(&unread, exit))
+    Ok(report::exit_after(&[unlisted, faults].concat(), exit))
 }
 
 /// The steps of a task, each with the time at which it stands.

@@ -158,12 +158,14 @@ mod tests {
     #[test]
     fn bad_bytes_have_a_code_and_a_place() {
         let deep = format!("{}1{}", "[".repeat(200), "]".repeat(200));
-        let cases: [(&[u8], &str, &str); 18] = [
+        let cases: [(&[u8], &str, &str); 20] = [
             (b"", "empty", "f.json"),
             (b" \n", "empty", "f.json"),
             (b"{\"a\": 1,", "json-syntax", "f.json:1:9"),
             (b"{\"a\": 1,\n\"a\": 2}", "json-duplicate-key", "f.json:2:1"),
             (b"{\"a\": {\"b\": 1, \"b\": 2}}", "json-duplicate-key", "f.json:1:16"),
+            (b"{\"a/b\":[0,{\"c~\":1,\"c~\":2}]}", "json-duplicate-key", "f.json:1:19"),
+            (b"{\"a/b\":[0,{\"c~\":[123456789012345678901234]}]}", "json-big-integer", "f.json:1:18"),
             (b"{\"a\": NaN}", "json-syntax", "f.json:1:7"),
             (b"{\"a\": 1} x", "json-syntax", "f.json:1:10"),
             (b"{'a': 1}", "json-syntax", "f.json:1:2"),

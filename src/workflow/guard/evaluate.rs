@@ -74,7 +74,7 @@ impl Guard {
     /// Only the result of [`Self::holds`]: parts after a false one are not evaluated. Returns the reason if the guard
     /// cannot be evaluated.
     pub fn result(&self, scope: &dyn Scope) -> Result<bool, Reason> {
-        all_hold(self.parsed().parts.iter().map(|part| truth(Self::run(part, scope, None))))
+        all_hold(self.parsed().parts.iter().map(|part| as_condition(Self::run(part, scope, None))))
     }
 
     /// Evaluates the expression. Returns the reason if it has no value.
@@ -87,25 +87,24 @@ impl Guard {
 
     fn hold(part: &ParsedPart, scope: &dyn Scope) -> HeldPart {
         let mut saw = Vec::with_capacity(part.chains.len());
-        let result = truth(Self::run(part, scope, Some(&mut saw)));
+        let result = as_condition(Self::run(part, scope, Some(&mut saw)));
         HeldPart { text: part.text.clone(), result, saw }
     }
 
     /// The value of a part. What it reads is added to `saw`.
     fn run(part: &ParsedPart, scope: &dyn Scope, saw: Option<&mut SeenValues>) -> Result<Value, Reason> {
-        match plainly(part, scope) {
-            Some((truth, is_held)) => {
-                saw.into_iter()
-                    .for_each(|saw| saw.push((spelled(&part.chains[0]), Some(Value::Bool(truth)))));
-                Ok(Value::Bool(is_held))
-            }
-            None => part.run(scope, &Meter::default(), saw),
+        let Some((chain, value, holds)) = plainly(part, scope) else {
+            return part.run(scope, &Meter::default(), saw);
+        };
+        if let Some(saw) = saw {
+            saw.push((spelled(chain), Some(Value::Bool(value))));
         }
+        Ok(Value::Bool(holds))
     }
 }
 
 /// Whether a part of a guard holds, given its value.
-fn truth(value: Result<Value, Reason>) -> Result<bool, Reason> {
+fn as_condition(value: Result<Value, Reason>) -> Result<bool, Reason> {
     match value? {
         Value::Bool(value) => Ok(value),
         other => Err(format!("the guard yields {}, not true or false", kind_of(&other)).into()),
@@ -189,13 +188,13 @@ fn add_patterns(context: &mut Context<'_, '_>, part: &ParsedPart) -> Result<(), 
     context.add_function(MATCHES, matches)
 }
 
-/// The value at the path of a part that only states that it is true or false, which needs no evaluator, and whether the
-/// part holds.
-fn plainly(part: &ParsedPart, scope: &dyn Scope) -> Option<(bool, bool)> {
+/// If a part only states that a path is true or false, which needs no evaluator: the path, its value, and whether the part
+/// holds.
+fn plainly<'p>(part: &'p ParsedPart, scope: &dyn Scope) -> Option<(&'p [String], bool, bool)> {
     let (denied, [chain]) = (part.denies?, part.chains.as_slice()) else { return None };
     let Lookup::Found(found) = scope.look_up(chain) else { return None };
-    let truth = found.as_bool()?;
-    Some((truth, truth != denied))
+    let value = found.as_bool()?;
+    Some((chain, value, value != denied))
 }
 
 /// Follows the segments of `path` from index `start` inside a JSON value.

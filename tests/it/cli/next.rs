@@ -173,7 +173,12 @@ fn a_step_by_a_workflow_that_is_not_committed_is_warned_about() {
     world.git(&["commit", "-q", "-m", "the workflow"]);
     let later = world.orch_json(&["new", "later", "--workflow", "small"]);
     assert_eq!(later["diagnostics"], serde_json::json!([]));
-    world.write(path, format!("{}\nMore.\n", world.read(path)));
+    // An audit reads the same document.
+    let document = world.read(path);
+    world.write(path, document.replace('\n', "\r\n"));
+    let crlf = world.orch_json(&["new", "crlf", "--workflow", "small"]);
+    assert_eq!(crlf["diagnostics"], serde_json::json!([]));
+    world.write(path, format!("{document}\nMore.\n"));
     let edited = world.orch_json(&["new", "last", "--workflow", "small"]);
     assert_eq!(edited["diagnostics"][0]["code"], "unverifiable");
 }

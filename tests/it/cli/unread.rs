@@ -32,6 +32,17 @@ fn lose(world: &World, name: &str) {
 }
 
 #[test]
+fn a_timeline_that_cannot_be_explained_hides_no_other() {
+    let world = world();
+    world.write("tasks/t/transcript.jsonl", "");
+    world.remove("system/workflows/mine.md");
+    let told = world.orch(&["log", "--all", "--json"]).ends(1).reports("task `t`: ");
+    assert!(told.stdout.contains("\"task\":\"a\""), "{told:?}");
+    // Of one task, the reason is the answer.
+    world.orch(&["log", "t"]).ends(2).reports("there is no workflow `mine`");
+}
+
+#[test]
 fn every_face_lists_them_first_and_says_so_by_its_exit_code() {
     for (cause, break_it, exit, concerned) in CAUSES {
         for is_known in [false, true] {

@@ -292,6 +292,21 @@ fn a_root_that_cannot_be_listed_is_not_taken_for_empty() {
 }
 
 #[test]
+fn a_state_that_cannot_be_read_is_no_other_state() {
+    if !can_inject() {
+        return;
+    }
+    let world = started("plan_review");
+    world.write("tasks/f/state.json", "{\"phase\": \"planning\"}\n");
+    for (task, only) in [("t", "tasks/t/state.json"), ("f", "tasks/f/state.json")] {
+        world.orch(&["explain", task]).succeeds();
+        let fault = Fault { call: "openat", effect: Effect::Error("EACCES"), nth: 1, only: Some(only) };
+        let (run, _) = traced(&world, &["explain", task], (&["openat"], Some(fault)), |_| {});
+        assert!(run.code == Some(70) && run.stderr.contains("Permission denied"), "{run:?}");
+    }
+}
+
+#[test]
 fn a_log_that_cannot_be_read_hides_no_other_timeline() {
     if !can_inject() {
         return;
