@@ -1,7 +1,8 @@
 //! `orch log`: the history of a task, line by line.
 
 use super::layout::{Cell, below, id_cell, one_line, paragraph, plain, styled, table};
-use super::{Paint, Repository, StepView, Style};
+use super::{Finding, Paint, Repository, StepView, Style};
+use crate::base::Diagnostic;
 use crate::decide::{ActorKind, Kind};
 use serde::Serialize;
 
@@ -13,15 +14,17 @@ pub struct Log {
     pub repository: Repository,
     /// The steps, in the given order.
     pub entries: Vec<StepView>,
+    /// Why steps of tasks may be missing.
+    pub diagnostics: Vec<Finding>,
 }
 
 super::json::documents! { Log = "log" }
 
 impl Log {
-    /// The envelope of these entries.
+    /// The envelope of these entries, and of findings about what is missing.
     #[must_use]
-    pub fn new(repository: Repository, entries: Vec<StepView>) -> Self {
-        Self { repository, entries }
+    pub fn new(repository: Repository, entries: Vec<StepView>, diagnostics: &[Diagnostic]) -> Self {
+        Self { repository, entries, diagnostics: diagnostics.iter().map(Finding::of).collect() }
     }
 
     /// The history as text: aligned lines, each followed by the reason, the actor and the evidence.
@@ -92,7 +95,7 @@ mod tests {
 
     #[test]
     fn a_history_reads_like_a_log() {
-        let log = Log::new(samples::repository(), samples::log());
+        let log = Log::new(samples::repository(), samples::log(), &[]);
         assert_data_eq!(
             log.text(Paint::PLAIN, 80),
             str![[r#"
@@ -105,6 +108,6 @@ mod tests {
 
 "#]]
         );
-        assert_eq!(Log::new(samples::repository(), Vec::new()).text(Paint::PLAIN, 0), "no transition\n");
+        assert_eq!(Log::new(samples::repository(), Vec::new(), &[]).text(Paint::PLAIN, 0), "no transition\n");
     }
 }

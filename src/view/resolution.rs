@@ -90,7 +90,8 @@ impl Resolution {
         for (name, story) in [("ours", &self.ours), ("theirs", &self.theirs)] {
             if !story.is_empty() {
                 out.push_str(&format!("    {name}:\n"));
-                let log = Log::new(repository.clone(), story.clone()).text(paint, width.saturating_sub(6));
+                let log =
+                    Log::new(repository.clone(), story.clone(), &[]).text(paint, width.saturating_sub(6));
                 log.lines().for_each(|line| out.push_str(&format!("      {line}\n")));
             }
         }

@@ -29,12 +29,11 @@ pub fn run(args: &LogArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failu
         true => None,
         false => report::around(&workspace, context, ui, "orch log --all")?,
     };
-    let (tasks, unlisted): (Vec<TaskRef>, Vec<Diagnostic>) = match around {
+    let (tasks, mut findings): (Vec<TaskRef>, Vec<Diagnostic>) = match around {
         Some(task) => (vec![task], Vec::new()),
         None if args.tasks.is_empty() => workspace.readable_tasks()?,
         None => (report::named(&workspace, &args.tasks)?, Vec::new()),
     };
-    unlisted.iter().for_each(|finding| ui.finding(finding));
     let (mut told, mut faults) = (Vec::new(), Vec::new());
     for (task, story) in tasks.iter().zip(crate::history::stories(&workspace, &tasks)?) {
         match story {
@@ -63,19 +62,19 @@ pub fn run(args: &LogArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failu
         true if !lost.is_empty() => Some(lost.remove(0)),
         _ => None,
     };
-    let faults = faults.iter().map(|(task, error)| report::unread_task(task, error));
-    let faults: Vec<Diagnostic> = faults.inspect(|finding| ui.finding(finding)).collect();
-    lost.into_iter().for_each(|error| ui.finding(&error.into_warning()));
+    findings.extend(faults.iter().map(|(task, error)| report::unread_task(task, error)));
+    findings.extend(lost.into_iter().map(Error::into_warning));
+    findings.iter().for_each(|finding| ui.finding(finding));
     if let Some(answer) = answer {
         return Err(Failure::from(answer));
     }
-    let log = Log::new(workspace.repository()?, entries);
+    let log = Log::new(workspace.repository()?, entries, &findings);
     if context.global.json {
         ui.document(&log)?;
     } else {
         context.page(ui, &log.text(ui.paint, ui.width))?;
     }
-    Ok(report::exit_after(&[unlisted, faults].concat(), exit))
+    Ok(report::exit_after(&findings, exit))
 }
 
 /// The steps of a task, each with the time at which it stands.

@@ -21,7 +21,7 @@ fn every_output_has_the_shape_of_its_schema() {
     conforms(&Explanations::new(repository(), &subjects));
     conforms(&Status::new(repository(), &subjects, &findings));
     conforms(&Findings::new(&findings));
-    conforms(&Log::new(repository(), samples::log()));
+    conforms(&Log::new(repository(), samples::log(), &[]));
     conforms(&ErrorView::new(Code::UnknownTask, "there is no task", None));
 
     let (workflow, task, place) = (samples::workflow(), samples::task(), samples::place());

@@ -318,7 +318,7 @@ fn a_log_that_cannot_be_read_hides_no_other_timeline() {
     let (run, _) = traced(&world, &["log", "--all", "--json"], (&["openat"], Some(fault())), |_| {});
     assert_eq!(run.code, Some(70), "{run:?}");
     assert!(run.stdout.contains("\"task\":\"t\"") && !run.stdout.contains("\"task\":\"other\""), "{run:?}");
-    assert!(run.stderr.contains("Permission denied"), "{run:?}");
+    assert!(run.stderr.contains("Permission denied") && run.stdout.contains("\"code\":\"io\""), "{run:?}");
     // If there is no other, that is the answer.
     let (run, _) = traced(&world, &["log", "other", "--json"], (&["openat"], Some(fault())), |_| {});
     assert!(run.code == Some(70) && run.stdout.contains("\"kind\":\"error\""), "{run:?}");
