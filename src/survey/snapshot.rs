@@ -18,6 +18,7 @@ use crate::scan::{
 use crate::store::Store;
 use crate::workflow::Workflow;
 use serde_json::Value;
+use std::borrow::Cow;
 use std::cell::RefCell;
 use std::sync::Arc;
 
@@ -296,7 +297,10 @@ fn recorded(
     }
     let path = task.state_path();
     let bytes = observed.state.as_ref().map(|file| file.bytes.as_slice());
-    let text = bytes.map(String::from_utf8_lossy);
+    // The search for what has to be replaced takes much longer than the question whether there is anything.
+    let lossy =
+        |bytes| std::str::from_utf8(bytes).map_or_else(|_| String::from_utf8_lossy(bytes), Cow::Borrowed);
+    let text = bytes.map(lossy);
     let file = text.as_ref().map(|text| StateText { text, value: value.as_ref() });
     let log = observed.log.whole();
     let broken = |problems| (Recorded::Broken(with_ways_out(task, problems)), Vec::new());
