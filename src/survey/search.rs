@@ -41,7 +41,7 @@ impl Survey {
 
     /// The tasks, if every directory could be listed.
     fn in_full(self) -> Result<Vec<TaskRef>, Error> {
-        match self.findings.into_iter().find(|finding| finding.code.class() == Class::Fault) {
+        match self.findings.into_iter().find(Diagnostic::is_fault) {
             Some(finding) => Err(finding.into()),
             None => Ok(self.tasks),
         }
@@ -67,7 +67,7 @@ impl Workspace {
     /// All tasks that could be found, and a finding for each directory that the machine failed to list.
     pub fn readable_tasks(&self) -> Result<(Vec<TaskRef>, Vec<Diagnostic>), Error> {
         let (tasks, mut findings) = self.survey()?;
-        findings.retain(|finding| finding.code.class() == Class::Fault);
+        findings.retain(Diagnostic::is_fault);
         Ok((tasks, findings))
     }
 

@@ -254,6 +254,11 @@ fn a_task_that_cannot_be_read_is_a_failure_of_the_machine() {
     world.orch(&["check"]).succeeds();
 }
 
+/// The system refuses the first of these calls about this path.
+fn refused(call: &'static str, only: &'static str) -> Fault {
+    Fault { call, effect: Effect::Error("EACCES"), nth: 1, only: Some(only) }
+}
+
 #[test]
 fn a_directory_that_may_not_be_entered_hides_no_other_task() {
     if !can_inject() {
@@ -264,7 +269,7 @@ fn a_directory_that_may_not_be_entered_hides_no_other_task() {
     // A directory that only its name keeps from being a task, if it is found to hold an artifact.
     world.write("tasks/-name/planning/plan.json", "{}");
     for (call, only) in [("statx", "tasks/other/.git"), ("openat", "tasks/-name/planning")] {
-        let fault = Fault { call, effect: Effect::Error("EACCES"), nth: 1, only: Some(only) };
+        let fault = refused(call, only);
         for command in ["status", "suggest", "check", "log", "runs", "doctor", "watch --once"] {
             let arguments: Vec<&str> = command.split(' ').chain(["--json"]).collect();
             let (run, _) = traced(&world, &arguments, (&[call], Some(fault)), |_| {});
@@ -282,7 +287,7 @@ fn a_root_that_cannot_be_listed_is_not_taken_for_empty() {
         return;
     }
     let world = started("plan_review");
-    let fault = Fault { call: "openat", effect: Effect::Error("EACCES"), nth: 1, only: Some("tasks") };
+    let fault = refused("openat", "tasks");
     for (arguments, told) in
         [(&["suggest"][..], "No task could be read."), (&["watch", "--once"], "tasks: error[io]: ")]
     {
@@ -300,8 +305,8 @@ fn a_state_that_cannot_be_read_is_no_other_state() {
     world.write("tasks/f/state.json", "{\"phase\": \"planning\"}\n");
     for (task, only) in [("t", "tasks/t/state.json"), ("f", "tasks/f/state.json")] {
         world.orch(&["explain", task]).succeeds();
-        let fault = Fault { call: "openat", effect: Effect::Error("EACCES"), nth: 1, only: Some(only) };
-        let (run, _) = traced(&world, &["explain", task], (&["openat"], Some(fault)), |_| {});
+        let fault = Some(refused("openat", only));
+        let (run, _) = traced(&world, &["explain", task], (&["openat"], fault), |_| {});
         assert!(run.code == Some(70) && run.stderr.contains("Permission denied"), "{run:?}");
     }
 }
@@ -313,14 +318,13 @@ fn a_log_that_cannot_be_read_hides_no_other_timeline() {
     }
     let world = started("plan_review");
     world.orch(&["new", "other"]).succeeds();
-    let only = Some("tasks/other/transcript.jsonl");
-    let fault = || Fault { call: "openat", effect: Effect::Error("EACCES"), nth: 1, only };
-    let (run, _) = traced(&world, &["log", "--all", "--json"], (&["openat"], Some(fault())), |_| {});
+    let fault = Some(refused("openat", "tasks/other/transcript.jsonl"));
+    let (run, _) = traced(&world, &["log", "--all", "--json"], (&["openat"], fault), |_| {});
     assert_eq!(run.code, Some(70), "{run:?}");
     assert!(run.stdout.contains("\"task\":\"t\"") && !run.stdout.contains("\"task\":\"other\""), "{run:?}");
     assert!(run.stderr.contains("Permission denied") && run.stdout.contains("\"code\":\"io\""), "{run:?}");
     // If there is no other, that is the answer.
-    let (run, _) = traced(&world, &["log", "other", "--json"], (&["openat"], Some(fault())), |_| {});
+    let (run, _) = traced(&world, &["log", "other", "--json"], (&["openat"], fault), |_| {});
     assert!(run.code == Some(70) && run.stdout.contains("\"kind\":\"error\""), "{run:?}");
 }
 

@@ -130,11 +130,11 @@ pub(super) fn gather(
     let (mut rows, mut details) = (Vec::new(), HashMap::new());
     for LookedTask { task, status, detail } in looked {
         if let Some(mut detail) = detail {
-            let recorded =
-                timelines.next().unwrap_or_else(|| Ok(Default::default())).unwrap_or_else(|error| {
-                    problems.push(report::unread_task(&task, &error));
-                    Default::default()
-                });
+            let recorded = timelines.next().transpose().unwrap_or_else(|error| {
+                problems.push(report::unread_task(&task, &error));
+                None
+            });
+            let recorded = recorded.unwrap_or_default();
             let step = |(entry, commit): &(Arc<_>, Option<_>)| {
                 let commit = commit.as_ref().map(ToString::to_string);
                 StepView::recorded(task.id.as_str(), &task.place, entry, commit.as_deref())

@@ -175,11 +175,11 @@ fn workflows(patient: &Patient<'_>) -> Result<Examined, Failure> {
 }
 
 fn tasks(patient: &Patient<'_>) -> Result<Examined, Failure> {
-    let (tasks, mut findings) = patient.workspace.survey()?;
+    let (tasks, unusual) = patient.workspace.survey()?;
+    let mut findings = Checker::new(patient.workspace, &patient.context.caller).tasks(&tasks)?.findings;
     // If not everything could be listed, nobody knows whether there is a task.
-    let is_empty = tasks.is_empty() && !findings.iter().any(Diagnostic::is_fault);
-    let checked = Checker::new(patient.workspace, &patient.context.caller).tasks(&tasks)?.findings;
-    findings.splice(0..0, checked);
+    let is_empty = tasks.is_empty() && !unusual.iter().any(Diagnostic::is_fault);
+    findings.extend(unusual);
     if is_empty {
         findings.extend(records_outside(patient.workspace)?);
     }
