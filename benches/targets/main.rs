@@ -27,6 +27,7 @@ mod run;
 mod scale;
 mod serve;
 mod start;
+mod storm;
 mod table;
 
 use std::fs;
@@ -151,6 +152,13 @@ impl World {
     fn run(&self, program: &str, arguments: &[&str]) {
         let status = self.command(program, arguments).status().expect("starts");
         assert!(status.success(), "{program} {arguments:?}");
+    }
+
+    /// What a program prints.
+    fn said(&self, program: &str, arguments: &[&str]) -> String {
+        let said = self.command(program, arguments).stdout(Stdio::piped()).output().expect("starts");
+        assert!(said.status.success(), "{program} {arguments:?}");
+        String::from_utf8(said.stdout).expect("text")
     }
 
     fn orch(&self, arguments: &[&str]) {

@@ -1,6 +1,7 @@
 //! Answers about whole repositories of many tasks, beside git reading the same tree.
 
 use super::grown::Lives;
+use super::storm::storm;
 use super::table::{Row, Table, Target, Unit};
 use super::{ORCH, World, median};
 use std::fs;
@@ -70,6 +71,7 @@ pub fn scale(table: &mut Table) {
         let memory = |what: &str| Row::new(what, &size, Unit::Megabytes, world.memory(&["status", "--json"]));
         table.add(memory("status, first, memory").target(Target::Most(300.0)));
         table.add(memory("status, memory").target(Target::Most(300.0)));
+        let begin = world.said("git", &["rev-parse", "HEAD"]);
         // The first commits what is due, the next knows all that is at rest.
         let watch = ["watch", "--once", "--quiet"];
         time(ORCH, &watch, false);
@@ -77,5 +79,6 @@ pub fn scale(table: &mut Table) {
         table.add(ready.beside("git status", yardstick).target(Target::Most(2000.0)));
         let resident = Row::new("watch, memory", &size, Unit::Megabytes, world.memory(&watch));
         table.add(resident.target(Target::Most(60.0)));
+        storm(table, &world, tasks, begin.trim());
     }
 }

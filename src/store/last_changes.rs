@@ -1,54 +1,142 @@
 //! The newest commit that changed each path, cached in the git directory.
 //!
-//! The cache is split into small files by a byte of the digest of the path, so that asking for one path costs the same
-//! however many were asked for before. Each file names the HEAD from which its commits were seen; from there, only
-//! newer commits are walked. Deleting the files loses nothing.
+//! Files of one name below one top-level directory, such as the logs of all tasks, are a family, and each family has a
+//! directory in the cache. The trail in it ([`Trail`]) says where HEAD was and what was changed between, so that no commit
+//! is compared twice, whoever asks for whichever path. What was changed before is in parts, split by a byte of the digest
+//! of the path, so that asking for one path costs the same however many were asked for before. Each part names the HEAD
+//! from which its commits were seen; from there, the trail goes on. A trail that has become long is folded into the
+//! parts. Deleting the files loses nothing.
 
 use super::commit::PlannedCommit;
 use super::history::top;
+use super::trail::Trail;
 use super::{Error, Store, caches, digest, durable, path_commits};
 use crate::base::{Digest, RepoPath};
 use crate::scan::{Directory, FileStamp};
+use git2::Commit as GitCommit;
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-/// By how many commits a part in memory may be ahead of its file, before the file is written again. Another process
-/// walks them.
-const AHEAD: usize = 256;
-/// How many commits a process walks at once without keeping what it has seen: to walk them again costs less than to
-/// write the file.
+/// The name of the file with the trail.
+const TRAIL: &str = "trail";
+/// A trail with more bytes is folded into the parts.
+const LONGEST_TRAIL: usize = 256 << 10;
+/// How many commits, and how many entries of their directories, a process compares without keeping what it has seen: to
+/// compare them again costs less than to write the file.
 const SHORT_WALK: usize = 16;
+const FEW_ENTRIES: u64 = 2000;
 
-/// The part of the cache in one file.
+/// The part of a family in one file.
 #[derive(Default)]
 struct KnownPart {
     head: Option<Digest>,
+    /// Whether no commit has changed any other path.
+    is_complete: bool,
     /// The null id stands for a path that no commit has changed.
     changes: BTreeMap<RepoPath, Digest>,
     /// The file that it was read from or written to.
     stamp: Option<FileStamp>,
-    /// How many commits it has taken since.
-    ahead: usize,
 }
 
-/// The parts that were read so far.
-#[derive(Default)]
-pub(super) struct KnownChanges {
+impl KnownPart {
+    /// Forgets what is in it, so that it can be filled as seen from any HEAD.
+    fn clear(&mut self) {
+        (self.head, self.is_complete) = (None, false);
+        self.changes.clear();
+    }
+}
+
+/// What is known of the files of one name below one top-level directory.
+struct Family {
+    top: RepoPath,
+    name: String,
+    /// Its directory.
+    place: PathBuf,
+    trail: Trail,
+    /// The file that the trail was read from or written to.
+    stamp: Option<FileStamp>,
+    /// How many commits and entries of directories were compared for what the file lacks.
+    walked: usize,
+    entries: u64,
     /// By the byte.
     parts: BTreeMap<u8, KnownPart>,
-    /// The top-level directories of their paths.
-    tops: BTreeSet<RepoPath>,
 }
 
-impl KnownChanges {
-    /// What is known of a path, if its part was seen from this HEAD.
-    fn seen_from(&mut self, head: Option<Digest>, (place, path): (u8, &RepoPath)) -> Option<&mut Digest> {
-        self.parts.get_mut(&place).filter(|part| part.head == head)?.changes.get_mut(path)
+/// The families that were asked for so far, by directory and name.
+#[derive(Default)]
+pub(super) struct KnownChanges(BTreeMap<(RepoPath, String), Family>);
+
+impl Family {
+    fn of((top, name): (RepoPath, String), place: PathBuf) -> Self {
+        let (trail, parts) = (Trail::default(), BTreeMap::new());
+        Self { top, name, place, trail, stamp: None, walked: 0, entries: 0, parts }
     }
 
-    fn insert(&mut self, (place, path): (u8, RepoPath), commit: Digest) {
-        self.tops.insert(top(&path));
-        self.parts.entry(place).or_default().changes.insert(path, commit);
+    fn contains(&self, path: &RepoPath) -> bool {
+        path.name() == self.name && top(path) == self.top
+    }
+
+    /// Reads the trail, unless the one in memory is that of the file or goes on from it.
+    fn read_trail(&mut self) {
+        let path = self.place.join(TRAIL);
+        let stamp = FileStamp::at(&path);
+        if self.trail.head().is_none() || self.stamp != stamp {
+            self.trail = Trail::parse(durable::text_of(&path).unwrap_or_default());
+            (self.stamp, self.walked, self.entries) = (stamp, 0, 0);
+        }
+    }
+
+    /// Reads a part, unless the one in memory is that of the file.
+    fn read_part(&mut self, place: u8) {
+        let path = self.file_of_part(place);
+        let stamp = FileStamp::at(&path);
+        if self.parts.get(&place).is_some_and(|part| part.stamp == stamp) {
+            return;
+        }
+        let text = durable::text_of(&path).unwrap_or_default();
+        let (first, changes) = path_commits::read(&text);
+        let (head, count) = first.split_once(' ').unwrap_or((first, ""));
+        let head = Digest::parse(head);
+        let changes = if head.is_some() { changes } else { BTreeMap::new() };
+        // So a file that is cut off is not taken for a complete one.
+        let is_complete = count.parse() == Ok(changes.len());
+        self.parts.insert(place, KnownPart { head, is_complete, changes, stamp });
+    }
+
+    /// Reads a part. Returns whether the trail goes on from it.
+    fn is_joined(&mut self, place: u8) -> bool {
+        self.read_part(place);
+        self.parts[&place].head.is_none_or(|older| self.trail.contains(older))
+    }
+
+    fn file_of_part(&self, place: u8) -> PathBuf {
+        self.place.join(format!("{place:02x}"))
+    }
+
+    /// Writes the trail. A failure is ignored: the commits are compared again next time.
+    fn keep_trail(&mut self, git: &Path) {
+        let path = self.place.join(TRAIL);
+        let made = Directory::make(git, &self.place).is_ok();
+        if made && durable::write_derived(git, &path, self.trail.text().as_bytes()).is_ok() {
+            (self.stamp, self.walked, self.entries) = (FileStamp::at(&path), 0, 0);
+        }
+    }
+
+    /// Writes these parts, likewise.
+    fn keep_parts(&mut self, git: &Path, places: &BTreeSet<u8>) {
+        if places.is_empty() || Directory::make(git, &self.place).is_err() {
+            return;
+        }
+        for place in places {
+            let path = self.file_of_part(*place);
+            let Some(part) = self.parts.get_mut(place) else { continue };
+            let Some(head) = part.head else { continue };
+            let count = if part.is_complete { format!(" {}", part.changes.len()) } else { String::new() };
+            let first = format!("{head}{count}");
+            let text = path_commits::write(&first, &part.changes);
+            let _ = durable::write_derived(git, &path, text.as_bytes());
+            part.stamp = FileStamp::at(&path);
+        }
     }
 }
 
@@ -56,86 +144,205 @@ impl Store {
     /// For each path, the newest commit that changed it. Returns an error if git cannot read the history.
     pub fn last_changes(&self, paths: &[RepoPath]) -> Result<Vec<Option<Digest>>, Error> {
         let Some(head) = self.head()?.commit else { return Ok(vec![None; paths.len()]) };
-        if !self.boundary()?.is_empty() {
-            // A deeper clone knows of other changes.
-            let found = self.walk_for(paths, head, None)?;
-            return Ok(paths.iter().map(|path| found.get(path).copied()).collect());
+        // A deeper clone knows of other changes; and a line of a cache contains no line feed.
+        let is_whole = self.boundary()?.is_empty();
+        let (kept, others): (Vec<_>, Vec<_>) =
+            paths.iter().cloned().partition(|path| is_whole && !path.as_str().contains('\n'));
+        let mut found = self.walk_for(&others, head, None)?;
+        let mut asked: BTreeMap<(RepoPath, String), Vec<&RepoPath>> = BTreeMap::new();
+        for path in &kept {
+            asked.entry((top(path), path.name().to_owned())).or_default().push(path);
         }
-        let places: Vec<u8> = paths.iter().map(|path| self.cache_part(path)).collect();
-        let asked: BTreeSet<u8> = places.iter().copied().collect();
         let mut known = self.changes.take();
-        asked.iter().for_each(|place| self.read_part(*place, &mut known));
-        let stale: BTreeSet<Option<Digest>> = asked.iter().map(|place| known.parts[place].head).collect();
-        let mut renewed = BTreeSet::new();
-        for older in stale.into_iter().filter(|older| *older != Some(head)) {
-            let from_there: Vec<u8> =
-                asked.iter().copied().filter(|place| known.parts[place].head == older).collect();
-            let walked = self.follow(older, head, (&from_there, &mut known))?;
-            let due = |place: &u8| walked > SHORT_WALK || known.parts[place].ahead >= AHEAD;
-            renewed.extend(from_there.into_iter().filter(due));
+        for (key, paths) in asked {
+            let place = || self.place_of(&key);
+            let family = known.0.entry(key.clone()).or_insert_with(|| Family::of(key.clone(), place()));
+            found.extend(self.newest_in(family, head, &paths)?);
         }
-        let is_known = |(path, place): &(&RepoPath, &u8)| known.parts[*place].changes.contains_key(*path);
-        let missing: Vec<RepoPath> = paths
-            .iter()
-            .zip(&places)
-            .filter(|asked| !is_known(asked))
-            .map(|(path, _)| path.clone())
-            .collect();
-        let none = self.format().null();
-        let mut found = self.walk_for(&missing, head, None)?;
-        for path in missing {
-            let commit = found.remove(&path).unwrap_or(none);
-            let place = self.cache_part(&path);
-            renewed.insert(place);
-            known.insert((place, path), commit);
-        }
-        self.keep_parts(&renewed, &mut known);
-        let newest = |(path, place): (&RepoPath, &u8)| known.parts[place].changes.get(path).copied();
-        let found = paths.iter().zip(&places).map(|asked| newest(asked).filter(|commit| !commit.is_null()));
-        let found = found.collect();
         *self.changes.borrow_mut() = known;
+        Ok(paths.iter().map(|path| found.get(path).copied()).collect())
+    }
+
+    /// For each of these paths of a family, the newest commit that changed it.
+    fn newest_in(
+        &self,
+        family: &mut Family,
+        head: Digest,
+        paths: &[&RepoPath],
+    ) -> Result<BTreeMap<RepoPath, Digest>, Error> {
+        self.follow(family, head)?;
+        let mut found: BTreeMap<RepoPath, Digest> =
+            family.trail.newest(paths).into_iter().map(|(path, commit)| (path.clone(), commit)).collect();
+        let (mut missing, mut renewed) = (BTreeSet::new(), BTreeSet::new());
+        let rest: Vec<&RepoPath> = paths.iter().copied().filter(|path| !found.contains_key(*path)).collect();
+        let places: BTreeSet<u8> = rest.iter().map(|path| self.cache_part(path)).collect();
+        for place in &places {
+            if self.join_trail(family, *place, head)? {
+                renewed.insert(*place);
+            }
+        }
+        for path in rest {
+            let part = &family.parts[&self.cache_part(path)];
+            match part.changes.get(path) {
+                Some(commit) => found.extend([(path.clone(), *commit)]),
+                None if part.is_complete => {}
+                None => drop(missing.insert(path)),
+            }
+        }
+        if !missing.is_empty() {
+            let begin = family.trail.heads().next_back().unwrap_or(head);
+            renewed.extend(self.dig(family, begin, (&missing, &places))?);
+            let newest = |path: &&RepoPath| family.parts[&self.cache_part(path)].changes[*path];
+            found.extend(missing.iter().map(|path| ((*path).clone(), newest(path))));
+        }
+        family.keep_parts(self.repo.path(), &renewed);
+        found.retain(|_, commit| !commit.is_null());
         Ok(found)
     }
 
-    /// Brings every part that was seen from `older` to `head`, so that one walk serves what will be asked next. Returns
-    /// how many commits it walked. If `head` does not contain `older`, forgets what is known of the parts that are
-    /// `asked`, and leaves the others to be read again. Returns an error if git cannot read the history.
-    fn follow(
+    /// Looks for files in the history before the trail, and adds them to their parts, which have these `places`; after a
+    /// long search also what was found of others, so that it is not repeated for each. Returns the parts with something
+    /// new.
+    fn dig(
         &self,
-        older: Option<Digest>,
+        family: &mut Family,
+        begin: Digest,
+        (missing, places): (&BTreeSet<&RepoPath>, &BTreeSet<u8>),
+    ) -> Result<BTreeSet<u8>, Error> {
+        let (mut open, mut dug) = (missing.clone(), BTreeMap::new());
+        let (mut walked, entries) = (0, self.listed.get());
+        self.walk_between(begin, None, |commit| {
+            walked += 1;
+            for path in self.changed_within(family, &commit)? {
+                open.remove(&path);
+                dug.entry(path).or_insert_with(|| digest(commit.id()));
+            }
+            Ok(!open.is_empty())
+        })?;
+        let is_complete = !open.is_empty();
+        dug.extend(open.into_iter().map(|path| (path.clone(), self.format().null())));
+        let is_long = walked > SHORT_WALK || self.listed.get() - entries > FEW_ENTRIES;
+        let renewed = if is_long { (0..=u8::MAX).collect() } else { places.clone() };
+        for place in &renewed {
+            let is_joined = family.is_joined(*place);
+            let part = family.parts.entry(*place).or_default();
+            if !is_joined {
+                part.clear();
+            }
+            part.head.get_or_insert(begin);
+            part.is_complete |= is_complete;
+        }
+        // Of what is on the trail, a part may know a later change.
+        let later = family.trail.changes();
+        for (path, commit) in dug.into_iter().filter(|(path, _)| !later.contains_key(path)) {
+            if let Some(part) = Some(self.cache_part(&path)).filter(|place| renewed.contains(place)) {
+                family.parts.entry(part).or_default().changes.entry(path).or_insert(commit);
+            }
+        }
+        Ok(renewed)
+    }
+
+    /// Brings the trail of a family to `head`, from the newest HEAD on it that `head` contains.
+    fn follow(&self, family: &mut Family, head: Digest) -> Result<(), Error> {
+        family.read_trail();
+        if family.trail.head() == Some(head) {
+            return Ok(());
+        }
+        let is_past = |past: &Digest| *past == head || self.is_ancestor(*past, head).unwrap_or(false);
+        let base = match family.trail.head().filter(is_past) {
+            Some(last) => Some(last),
+            None => {
+                let heads: Vec<Digest> = family.trail.heads().collect();
+                heads.get(heads.partition_point(|other| !is_past(other))).copied()
+            }
+        };
+        family.trail.cut_to(base);
+        if base != Some(head) {
+            let entries = self.listed.get();
+            let (changes, walked) = match base {
+                Some(base) => self.changed_between(family, base, head)?,
+                None => (BTreeMap::new(), 0),
+            };
+            family.trail.extend(head, &changes);
+            family.walked += walked;
+            family.entries += self.listed.get() - entries;
+        }
+        if family.trail.text().len() > LONGEST_TRAIL {
+            self.fold(family, head);
+        } else if base.is_none() || family.walked > SHORT_WALK || family.entries > FEW_ENTRIES {
+            family.keep_trail(self.repo.path());
+        }
+        Ok(())
+    }
+
+    /// For each file of a family, the newest commit that changed it, among those reachable from `head` and not from
+    /// `base`; and how many these are.
+    fn changed_between(
+        &self,
+        family: &Family,
+        base: Digest,
         head: Digest,
-        (asked, known): (&[u8], &mut KnownChanges),
-    ) -> Result<usize, Error> {
-        let before = older.filter(|older| self.is_ancestor(*older, head).unwrap_or(false));
-        let (mut walked, mut newer) = (0, BTreeMap::new());
-        if before.is_some() {
-            let tops: Vec<RepoPath> = known.tops.iter().cloned().collect();
-            self.walk_between(head, before, |commit| {
-                walked += 1;
-                for path in self.changed_by(&commit, &tops)? {
-                    if known.seen_from(older, (self.cache_part(&path), &path)).is_some() {
-                        newer.entry(path).or_insert_with(|| digest(commit.id()));
-                    }
-                }
-                Ok(true)
-            })?;
-        }
-        for (path, commit) in newer {
-            if let Some(newest) = known.seen_from(older, (self.cache_part(&path), &path)) {
-                *newest = commit;
+    ) -> Result<(BTreeMap<RepoPath, Digest>, usize), Error> {
+        let (mut changes, mut walked) = (BTreeMap::new(), 0);
+        self.walk_between(head, Some(base), |commit| {
+            walked += 1;
+            for path in self.changed_within(family, &commit)? {
+                changes.entry(path).or_insert_with(|| digest(commit.id()));
             }
+            Ok(true)
+        })?;
+        Ok((changes, walked))
+    }
+
+    /// The files of a family that a commit changed.
+    fn changed_within(
+        &self,
+        family: &Family,
+        commit: &GitCommit<'_>,
+    ) -> Result<impl Iterator<Item = RepoPath>, Error> {
+        let changed = self.changed_by(commit, std::slice::from_ref(&family.top))?;
+        Ok(changed.into_iter().filter(|path| path.name() == family.name))
+    }
+
+    /// Reads a part, and brings it to `head` if it was seen from a HEAD that is not on the trail. Returns whether it was
+    /// brought there. Forgets what is in it if `head` does not contain that HEAD.
+    fn join_trail(&self, family: &mut Family, place: u8, head: Digest) -> Result<bool, Error> {
+        if family.is_joined(place) {
+            return Ok(false);
         }
-        if before.is_none() {
-            known.parts.retain(|place, part| part.head != older || asked.contains(place));
+        let Some(older) = family.parts[&place].head else { return Ok(false) };
+        let is_past = self.is_ancestor(older, head).unwrap_or(false);
+        let newer = if is_past { self.changed_between(family, older, head)?.0 } else { BTreeMap::new() };
+        let part = family.parts.entry(place).or_default();
+        if !is_past {
+            part.clear();
         }
-        for part in known.parts.values_mut().filter(|part| part.head == older) {
-            if before.is_none() {
-                part.changes.clear();
+        part.changes.extend(newer.into_iter().filter(|(path, _)| self.cache_part(path) == place));
+        part.head = Some(head);
+        Ok(true)
+    }
+
+    /// Moves what is on the trail into the parts, all of which then are as seen from `head`.
+    fn fold(&self, family: &mut Family, head: Digest) {
+        let mut changes: BTreeMap<u8, Vec<(RepoPath, Digest)>> = BTreeMap::new();
+        for (path, commit) in family.trail.changes() {
+            changes.entry(self.cache_part(&path)).or_default().push((path, commit));
+        }
+        let git = self.repo.path();
+        for place in 0..=u8::MAX {
+            let is_joined = family.is_joined(place);
+            let newer = changes.remove(&place).unwrap_or_default();
+            let part = family.parts.entry(place).or_default();
+            if !is_joined {
+                part.clear();
             }
+            part.changes.extend(newer);
             part.head = Some(head);
-            part.ahead += walked;
         }
-        Ok(walked)
+        family.keep_parts(git, &(0..=u8::MAX).collect());
+        family.trail = Trail::default();
+        family.trail.extend(head, &BTreeMap::new());
+        family.keep_trail(git);
     }
 
     /// Takes over what this store has committed on top of `from`, so that these commits need not be walked. A failure
@@ -147,73 +354,52 @@ impl Store {
             return;
         }
         let mut known = self.changes.take();
+        for family in known.0.values_mut().filter(|family| family.trail.head() == Some(from)) {
+            if let Ok(changes) = self.changed_by_batch(family, from, (planned, commits)) {
+                family.trail.extend(*last, &changes);
+                if family.trail.text().len() > LONGEST_TRAIL {
+                    self.fold(family, *last);
+                } else {
+                    family.keep_trail(self.repo.path());
+                }
+            }
+        }
+        *self.changes.borrow_mut() = known;
+    }
+
+    /// The newest commit of a batch on top of `from` that changed each file of a family.
+    fn changed_by_batch(
+        &self,
+        family: &Family,
+        from: Digest,
+        (planned, commits): (&[PlannedCommit], &[Digest]),
+    ) -> Result<BTreeMap<RepoPath, Digest>, Error> {
         let before = self.source_at(Some(from));
         let mut held: BTreeMap<&RepoPath, Option<(Digest, u32)>> = BTreeMap::new();
+        let mut changes = BTreeMap::new();
         for (one, commit) in planned.iter().zip(commits) {
             let written = one.writes.iter().map(|write| (write.path(), Some(write)));
-            for (path, write) in written.chain(one.removes.iter().map(|path| (path, None))) {
-                let Some(newest) = known.seen_from(Some(from), (self.cache_part(path), path)) else {
-                    continue;
-                };
-                let Ok(present) = held.get(path).map_or_else(|| before.object(path), |held| Ok(*held)) else {
-                    return;
-                };
+            let removed = one.removes.iter().map(|path| (path, None));
+            for (path, write) in written.chain(removed).filter(|(path, _)| family.contains(path)) {
+                let present = held.get(path).map_or_else(|| before.object(path), |held| Ok(*held))?;
                 let after = write.map(|write| (self.format().blob(write.bytes()), write.mode().into()));
                 if present != after {
-                    *newest = *commit;
+                    changes.insert(path.clone(), *commit);
                 }
                 held.insert(path, after);
             }
         }
-        let mut due = BTreeSet::new();
-        for (place, part) in known.parts.iter_mut().filter(|(_, part)| part.head == Some(from)) {
-            part.head = Some(*last);
-            part.ahead += commits.len();
-            if part.ahead >= AHEAD {
-                due.insert(*place);
-            }
-        }
-        self.keep_parts(&due, &mut known);
-        *self.changes.borrow_mut() = known;
+        Ok(changes)
+    }
+
+    /// The directory of a family.
+    fn place_of(&self, (top, name): &(RepoPath, String)) -> PathBuf {
+        let id = self.format().blob(format!("{top}/{name}").as_bytes());
+        self.own(caches::CHANGES).join(id.to_string())
     }
 
     /// The part that has a path.
     fn cache_part(&self, path: &RepoPath) -> u8 {
         self.format().blob(path.as_str().as_bytes()).as_bytes()[0]
-    }
-
-    fn file_of_part(&self, place: u8) -> PathBuf {
-        self.own(caches::CHANGES).join(format!("{place:02x}"))
-    }
-
-    /// Reads a part, unless the one in memory is that of the file.
-    fn read_part(&self, place: u8, known: &mut KnownChanges) {
-        let path = self.file_of_part(place);
-        let stamp = FileStamp::at(&path);
-        if known.parts.get(&place).is_some_and(|part| part.stamp == stamp) {
-            return;
-        }
-        let text = durable::text_of(&path).unwrap_or_default();
-        let (first, changes) = path_commits::read(&text);
-        let head = Digest::parse(first);
-        let changes = if head.is_some() { changes } else { BTreeMap::new() };
-        known.tops.extend(changes.keys().map(top));
-        known.parts.insert(place, KnownPart { head, changes, stamp, ahead: 0 });
-    }
-
-    /// Writes these parts. A failure is ignored: the changes are found again next time.
-    fn keep_parts(&self, places: &BTreeSet<u8>, known: &mut KnownChanges) {
-        let git = self.repo.path();
-        if places.is_empty() || Directory::make(git, &self.own(caches::CHANGES)).is_err() {
-            return;
-        }
-        for place in places {
-            let Some(part) = known.parts.get_mut(place) else { continue };
-            let Some(head) = part.head else { continue };
-            let path = self.file_of_part(*place);
-            let text = path_commits::write(&head.to_string(), &part.changes);
-            let _ = durable::write_derived(git, &path, text.as_bytes());
-            (part.stamp, part.ahead) = (FileStamp::at(&path), 0);
-        }
     }
 }

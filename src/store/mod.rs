@@ -67,6 +67,7 @@ mod sparse;
 mod splice;
 mod staged;
 mod torn;
+mod trail;
 mod tree;
 mod untracked;
 mod update_index;

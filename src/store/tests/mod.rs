@@ -7,6 +7,7 @@ mod discovery;
 mod formats;
 mod large;
 mod monitored;
+mod newest;
 mod packed;
 mod placing;
 mod removals;
