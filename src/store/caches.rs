@@ -10,10 +10,12 @@ pub const PROVEN: &str = "proven";
 pub const CHANGES: &str = "newest-changes";
 /// The newest removals of some files.
 pub const REMOVALS: &str = "removals";
+/// What commits took away.
+pub const REPLACED: &str = "replaced";
 /// That no object is torn, for a boot of the machine.
 pub const WHOLE: &str = "whole-objects";
 /// Large directories of HEAD.
 pub const LARGE_TREES: &str = "large-trees";
 
 /// How the names of all of them begin.
-pub(super) const ALL: [&str; 7] = [LOOKS, VALID, PROVEN, CHANGES, REMOVALS, WHOLE, LARGE_TREES];
+pub(super) const ALL: [&str; 8] = [LOOKS, VALID, PROVEN, CHANGES, REMOVALS, REPLACED, WHOLE, LARGE_TREES];

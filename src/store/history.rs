@@ -22,6 +22,16 @@ const NARROW_WALKS: usize = 8;
 /// The maximum number of commits that one move of HEAD is followed over.
 const MAX_MOVE: usize = 1000;
 
+/// How many commits, and how many entries of their directories, are compared again more quickly than a file is written
+/// that says what was found.
+const SHORT_WALK: usize = 16;
+const FEW_ENTRIES: u64 = 2000;
+
+/// Whether a file is worth writing that saves the next command from comparing so many commits and entries.
+pub(super) fn is_long(commits: usize, entries: u64) -> bool {
+    commits > SHORT_WALK || entries > FEW_ENTRIES
+}
+
 impl Store {
     /// For each path, the commits that changed it, newest first, each with what it contains there; one walk for
     /// all. Returns an error if git cannot read the history.

@@ -181,9 +181,14 @@ impl Store {
         self.large_trees.asks_for_few.set(true);
     }
 
+    /// Whether few entries will be asked for.
+    pub(super) fn asks_for_few(&self) -> bool {
+        self.large_trees.asks_for_few.get()
+    }
+
     /// The entry with this name in a tree below `top`.
     pub(super) fn entry_of(&self, top: Oid, id: Oid, name: &[u8]) -> Result<FoundEntry, Error> {
-        let is_of_few = self.large_trees.asks_for_few.get()
+        let is_of_few = self.asks_for_few()
             && self.large_trees.top.get().is_none_or(|known| known == top)
             && self.trees.borrow_mut().get(&id).is_none();
         if is_of_few {

@@ -8,7 +8,7 @@
 //! parts. Deleting the files loses nothing.
 
 use super::commit::PlannedCommit;
-use super::history::top;
+use super::history::{is_long, top};
 use super::trail::Trail;
 use super::{Error, Store, caches, digest, durable, path_commits};
 use crate::base::{Digest, RepoPath};
@@ -21,11 +21,6 @@ use std::path::{Path, PathBuf};
 const TRAIL: &str = "trail";
 /// A trail with more bytes is folded into the parts.
 const LONGEST_TRAIL: usize = 256 << 10;
-/// How many commits, and how many entries of their directories, a process compares without keeping what it has seen: to
-/// compare them again costs less than to write the file.
-const SHORT_WALK: usize = 16;
-const FEW_ENTRIES: u64 = 2000;
-
 /// The part of a family in one file.
 #[derive(Default)]
 struct KnownPart {
@@ -221,7 +216,7 @@ impl Store {
         })?;
         let is_complete = !open.is_empty();
         dug.extend(open.into_iter().map(|path| (path.clone(), self.format().null())));
-        let is_long = walked > SHORT_WALK || self.listed.get() - entries > FEW_ENTRIES;
+        let is_long = is_long(walked, self.listed.get() - entries);
         let renewed = if is_long { (0..=u8::MAX).collect() } else { places.clone() };
         for place in &renewed {
             let is_joined = family.is_joined(*place);
@@ -269,7 +264,7 @@ impl Store {
         }
         if family.trail.text().len() > LONGEST_TRAIL {
             self.fold(family, head);
-        } else if base.is_none() || family.walked > SHORT_WALK || family.entries > FEW_ENTRIES {
+        } else if base.is_none() || is_long(family.walked, family.entries) {
             family.keep_trail(self.repo.path());
         }
         Ok(())

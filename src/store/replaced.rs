@@ -3,17 +3,23 @@
 //! Many tasks can lack evidence at once, as after `rm -rf` or a bad merge, and walking the history for each of them
 //! would cost the tasks times the commits. So one walk notes, for every content of a file that a commit took away, the
 //! newest commit that still had it. The walk ends after so many entries of directories, whoever asks and in whatever
-//! order.
+//! order. What a long walk has found is kept in the git directory, for commands about one task; deleting it loses nothing.
 
 use super::history::MAX_WALK;
-use super::{Error, Store, history};
+use super::{Error, Store, caches, durable, history};
 use crate::base::{Digest, RepoPath, locked};
+use crate::scan::Directory;
 use git2::Sort;
 use std::collections::{BTreeMap, VecDeque};
+use std::fmt::Write as _;
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
 /// How many entries of directories a walk compares: the last 200 changes of a directory with 10,000 entries.
 const MAX_ENTRIES: u64 = 4_000_000;
+
+/// Larger texts are not kept: to read them would take as long as another walk.
+const LONGEST_TEXT: usize = 4 << 20;
 
 /// A content that a commit took away.
 #[derive(Debug)]
@@ -50,6 +56,46 @@ impl Replaced {
         let commits = self.compared.iter().take(MAX_WALK).take_while(is_within).count();
         self.first + i64::try_from(commits).unwrap_or(i64::MAX)
     }
+
+    /// The text to keep: HEAD, and how many lines follow; the entries that were compared for each commit, newest first;
+    /// and a line `NUMBER BLOB HOLDER PATH` for each content that a commit took away. `None` if it would be too long, or
+    /// a path has a line feed.
+    fn text(&self) -> Option<String> {
+        let rows: usize = self.taken.values().map(VecDeque::len).sum();
+        let compared: Vec<String> = self.compared.iter().map(u64::to_string).collect();
+        let mut text = format!("{} {rows}\n{}\n", self.head?, compared.join(" "));
+        for (path, taken) in &self.taken {
+            for (number, Taken { blob, holder }) in taken {
+                let _ = writeln!(text, "{} {blob} {holder} {path}", number - self.first);
+            }
+            if text.len() > LONGEST_TEXT || path.as_str().contains('\n') {
+                return None;
+            }
+        }
+        Some(text)
+    }
+
+    /// What such a text says; `None` if it is damaged.
+    fn read(text: &str) -> Option<Self> {
+        let mut lines = text.strip_suffix('\n')?.split('\n');
+        let (head, rows) = lines.next()?.split_once(' ')?;
+        let compared = lines.next()?.split_whitespace().map(|entries| entries.parse().ok());
+        let mut found = Self {
+            head: Some(Digest::parse(head)?),
+            compared: compared.collect::<Option<_>>()?,
+            ..Self::default()
+        };
+        let mut left: usize = rows.parse().ok()?;
+        for line in lines {
+            let mut words = line.splitn(4, ' ');
+            let number = words.next()?.parse().ok()?;
+            let (blob, holder) = (Digest::parse(words.next()?)?, Digest::parse(words.next()?)?);
+            let of_path = found.taken.entry(RepoPath::new(words.next()?).ok()?).or_default();
+            of_path.push_back((number, Taken { blob, holder }));
+            left = left.checked_sub(1)?;
+        }
+        (left == 0).then_some(found)
+    }
 }
 
 impl Store {
@@ -66,12 +112,18 @@ impl Store {
         let top = history::top(path);
         // Whoever comes second waits for the walk instead of repeating it.
         let mut known = locked(&self.replaced.0);
-        let replaced = known.entry(top.clone()).or_default();
+        let replaced = known.entry(top.clone()).or_insert_with(|| self.kept_replaced(&top));
         if replaced.head != Some(head) {
-            let failed = self.walk_on(replaced, head, &top).err();
-            if let Some(error) = failed {
-                *replaced = Replaced::default();
-                return Err(error);
+            match self.walk_on(replaced, head, &top) {
+                Ok(is_long) => {
+                    if is_long && self.asks_for_few() {
+                        self.keep_replaced(replaced, &top);
+                    }
+                }
+                Err(error) => {
+                    *replaced = Replaced::default();
+                    return Err(error);
+                }
             }
         }
         let end = replaced.end();
@@ -81,12 +133,13 @@ impl Store {
     }
 
     /// Adds what the commits up to `head` have taken away; begins anew if they do not continue those that are known.
-    fn walk_on(&self, replaced: &mut Replaced, head: Digest, top: &RepoPath) -> Result<(), Error> {
+    /// Returns whether it had to compare much.
+    fn walk_on(&self, replaced: &mut Replaced, head: Digest, top: &RepoPath) -> Result<bool, Error> {
         let until = replaced.head.filter(|known| self.is_ancestor(*known, head).unwrap_or(false));
         // What lies beyond the end is forgotten now and then.
-        let is_long =
+        let is_grown =
             replaced.compared.len() as u64 > 2 * (replaced.end() - replaced.first).unsigned_abs() + 64;
-        let until = until.filter(|_| !is_long);
+        let until = until.filter(|_| !is_grown);
         if until.is_none() {
             *replaced = Replaced::default();
         }
@@ -104,6 +157,7 @@ impl Store {
                 break;
             }
         }
+        let is_long = history::is_long(newer.len(), MAX_ENTRIES - left);
         for (losses, entries) in newer.iter().rev() {
             replaced.first -= 1;
             replaced.compared.push_front(*entries);
@@ -116,6 +170,28 @@ impl Store {
             }
         }
         replaced.head = Some(head);
-        Ok(())
+        Ok(is_long)
+    }
+
+    fn file_of_replaced(&self, top: &RepoPath) -> PathBuf {
+        self.own(caches::REPLACED).join(self.format().blob(top.as_str().as_bytes()).to_string())
+    }
+
+    /// What was kept. A clone that was shallow and is no longer knows of more.
+    fn kept_replaced(&self, top: &RepoPath) -> Replaced {
+        let text = durable::text_of(&self.file_of_replaced(top)).unwrap_or_default();
+        let kept = Replaced::read(&text).filter(|_| self.is_shallow().is_ok_and(|is_shallow| !is_shallow));
+        kept.unwrap_or_default()
+    }
+
+    /// Writes what was taken away. A failure is ignored: it is found again next time.
+    fn keep_replaced(&self, replaced: &Replaced, top: &RepoPath) {
+        let git = self.repo.path();
+        if self.is_shallow().is_ok_and(|is_shallow| !is_shallow)
+            && let Some(text) = replaced.text()
+            && Directory::make(git, &self.own(caches::REPLACED)).is_ok()
+        {
+            let _ = durable::write_derived(git, &self.file_of_replaced(top), text.as_bytes());
+        }
     }
 }
