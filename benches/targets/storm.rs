@@ -3,6 +3,7 @@
 use super::grown::id;
 use super::table::{Row, Table, Target, Unit};
 use super::{ORCH, World, watch};
+use serde_json::Value;
 use std::fs;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -16,6 +17,7 @@ const CALM: Duration = Duration::from_secs(2);
 /// steps of a repository of so many tasks, a file of each task is written, and a watch records what is due again. `begin`
 /// is the commit before those steps.
 pub fn storm(table: &mut Table, world: &World, tasks: usize, begin: &str) {
+    let ids = tasks_of(world);
     let mut child = watch(world);
     let is_over = AtomicBool::new(false);
     let mut times = std::thread::scope(|scope| {
@@ -37,9 +39,9 @@ pub fn storm(table: &mut Table, world: &World, tasks: usize, begin: &str) {
         });
         let mut times = Vec::new();
         while !is_over.load(Ordering::Relaxed) {
-            // Neighbours are of other workflows and in other phases; a prime number of steps leads to each of them.
-            let task = id(times.len() * 7919 % tasks);
-            times.push(world.time(ORCH, &["suggest", &task, "--json"]));
+            // Neighbours are of other workflows and in other phases; so many steps lead to each of them.
+            let task = &ids[times.len() * 7919 % ids.len()];
+            times.push(world.time(ORCH, &["suggest", task, "--json"]));
         }
         times
     });
@@ -53,6 +55,14 @@ pub fn storm(table: &mut Table, world: &World, tasks: usize, begin: &str) {
     let steps = world.said("git", &["rev-list", "--count", &format!("{begin}..HEAD")]);
     let steps = steps.trim().parse().expect("a number");
     table.add(Row::new("steps recorded in it", &size, Unit::Count, steps).target(Target::Least(1.0)));
+}
+
+/// The ids of the tasks, of which there are fewer than directories.
+fn tasks_of(world: &World) -> Vec<String> {
+    let status = world.said(ORCH, &["status", "--all", "--json"]);
+    let status: Value = serde_json::from_str(&status).expect("JSON");
+    let tasks = status["tasks"].as_array().expect("a list");
+    tasks.iter().map(|task| task["task"].as_str().expect("an id").to_owned()).collect()
 }
 
 /// The commit that the branch is at.

@@ -280,7 +280,10 @@ impl<'s> Transaction<'s> {
         // The commits exist from here on; the next command completes whatever fails.
         let commits: Vec<Digest> = built.iter().copied().map(digest).collect();
         let before = std::mem::replace(&mut self.head.commit, commits.last().copied());
-        before.into_iter().for_each(|before| store.take_changes(before, planned, &commits));
+        if let (Some(before), Some(last)) = (before, commits.last()) {
+            store.take_changes(before, planned, &commits);
+            store.take_replaced(before, *last);
+        }
         for commit in &commits {
             tracing::info!(%commit, branch = self.head.branch.as_deref(), "committed");
         }

@@ -357,6 +357,8 @@ impl Store {
                 } else {
                     family.keep_trail(self.repo.path());
                 }
+                let kept = changes.keys().next().map_or(Ok(()), |path| self.keep_trees_to(*last, path));
+                kept.unwrap_or_else(|error| tracing::debug!(%error, "cannot keep large trees"));
             }
         }
         *self.changes.borrow_mut() = known;

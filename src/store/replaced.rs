@@ -20,6 +20,8 @@ const MAX_ENTRIES: u64 = 4_000_000;
 
 /// Larger texts are not kept: to read them would take as long as another walk.
 const LONGEST_TEXT: usize = 4 << 20;
+/// Larger texts are not written again after each commit of this process.
+const SHORT_TEXT: usize = 256 << 10;
 
 /// A content that a commit took away.
 #[derive(Debug)]
@@ -60,7 +62,7 @@ impl Replaced {
     /// The text to keep: HEAD, and how many lines follow; the entries that were compared for each commit, newest first;
     /// and a line `NUMBER BLOB HOLDER PATH` for each content that a commit took away. `None` if it would be too long, or
     /// a path has a line feed.
-    fn text(&self) -> Option<String> {
+    fn text(&self, longest: usize) -> Option<String> {
         let rows: usize = self.taken.values().map(VecDeque::len).sum();
         let compared: Vec<String> = self.compared.iter().map(u64::to_string).collect();
         let mut text = format!("{} {rows}\n{}\n", self.head?, compared.join(" "));
@@ -68,7 +70,7 @@ impl Replaced {
             for (number, Taken { blob, holder }) in taken {
                 let _ = writeln!(text, "{} {blob} {holder} {path}", number - self.first);
             }
-            if text.len() > LONGEST_TEXT || path.as_str().contains('\n') {
+            if text.len() > longest || path.as_str().contains('\n') {
                 return None;
             }
         }
@@ -117,7 +119,7 @@ impl Store {
             match self.walk_on(replaced, head, &top) {
                 Ok(is_long) => {
                     if is_long && self.asks_for_few() {
-                        self.keep_replaced(replaced, &top);
+                        self.keep_replaced(replaced, &top, LONGEST_TEXT);
                     }
                 }
                 Err(error) => {
@@ -130,6 +132,19 @@ impl Store {
         let of_path = replaced.taken.get(path).into_iter().flatten();
         let found = of_path.take_while(|(number, _)| *number < end).find(|(_, taken)| taken.blob == blob);
         Ok(found.map(|(_, taken)| taken.holder))
+    }
+
+    /// Adds what commits of this store on top of `from` took away, if what was taken before is known, and keeps it for
+    /// others: they would have to read the trees of all these commits.
+    pub(super) fn take_replaced(&self, from: Digest, head: Digest) {
+        for (top, replaced) in locked(&self.replaced.0).iter_mut() {
+            if replaced.head == Some(from) {
+                match self.walk_on(replaced, head, top) {
+                    Ok(_) => self.keep_replaced(replaced, top, SHORT_TEXT),
+                    Err(_) => *replaced = Replaced::default(),
+                }
+            }
+        }
     }
 
     /// Adds what the commits up to `head` have taken away; begins anew if they do not continue those that are known.
@@ -185,10 +200,10 @@ impl Store {
     }
 
     /// Writes what was taken away. A failure is ignored: it is found again next time.
-    fn keep_replaced(&self, replaced: &Replaced, top: &RepoPath) {
+    fn keep_replaced(&self, replaced: &Replaced, top: &RepoPath, longest: usize) {
         let git = self.repo.path();
         if self.is_shallow().is_ok_and(|is_shallow| !is_shallow)
-            && let Some(text) = replaced.text()
+            && let Some(text) = replaced.text(longest)
             && Directory::make(git, &self.own(caches::REPLACED)).is_ok()
         {
             let _ = durable::write_derived(git, &self.file_of_replaced(top), text.as_bytes());
