@@ -240,31 +240,29 @@ impl Store {
     /// Brings the trail of a family to `head`, from the newest HEAD on it that `head` contains.
     fn follow(&self, family: &mut Family, head: Digest) -> Result<(), Error> {
         family.read_trail();
-        if family.trail.head() == Some(head) {
+        if family.trail.contains(head) {
+            // The file may know what HEAD is by now.
+            family.trail.cut_to(Some(head));
             return Ok(());
         }
-        let is_past = |past: &Digest| *past == head || self.is_ancestor(*past, head).unwrap_or(false);
-        let base = match family.trail.head().filter(is_past) {
-            Some(last) => Some(last),
-            None => {
-                let heads: Vec<Digest> = family.trail.heads().collect();
-                heads.get(heads.partition_point(|other| !is_past(other))).copied()
-            }
-        };
+        let is_past = |past: &Digest| self.is_ancestor(*past, head).unwrap_or(false);
+        let last = family.trail.head();
+        let base = last.filter(is_past).or_else(|| {
+            let heads: Vec<Digest> = family.trail.heads().collect();
+            heads.get(heads.partition_point(|other| !is_past(other))).copied()
+        });
         family.trail.cut_to(base);
-        if base != Some(head) {
-            let entries = self.listed.get();
-            let (changes, walked) = match base {
-                Some(base) => self.changed_between(family, base, head)?,
-                None => (BTreeMap::new(), 0),
-            };
-            family.trail.extend(head, &changes);
-            family.walked += walked;
-            family.entries += self.listed.get() - entries;
-        }
+        let entries = self.listed.get();
+        let (changes, walked) = match base {
+            Some(base) => self.changed_between(family, base, head)?,
+            None => (BTreeMap::new(), 0),
+        };
+        family.trail.extend(head, &changes);
+        family.walked += walked;
+        family.entries += self.listed.get() - entries;
         if family.trail.text().len() > LONGEST_TRAIL {
             self.fold(family, head);
-        } else if base.is_none() || is_long(family.walked, family.entries) {
+        } else if base.is_none() || base != last || is_long(family.walked, family.entries) {
             family.keep_trail(self.repo.path());
         }
         Ok(())
