@@ -3,7 +3,7 @@
 //! git stores a directory as one compressed object, and only the whole of it can be compared with its id. A file in
 //! `.git/orch` that is named by the id contains the same entries in blocks, and before them a head that says which entry
 //! each block begins with. Both have checksums, and without the right ones count as missing. A command that asks for few
-//! entries, and has read such a tree as a whole, writes the file, and so does a watch whose commit makes such a tree; it is
+//! entries, and has read such a tree as a whole, writes the file, and so does a watch that has written the tree; it is
 //! never changed. Only suggestions and explanations rest on such files, and no step that is recorded.
 
 use super::listing::{Listing, ListingEntry, TREE};
@@ -257,8 +257,13 @@ impl Store {
         others.retain(|name| !name.to_string_lossy().starts_with(durable::TEMPORARY));
         others.sort_by_key(|name| fs::metadata(place.join(name)).and_then(|it| it.modified()).ok());
         let many = others.len().saturating_sub(MOST_KEPT);
-        // What cannot be removed is no file of a tree.
-        others.iter().take(many).for_each(|name| drop(directory.remove_if_there(name)));
+        let mut kept = self.kept_trees().borrow_mut();
+        for name in others.iter().take(many) {
+            // What cannot be removed is no file of a tree.
+            let _ = directory.remove_if_there(name);
+            let id = name.to_str().and_then(Digest::parse).and_then(|id| self.oid(id).ok());
+            id.map(|id| kept.remove(&id));
+        }
         Ok(())
     }
 

@@ -1,11 +1,12 @@
 //! The newest commit that changed each path, cached in the git directory.
 //!
 //! Files of one name below one top-level directory, such as the logs of all tasks, are a family, and each family has a
-//! directory in the cache. The trail in it ([`Trail`]) says where HEAD was and what was changed between, so that no commit
-//! is compared twice, whoever asks for whichever path. What was changed before is in parts, split by a byte of the digest
+//! directory in the cache. The trail in it ([`Trail`]) says where HEAD was and what was changed between, so that whoever
+//! asks for whichever path, a commit is compared once. What was changed before is in parts, split by a byte of the digest
 //! of the path, so that asking for one path costs the same however many were asked for before. Each part names the HEAD
 //! from which its commits were seen; from there, the trail goes on. A trail that has become long is folded into the
-//! parts. Deleting the files loses nothing.
+//! parts. Each file is true for itself, whoever wrote it when and whatever became of the others. Deleting them loses
+//! nothing.
 
 use super::commit::PlannedCommit;
 use super::history::{is_long, top};
@@ -17,6 +18,9 @@ use git2::Commit as GitCommit;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
+/// What files of a family have in common: the directory that is compared, and their name.
+type FamilyKey = (RepoPath, String);
+
 /// The name of the file with the trail.
 const TRAIL: &str = "trail";
 /// A trail with more bytes is folded into the parts.
@@ -25,7 +29,7 @@ const LONGEST_TRAIL: usize = 256 << 10;
 #[derive(Default)]
 struct KnownPart {
     head: Option<Digest>,
-    /// Whether no commit has changed any other path.
+    /// Whether no commit up to this HEAD has changed any other path.
     is_complete: bool,
     /// The null id stands for a path that no commit has changed.
     changes: BTreeMap<RepoPath, Digest>,
@@ -43,8 +47,7 @@ impl KnownPart {
 
 /// What is known of the files of one name below one top-level directory.
 struct Family {
-    top: RepoPath,
-    name: String,
+    key: FamilyKey,
     /// Its directory.
     place: PathBuf,
     trail: Trail,
@@ -59,19 +62,19 @@ struct Family {
 
 /// The families that were asked for so far, by directory and name.
 #[derive(Default)]
-pub(super) struct KnownChanges(BTreeMap<(RepoPath, String), Family>);
+pub(super) struct KnownChanges(BTreeMap<FamilyKey, Family>);
 
 impl Family {
-    fn of((top, name): (RepoPath, String), place: PathBuf) -> Self {
+    fn of(key: FamilyKey, place: PathBuf) -> Self {
         let (trail, parts) = (Trail::default(), BTreeMap::new());
-        Self { top, name, place, trail, stamp: None, walked: 0, entries: 0, parts }
+        Self { key, place, trail, stamp: None, walked: 0, entries: 0, parts }
     }
 
     fn contains(&self, path: &RepoPath) -> bool {
-        path.name() == self.name && top(path) == self.top
+        path.name() == self.key.1 && key_of(path) == self.key
     }
 
-    /// Reads the trail, unless the one in memory is that of the file or goes on from it.
+    /// Reads the trail, unless the one in memory is made of the file as it is.
     fn read_trail(&mut self) {
         let path = self.place.join(TRAIL);
         let stamp = FileStamp::at(&path);
@@ -94,14 +97,18 @@ impl Family {
         let head = Digest::parse(head);
         let changes = if head.is_some() { changes } else { BTreeMap::new() };
         // So a file that is cut off is not taken for a complete one.
-        let is_complete = count.parse() == Ok(changes.len());
+        let is_complete = head.is_some() && count.parse() == Ok(changes.len());
         self.parts.insert(place, KnownPart { head, is_complete, changes, stamp });
     }
 
-    /// Reads a part. Returns whether the trail goes on from it.
-    fn is_joined(&mut self, place: u8) -> bool {
+    /// A part as it is known, empty unless it was seen from one of these HEADs on the trail.
+    fn joined(&mut self, place: u8, heads: &BTreeSet<Digest>) -> &mut KnownPart {
         self.read_part(place);
-        self.parts[&place].head.is_none_or(|older| self.trail.contains(older))
+        let part = self.parts.entry(place).or_default();
+        if !part.head.is_some_and(|head| heads.contains(&head)) {
+            part.clear();
+        }
+        part
     }
 
     fn file_of_part(&self, place: u8) -> PathBuf {
@@ -135,8 +142,17 @@ impl Family {
     }
 }
 
+/// The family of a file. The directory that contains it has others beside it, so that files of many tasks are one family.
+fn key_of(path: &RepoPath) -> FamilyKey {
+    let is_deep = path.as_str().matches('/').count() > 1;
+    (if is_deep { top(path) } else { RepoPath::root() }, path.name().to_owned())
+}
+
 impl Store {
     /// For each path, the newest commit that changed it. Returns an error if git cannot read the history.
+    ///
+    /// Where a merge joins two commits that changed a path, and changes it no further, either can be named: a walk names
+    /// the one that is newer by its date, and the cache the one that HEAD came by later.
     pub fn last_changes(&self, paths: &[RepoPath]) -> Result<Vec<Option<Digest>>, Error> {
         let Some(head) = self.head()?.commit else { return Ok(vec![None; paths.len()]) };
         // A deeper clone knows of other changes; and a line of a cache contains no line feed.
@@ -144,9 +160,9 @@ impl Store {
         let (kept, others): (Vec<_>, Vec<_>) =
             paths.iter().cloned().partition(|path| is_whole && !path.as_str().contains('\n'));
         let mut found = self.walk_for(&others, head, None)?;
-        let mut asked: BTreeMap<(RepoPath, String), Vec<&RepoPath>> = BTreeMap::new();
+        let mut asked: BTreeMap<FamilyKey, Vec<&RepoPath>> = BTreeMap::new();
         for path in &kept {
-            asked.entry((top(path), path.name().to_owned())).or_default().push(path);
+            asked.entry(key_of(path)).or_default().push(path);
         }
         let mut known = self.changes.take();
         for (key, paths) in asked {
@@ -218,20 +234,21 @@ impl Store {
         dug.extend(open.into_iter().map(|path| (path.clone(), self.format().null())));
         let is_long = is_long(walked, self.listed.get() - entries);
         let renewed = if is_long { (0..=u8::MAX).collect() } else { places.clone() };
+        let heads = family.trail.heads().collect();
         for place in &renewed {
-            let is_joined = family.is_joined(*place);
+            let head = *family.joined(*place, &heads).head.get_or_insert(begin);
+            // From where the trail begins up to this HEAD, it knows more.
+            let newer = if head == begin { BTreeMap::new() } else { family.trail.changes_up_to(head) };
+            let newer = newer.into_iter().filter(|(path, _)| self.cache_part(path) == *place);
             let part = family.parts.entry(*place).or_default();
-            if !is_joined {
-                part.clear();
+            for (path, commit) in newer {
+                part.changes.entry(path).or_insert(commit);
             }
-            part.head.get_or_insert(begin);
             part.is_complete |= is_complete;
         }
-        // Of what is on the trail, a part may know a later change.
-        let later = family.trail.changes();
-        for (path, commit) in dug.into_iter().filter(|(path, _)| !later.contains_key(path)) {
-            if let Some(part) = Some(self.cache_part(&path)).filter(|place| renewed.contains(place)) {
-                family.parts.entry(part).or_default().changes.entry(path).or_insert(commit);
+        for (path, commit) in dug {
+            if let Some(place) = Some(self.cache_part(&path)).filter(|place| renewed.contains(place)) {
+                family.parts.entry(place).or_default().changes.entry(path).or_insert(commit);
             }
         }
         Ok(renewed)
@@ -293,17 +310,16 @@ impl Store {
         family: &Family,
         commit: &GitCommit<'_>,
     ) -> Result<impl Iterator<Item = RepoPath>, Error> {
-        let changed = self.changed_by(commit, std::slice::from_ref(&family.top))?;
-        Ok(changed.into_iter().filter(|path| path.name() == family.name))
+        let changed = self.changed_by(commit, std::slice::from_ref(&family.key.0))?;
+        Ok(changed.into_iter().filter(|path| family.contains(path)))
     }
 
     /// Reads a part, and brings it to `head` if it was seen from a HEAD that is not on the trail. Returns whether it was
     /// brought there. Forgets what is in it if `head` does not contain that HEAD.
     fn join_trail(&self, family: &mut Family, place: u8, head: Digest) -> Result<bool, Error> {
-        if family.is_joined(place) {
-            return Ok(false);
-        }
-        let Some(older) = family.parts[&place].head else { return Ok(false) };
+        family.read_part(place);
+        let older = family.parts[&place].head.filter(|older| !family.trail.contains(*older));
+        let Some(older) = older else { return Ok(false) };
         let is_past = self.is_ancestor(older, head).unwrap_or(false);
         let newer = if is_past { self.changed_between(family, older, head)?.0 } else { BTreeMap::new() };
         let part = family.parts.entry(place).or_default();
@@ -318,18 +334,14 @@ impl Store {
     /// Moves what is on the trail into the parts, all of which then are as seen from `head`.
     fn fold(&self, family: &mut Family, head: Digest) {
         let mut changes: BTreeMap<u8, Vec<(RepoPath, Digest)>> = BTreeMap::new();
-        for (path, commit) in family.trail.changes() {
+        for (path, commit) in family.trail.changes_up_to(head) {
             changes.entry(self.cache_part(&path)).or_default().push((path, commit));
         }
         let git = self.repo.path();
+        let heads = family.trail.heads().collect();
         for place in 0..=u8::MAX {
-            let is_joined = family.is_joined(place);
-            let newer = changes.remove(&place).unwrap_or_default();
-            let part = family.parts.entry(place).or_default();
-            if !is_joined {
-                part.clear();
-            }
-            part.changes.extend(newer);
+            let part = family.joined(place, &heads);
+            part.changes.extend(changes.remove(&place).unwrap_or_default());
             part.head = Some(head);
         }
         family.keep_parts(git, &(0..=u8::MAX).collect());
@@ -388,7 +400,7 @@ impl Store {
     }
 
     /// The directory of a family.
-    fn place_of(&self, (top, name): &(RepoPath, String)) -> PathBuf {
+    fn place_of(&self, (top, name): &FamilyKey) -> PathBuf {
         let id = self.format().blob(format!("{top}/{name}").as_bytes());
         self.own(caches::CHANGES).join(id.to_string())
     }

@@ -11,7 +11,7 @@ pub(super) fn read(text: &str) -> (&str, BTreeMap<RepoPath, Digest>) {
         let (commit, path) = line.split_once(' ')?;
         Some((RepoPath::new(path).ok()?, Digest::parse(commit)?))
     };
-    (first, rows.lines().filter_map(row).collect())
+    (first, rows.split('\n').filter_map(row).collect())
 }
 
 /// The text of these commits. Leaves out paths that a line cannot contain.
@@ -28,7 +28,7 @@ mod tests {
     #[test]
     fn what_is_cut_off_is_a_part_of_the_whole() {
         let commit = Digest::of_blob(b"any");
-        let commits: BTreeMap<_, _> = ["a", "a.b", "a/b"]
+        let commits: BTreeMap<_, _> = ["a", "a\r", "a/b"]
             .map(|path| (RepoPath::new(path).expect("valid"), commit))
             .into_iter()
             .collect();

@@ -35,6 +35,8 @@ struct Taken {
 #[derive(Debug, Default)]
 struct Replaced {
     head: Option<Digest>,
+    /// Whether the clone was shallow, so that a deeper one knows of more.
+    is_shallow: bool,
     /// For each path what was taken away, newest first, with the number of the commit: newer ones have lower numbers.
     taken: BTreeMap<RepoPath, VecDeque<(i64, Taken)>>,
     /// The number of the newest commit, and how many entries were compared for each, newest first.
@@ -150,13 +152,15 @@ impl Store {
     /// Adds what the commits up to `head` have taken away; begins anew if they do not continue those that are known.
     /// Returns whether it had to compare much.
     fn walk_on(&self, replaced: &mut Replaced, head: Digest, top: &RepoPath) -> Result<bool, Error> {
+        let is_shallow = self.is_shallow()?;
         let until = replaced.head.filter(|known| self.is_ancestor(*known, head).unwrap_or(false));
+        let until = until.filter(|_| replaced.is_shallow == is_shallow);
         // What lies beyond the end is forgotten now and then.
         let is_grown =
             replaced.compared.len() as u64 > 2 * (replaced.end() - replaced.first).unsigned_abs() + 64;
         let until = until.filter(|_| !is_grown);
         if until.is_none() {
-            *replaced = Replaced::default();
+            *replaced = Replaced { is_shallow, ..Replaced::default() };
         }
         let mut walk = self.revwalk(&[head], until.as_slice())?;
         // Sorted by topology, the walk would read all commits before it returns the first.
@@ -192,17 +196,15 @@ impl Store {
         self.own(caches::REPLACED).join(self.format().blob(top.as_str().as_bytes()).to_string())
     }
 
-    /// What was kept. A clone that was shallow and is no longer knows of more.
     fn kept_replaced(&self, top: &RepoPath) -> Replaced {
         let text = durable::text_of(&self.file_of_replaced(top)).unwrap_or_default();
-        let kept = Replaced::read(&text).filter(|_| self.is_shallow().is_ok_and(|is_shallow| !is_shallow));
-        kept.unwrap_or_default()
+        Replaced::read(&text).unwrap_or_default()
     }
 
     /// Writes what was taken away. A failure is ignored: it is found again next time.
     fn keep_replaced(&self, replaced: &Replaced, top: &RepoPath, longest: usize) {
         let git = self.repo.path();
-        if self.is_shallow().is_ok_and(|is_shallow| !is_shallow)
+        if !replaced.is_shallow
             && let Some(text) = replaced.text(longest)
             && Directory::make(git, &self.own(caches::REPLACED)).is_ok()
         {

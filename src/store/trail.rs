@@ -20,39 +20,48 @@ impl Trail {
         &self.0
     }
 
+    fn lines(&self) -> impl DoubleEndedIterator<Item = &str> {
+        // Unlike `lines`, this keeps a carriage return at the end of a path.
+        self.0.split_terminator('\n')
+    }
+
     /// Where HEAD was, newest first.
     pub(super) fn heads(&self) -> impl DoubleEndedIterator<Item = Digest> {
-        self.0.lines().filter_map(Digest::parse)
+        self.lines().filter_map(Digest::parse)
     }
 
     /// Where HEAD was last, as far as is known.
     pub(super) fn head(&self) -> Option<Digest> {
-        self.0.lines().next().and_then(Digest::parse)
+        self.lines().next().and_then(Digest::parse)
     }
 
     pub(super) fn contains(&self, head: Digest) -> bool {
         let line = head.to_string();
-        self.0.lines().any(|other| other == line)
+        self.lines().any(|other| other == line)
     }
 
     /// Leaves out what came after HEAD was at a commit; everything, if it was not.
     pub(super) fn cut_to(&mut self, head: Option<Digest>) {
-        let is_above = |line: &&str| head.is_none_or(|head| Digest::parse(line.trim_end()) != Some(head));
+        let is_above =
+            |line: &&str| head.is_none_or(|head| Digest::parse(line.trim_end_matches('\n')) != Some(head));
         let above: usize = self.0.split_inclusive('\n').take_while(is_above).map(str::len).sum();
         self.0.drain(..above);
     }
 
-    /// Adds where HEAD is now, and the newest commits that have changed files since.
+    /// Adds where HEAD is now, and the newest commits that have changed files since. Leaves out paths that a line cannot
+    /// contain.
     pub(super) fn extend(&mut self, head: Digest, changes: &BTreeMap<RepoPath, Digest>) {
-        let rows = changes.iter().map(|(path, commit)| format!("{commit} {path}\n"));
+        let rows = changes.iter().filter(|(path, _)| !path.as_str().contains('\n'));
+        let rows = rows.map(|(path, commit)| format!("{commit} {path}\n"));
         let newer: String = std::iter::once(format!("{head}\n")).chain(rows).collect();
         self.0.insert_str(0, &newer);
     }
 
-    /// For each file on the trail, the newest commit that changed it.
-    pub(super) fn changes(&self) -> BTreeMap<RepoPath, Digest> {
+    /// For each file on the trail, the newest commit that changed it before HEAD was at a commit.
+    pub(super) fn changes_up_to(&self, head: Digest) -> BTreeMap<RepoPath, Digest> {
         let mut newest = BTreeMap::new();
-        for (commit, path) in self.0.lines().filter_map(|line| line.split_once(' ')) {
+        let until = self.lines().skip_while(|line| Digest::parse(line) != Some(head));
+        for (commit, path) in until.filter_map(|line| line.split_once(' ')) {
             if let (Some(commit), Ok(path)) = (Digest::parse(commit), RepoPath::new(path)) {
                 newest.entry(path).or_insert(commit);
             }
@@ -60,11 +69,11 @@ impl Trail {
         newest
     }
 
-    /// The same for some files.
+    /// For each of these files that is on the trail, the newest commit that changed it.
     pub(super) fn newest<'a>(&self, paths: &[&'a RepoPath]) -> BTreeMap<&'a RepoPath, Digest> {
         let mut open: BTreeMap<&str, &RepoPath> = paths.iter().map(|path| (path.as_str(), *path)).collect();
         let mut newest = BTreeMap::new();
-        for (commit, path) in self.0.lines().filter_map(|line| line.split_once(' ')) {
+        for (commit, path) in self.lines().filter_map(|line| line.split_once(' ')) {
             if open.contains_key(path)
                 && let Some(commit) = Digest::parse(commit)
             {
@@ -103,7 +112,15 @@ mod tests {
         assert_eq!(trail.head(), Some(id("3")));
         assert!(trail.contains(id("1")) && !trail.contains(id("4")));
         let (a, b, c) = (path("a"), path("b c"), path("c"));
-        assert_eq!(trail.changes(), BTreeMap::from([(a.clone(), id("3")), (b.clone(), id("2"))]));
+        assert_eq!(
+            trail.changes_up_to(id("3")),
+            BTreeMap::from([(a.clone(), id("3")), (b.clone(), id("2"))])
+        );
+        assert_eq!(
+            trail.changes_up_to(id("2")),
+            BTreeMap::from([(a.clone(), id("2")), (b.clone(), id("2"))])
+        );
+        assert_eq!(trail.changes_up_to(id("1")), BTreeMap::new());
         assert_eq!(trail.newest(&[&a, &b, &c]), BTreeMap::from([(&a, id("3")), (&b, id("2"))]));
         assert_eq!(trail.newest(&[&c]), BTreeMap::new());
     }

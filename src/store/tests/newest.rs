@@ -167,7 +167,6 @@ impl Life {
 
 #[test]
 fn what_is_cached_is_what_a_walk_finds() {
-    let mut folded = 0;
     for seed in 0..2 {
         let mut life = Life::new(seed);
         let kept = life.repo.store();
@@ -181,7 +180,6 @@ fn what_is_cached_is_what_a_walk_finds() {
             let walked = kept.last_changes_before(head, &wanted).expect("walked");
             let what = format!("seed {seed}, {at}: {wanted:?}");
             if life.next(2) == 0 {
-                folded += usize::from(life.cached().iter().any(|file| file.ends_with("ff")));
                 assert_eq!(kept.last_changes(&wanted).expect("read"), walked, "{what}");
             }
             let anew = life.repo.store();
@@ -190,5 +188,162 @@ fn what_is_cached_is_what_a_walk_finds() {
             life.has_kept_what_was_taken(&anew, &what);
         }
     }
-    assert!(folded > 0);
+}
+
+/// Whoever asks for which of them.
+#[test]
+fn no_commit_is_compared_twice() {
+    let mut life = Life::new(1);
+    let paths: Vec<RepoPath> = (0..60).map(|number| path(&format!("tasks/{number}/log"))).collect();
+    paths.iter().for_each(|at| life.put(at.as_str()));
+    let asked = |at: usize| {
+        let store = life.repo.store();
+        let found = store.last_changes(&paths[at..=at]).expect("read")[0].expect("a commit");
+        let subject = life.repo.git(&["log", "-1", "--format=%H", "--", paths[at].as_str()]);
+        assert_eq!(found.to_string(), subject.trim());
+        store.listed.get()
+    };
+    // The oldest of them: the walk passes all others.
+    assert!(asked(0) > 60);
+    assert_eq!((1..60).map(asked).sum::<u64>(), 0);
+    // Once more, as after many commits of somebody else.
+    let before = life.repo.git(&["rev-parse", "HEAD"]);
+    (30..60).for_each(|at| life.put(paths[at].as_str()));
+    let asked = |at: usize| {
+        let store = life.repo.store();
+        store.last_changes(&paths[at..=at]).expect("read");
+        store.listed.get()
+    };
+    assert!(asked(5) > 60);
+    assert_eq!((0..60).map(asked).sum::<u64>(), 0);
+    life.repo.git(&["reset", "-q", "--hard", before.trim()]);
+    assert_eq!((0..60).map(asked).sum::<u64>(), 0, "HEAD was there before");
+}
+
+/// What a store has committed, it keeps for others.
+#[test]
+fn no_commit_of_a_store_is_compared_by_another() {
+    let mut life = Life::new(2);
+    for number in 0..40 {
+        life.put(&format!("tasks/{number}/log"));
+        life.put(&format!("tasks/{number}/plan"));
+    }
+    let logs: Vec<RepoPath> = (0..40).map(|number| path(&format!("tasks/{number}/log"))).collect();
+    let plan = path("tasks/7/plan");
+    let holding =
+        |store: &Store, text: &str| store.commit_holding(&plan, life.repo.blob(text)).expect("read");
+    let watch = life.repo.store();
+    watch.last_changes(&logs).expect("read");
+    assert_eq!(holding(&watch, "never\n"), None);
+    let begin = watch.head().expect("read").commit;
+    let held = life.repo.git(&["show", "HEAD:tasks/7/plan"]);
+    for number in 0..20 {
+        let writes = ["log", "plan"].map(|name| {
+            let at = path(&format!("tasks/{number}/{name}"));
+            Write::evidence(at, format!("step {number}\n").into_bytes(), false)
+        });
+        let message = "step".to_owned();
+        let planned = PlannedCommit { message, writes: writes.to_vec(), removes: vec![], moves: vec![] };
+        watch.begin().and_then(|mut begun| begun.commit(&[planned])).expect("committed");
+    }
+    let other = life.repo.store();
+    other.ask_for_few();
+    let newest = other.last_changes(&logs[19..=19]).expect("read");
+    assert_eq!(newest, [watch.head().expect("read").commit]);
+    assert_eq!(other.listed.get(), 0);
+    // The seventh step took it away.
+    let holder = holding(&other, &held).expect("a commit");
+    assert_eq!(life.repo.git(&["show", &format!("{holder}:tasks/7/plan")]), held);
+    assert_ne!(Some(holder), begin);
+    // HEAD is asked first: the two directories on the way.
+    assert!(other.listed.get() <= 2 * 45, "{}", other.listed.get());
+}
+
+/// HEAD goes back to where it was before a change, and the one before that counts again.
+#[test]
+fn what_is_on_the_trail_is_also_in_a_complete_part() {
+    let mut life = Life::new(3);
+    // All are in one part of the cache.
+    let [changed, other, never] = [0, 1, 2].map(|at| path(&names()[at]));
+    let newest = |life: &Life, at: &RepoPath| life.repo.store().last_changes(std::slice::from_ref(at));
+    life.put(changed.as_str());
+    let first = life.repo.git(&["rev-parse", "HEAD"]);
+    life.put(other.as_str());
+    let begin = life.repo.git(&["rev-parse", "HEAD"]);
+    // The trail begins here.
+    assert_eq!(newest(&life, &other).expect("read")[0].expect("a commit").to_string(), begin.trim());
+    life.put(changed.as_str());
+    assert_eq!(newest(&life, &never).expect("read"), [None]);
+    life.repo.git(&["reset", "-q", "--hard", begin.trim()]);
+    assert_eq!(newest(&life, &changed).expect("read")[0].expect("a commit").to_string(), first.trim());
+}
+
+/// A path may look like other lines of a cache.
+#[test]
+fn no_path_passes_for_another() {
+    let mut life = Life::new(4);
+    let newest =
+        |life: &Life, at: &RepoPath| life.repo.store().last_changes(std::slice::from_ref(at)).expect("read");
+    let [log, plain] = ["tasks/0/log", "tasks/1/log"].map(path);
+    life.put(log.as_str());
+    let first = newest(&life, &log);
+    for odd in ["tasks/a\n{} tasks/0/log", "tasks/a\n{}\n/b/log", "tasks/0/log\r"] {
+        let odd = path(&odd.replace("{}", &"1".repeat(40)));
+        // So many that what was found is kept.
+        (0..20).for_each(|_| life.put(odd.as_str()));
+        assert_eq!(newest(&life, &log), first, "{odd:?}");
+        for _ in 0..2 {
+            assert_eq!(newest(&life, &odd), [life.repo.store().head().expect("read").commit], "{odd:?}");
+            assert_eq!(newest(&life, &plain), [None], "{odd:?}");
+        }
+    }
+    assert_eq!(newest(&life, &log), first);
+}
+
+#[test]
+fn a_long_trail_is_folded_into_the_parts() {
+    let mut life = Life::new(5);
+    life.put("u/0/log");
+    let early = path("u/0/log");
+    let first = life.repo.store().last_changes(std::slice::from_ref(&early)).expect("read");
+    let deep = vec!["d".repeat(230); 15].join("/");
+    let many: Vec<RepoPath> = (0..80).map(|at| path(&format!("u/{at}/{deep}/log"))).collect();
+    many.iter().for_each(|at| life.repo.write(at.as_str(), "deep\n"));
+    life.put("u/1/log");
+    let head = life.repo.store().head().expect("read").commit;
+    assert_eq!(life.repo.store().last_changes(&many[7..8]).expect("read"), [head]);
+    let trails = life.cached().into_iter().filter(|file| file.ends_with("trail"));
+    let trails: Vec<String> = trails.map(|file| fs::read_to_string(file).expect("text")).collect();
+    assert_eq!(trails, [format!("{}\n", head.expect("a commit"))]);
+    let other = life.repo.store();
+    assert_eq!(other.last_changes(&many).expect("read"), vec![head; many.len()]);
+    assert_eq!(other.last_changes(std::slice::from_ref(&early)).expect("read"), first);
+    assert_eq!(other.listed.get(), 0);
+}
+
+/// What a shallow clone finds is not what it finds later.
+#[test]
+fn a_clone_that_is_no_longer_shallow_knows_more() {
+    let mut life = Life::new(6);
+    let plan = path("tasks/0/plan");
+    (0..40).for_each(|_| life.put(plan.as_str()));
+    let old = life.repo.git(&["rev-parse", "HEAD~35:tasks/0/plan"]);
+    let blob = Digest::parse(old.trim()).expect("an id");
+    let [place, clone] = [".", "clone"].map(|name| life.repo.path(name).to_string_lossy().into_owned());
+    life.repo.git(&["clone", "-q", "--depth", "25", &format!("file://{place}"), &clone]);
+    let store = super::store_at(&life.repo.path("clone"));
+    store.ask_for_few();
+    // It walks only for what it has.
+    let text = life.repo.git(&["show", "HEAD~35:tasks/0/plan"]);
+    life.repo.git_on("index", &["-C", &clone, "hash-object", "-w", "--stdin"], text.as_bytes());
+    assert_eq!(store.commit_holding(&plan, blob).expect("read"), None);
+    life.repo.git(&["-C", &clone, "fetch", "-q", "--unshallow"]);
+    life.repo.git(&["-C", &clone, "commit", "-q", "--allow-empty", "-m", "later"]);
+    // libgit2 reads once where a clone ends.
+    let again = store.location().open().expect("opened");
+    for store in [again, super::store_at(&life.repo.path("clone"))] {
+        store.ask_for_few();
+        let holder = store.commit_holding(&plan, blob).expect("read").expect("a commit");
+        assert_eq!(life.repo.git(&["rev-parse", &format!("{holder}:tasks/0/plan")]), old);
+    }
 }
