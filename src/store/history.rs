@@ -97,12 +97,13 @@ impl Store {
         if open.is_empty() {
             return Ok(found);
         }
+        let mut taken = TakenChanges { head: self.tree_source(from), has_merge: false };
         let walks = self.walks.replace(self.walks.get() + 1);
         let below = if walks < NARROW_WALKS { vec![common(paths)] } else { tops(paths) };
         self.walk_between(from, until, |commit| {
             // The difference is listed once per commit, so a commit costs what it changed there, not the size
             // of its tree.
-            for path in self.changed_by(&commit, &below)? {
+            for path in taken.among(self, &commit, &below)? {
                 if open.remove(&path) {
                     found.insert(path, digest(commit.id()));
                 }
@@ -245,6 +246,38 @@ impl Store {
             }
         }
         Ok(())
+    }
+}
+
+/// Tells, in a walk from a commit, which changes it has of what a merge joined: of a side that a merge did not take, it
+/// has none, as in git's simplified history of a path.
+pub(super) struct TakenChanges<'s> {
+    /// Where the walk begins.
+    pub head: TreeSource<'s>,
+    /// Whether the walk has come to a merge.
+    pub has_merge: bool,
+}
+
+impl TakenChanges<'_> {
+    /// The files below some directories that a commit changed and that the beginning of the walk has as they are in it, or
+    /// has from a newer one.
+    pub fn among(
+        &mut self,
+        store: &Store,
+        commit: &GitCommit<'_>,
+        tops: &[RepoPath],
+    ) -> Result<Vec<RepoPath>, Error> {
+        self.has_merge |= commit.parent_count() > 1;
+        let mut taken = Vec::new();
+        for top in tops {
+            for changed in store.difference(commit, top)?.changed() {
+                let file = &changed[0];
+                if !self.has_merge || file.after == self.head.blob_at(&file.path)? {
+                    taken.push(file.path.clone());
+                }
+            }
+        }
+        Ok(taken)
     }
 }
 

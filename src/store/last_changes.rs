@@ -9,7 +9,7 @@
 //! nothing.
 
 use super::commit::PlannedCommit;
-use super::history::{is_long, top};
+use super::history::{TakenChanges, is_long, top};
 use super::trail::Trail;
 use super::{Error, Store, caches, digest, durable, path_commits};
 use crate::base::{Digest, RepoPath};
@@ -150,9 +150,6 @@ fn key_of(path: &RepoPath) -> FamilyKey {
 
 impl Store {
     /// For each path, the newest commit that changed it. Returns an error if git cannot read the history.
-    ///
-    /// Where a merge joins two commits that changed a path, and changes it no further, either can be named: a walk names
-    /// the one that is newer by its date, and the cache the one that HEAD came by later.
     pub fn last_changes(&self, paths: &[RepoPath]) -> Result<Vec<Option<Digest>>, Error> {
         let Some(head) = self.head()?.commit else { return Ok(vec![None; paths.len()]) };
         // A deeper clone knows of other changes; and a line of a cache contains no line feed.
@@ -222,9 +219,10 @@ impl Store {
     ) -> Result<BTreeSet<u8>, Error> {
         let (mut open, mut dug) = (missing.clone(), BTreeMap::new());
         let (mut walked, entries) = (0, self.listed.get());
+        let mut taken = TakenChanges { head: self.tree_source(begin), has_merge: false };
         self.walk_between(begin, None, |commit| {
             walked += 1;
-            for path in self.changed_within(family, &commit)? {
+            for path in self.changed_within(family, &commit, &mut taken)? {
                 open.remove(&path);
                 dug.entry(path).or_insert_with(|| digest(commit.id()));
             }
@@ -294,9 +292,10 @@ impl Store {
         head: Digest,
     ) -> Result<(BTreeMap<RepoPath, Digest>, usize), Error> {
         let (mut changes, mut walked) = (BTreeMap::new(), 0);
+        let mut taken = TakenChanges { head: self.tree_source(head), has_merge: false };
         self.walk_between(head, Some(base), |commit| {
             walked += 1;
-            for path in self.changed_within(family, &commit)? {
+            for path in self.changed_within(family, &commit, &mut taken)? {
                 changes.entry(path).or_insert_with(|| digest(commit.id()));
             }
             Ok(true)
@@ -304,13 +303,14 @@ impl Store {
         Ok((changes, walked))
     }
 
-    /// The files of a family that a commit changed.
+    /// The files of a family that a commit changed, if the beginning of the walk has these changes.
     fn changed_within(
         &self,
         family: &Family,
         commit: &GitCommit<'_>,
+        taken: &mut TakenChanges<'_>,
     ) -> Result<impl Iterator<Item = RepoPath>, Error> {
-        let changed = self.changed_by(commit, std::slice::from_ref(&family.key.0))?;
+        let changed = taken.among(self, commit, std::slice::from_ref(&family.key.0))?;
         Ok(changed.into_iter().filter(|path| family.contains(path)))
     }
 

@@ -94,11 +94,13 @@ impl Life {
             1 => drop(self.repo.output("index", &["reset", "-q", "--hard", "HEAD~2"], &[])),
             2 => {
                 self.repo.git(&["switch", "-q", "-c", &branch]);
-                // If both change the same file, its newest change depends on the second in which each is made.
+                let both = self.name();
                 self.put("t/a/log");
+                self.put(&both);
                 self.repo.git(&["switch", "-q", "main"]);
                 self.put("t/b/log");
-                self.repo.git(&["merge", "-q", "-m", "merged", &branch]);
+                self.put(&both);
+                self.repo.git(&["merge", "-q", "-X", "ours", "-m", "merged", &branch]);
             }
             3 => {
                 self.repo.git(&["switch", "-q", "-c", &branch, "HEAD"]);
@@ -345,5 +347,32 @@ fn a_clone_that_is_no_longer_shallow_knows_more() {
         store.ask_for_few();
         let holder = store.commit_holding(&plan, blob).expect("read").expect("a commit");
         assert_eq!(life.repo.git(&["rev-parse", &format!("{holder}:tasks/0/plan")]), old);
+    }
+}
+
+/// The side that a merge did not take is not what HEAD has, whichever is newer.
+#[test]
+fn what_a_merge_did_not_take_is_no_change() {
+    for strategy in [&["-s", "ours"][..], &["-X", "ours"], &["-X", "theirs"]] {
+        let mut life = Life::new(7);
+        let logs = ["t/a/log", "t/b/log", "t/new/log"].map(path);
+        life.put("t/a/log");
+        life.put("t/b/log");
+        life.repo.git(&["switch", "-q", "-c", "side"]);
+        ["t/a/log", "t/new/log", "t/a/log"].iter().for_each(|at| life.put(at));
+        life.repo.git(&["switch", "-q", "main"]);
+        life.put("t/a/log");
+        let newest = |life: &Life| life.repo.store().last_changes(&logs).expect("read");
+        newest(&life);
+        life.repo.git(&["merge", "-q", "side", "-m", "merged", strategy[0], strategy[1]]);
+        let by_git = logs
+            .each_ref()
+            .map(|at| Digest::parse(life.repo.git(&["log", "-1", "--format=%H", "--", at.as_str()]).trim()));
+        assert_eq!(newest(&life), by_git, "{strategy:?}");
+        fs::remove_dir_all(life.repo.path(".git/orch/newest-changes")).expect("removed");
+        assert_eq!(newest(&life), by_git, "{strategy:?}, without a cache");
+        let head = life.repo.store().head().expect("read").commit.expect("a commit");
+        let walked = life.repo.store().last_changes_before(head, &logs).expect("walked");
+        assert_eq!(walked, by_git, "{strategy:?}, without any");
     }
 }
