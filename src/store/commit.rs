@@ -280,6 +280,11 @@ impl<'s> Transaction<'s> {
         // The commits exist from here on; the next command completes whatever fails.
         let commits: Vec<Digest> = built.iter().copied().map(digest).collect();
         let before = std::mem::replace(&mut self.head.commit, commits.last().copied());
+        // Before the files are in place: from now on, others see this HEAD, and would have to find the same.
+        if let (Some(before), Some(last)) = (before, commits.last()) {
+            store.take_changes(before, planned, &commits);
+            store.take_replaced(before, *last);
+        }
         for commit in &commits {
             tracing::info!(%commit, branch = self.head.branch.as_deref(), "committed");
         }
@@ -294,10 +299,6 @@ impl<'s> Transaction<'s> {
         };
         if let Some(error) = &unfinished {
             tracing::warn!(error, "committed, but could not write the files yet");
-        }
-        if let (Some(before), Some(last)) = (before, commits.last()) {
-            store.take_changes(before, planned, &commits);
-            store.take_replaced(before, *last);
         }
         Ok(Committed { commits, placed, left_staged, unfinished })
     }
