@@ -168,11 +168,7 @@ fn audited(table: &mut Table, both: [&str; 2]) {
         }
         world
     });
-    let commits = worlds.each_ref().map(|world| {
-        let mut count = world.command("git", &["rev-list", "--count", "HEAD"]);
-        let answer = count.stdout(std::process::Stdio::piped()).output().expect("git starts").stdout;
-        String::from_utf8_lossy(&answer).trim().parse::<f64>().expect("a number")
-    });
+    let commits = worlds.each_ref().map(|world| world.commits("HEAD") as f64);
     tell(table, "audit, commits", &format!("{LIVES} tasks"), Unit::Count, commits);
     let audit = |world: &World, _| world.time(&world.orch, &["audit"]);
     tell(table, "audit", &format!("{LIVES} tasks"), MS, alternating(&worlds, 5, audit));

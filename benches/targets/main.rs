@@ -161,6 +161,11 @@ impl World {
         String::from_utf8(said.stdout).expect("text")
     }
 
+    /// The number of commits in a range.
+    fn commits(&self, range: &str) -> usize {
+        self.said("git", &["rev-list", "--count", range]).trim().parse().expect("a number")
+    }
+
     fn orch(&self, arguments: &[&str]) {
         self.run(&self.orch, arguments);
     }
@@ -225,6 +230,14 @@ fn places() -> Vec<(&'static str, PathBuf)> {
 fn median(mut times: Vec<Duration>) -> f64 {
     times.sort();
     times[times.len() / 2].as_secs_f64() * 1000.0
+}
+
+/// Milliseconds at the median and at the 99th percentile.
+fn percentiles(mut times: Vec<Duration>) -> (f64, f64) {
+    times.sort();
+    let at = |share: usize| times.get(times.len() * share / 100).or(times.last());
+    let shown = |time: Option<&Duration>| time.map_or(0.0, |time| time.as_secs_f64() * 1000.0);
+    (shown(at(50)), shown(at(99)))
 }
 
 /// Runs measures in turn, so that drift of the machine hits all alike.

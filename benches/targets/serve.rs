@@ -1,7 +1,7 @@
 //! A server with many clients: what they wait for an answer while others listen and order.
 
 use super::table::{Row, Table, Target, Unit};
-use super::{ORCH, PLAN, RUNS, World, median, places};
+use super::{ORCH, PLAN, RUNS, World, median, percentiles, places};
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -144,21 +144,6 @@ fn listen(server: &Server, ready: &AtomicUsize, reads: bool) -> Heard {
     }
 }
 
-/// Milliseconds at the median and at the 99th percentile.
-fn percentiles(mut times: Vec<Duration>) -> (f64, f64) {
-    times.sort();
-    let at = |share: usize| times.get(times.len() * share / 100).or(times.last());
-    let shown = |time: Option<&Duration>| time.map_or(0.0, |time| time.as_secs_f64() * 1000.0);
-    (shown(at(50)), shown(at(99)))
-}
-
-/// The number of commits.
-fn commits(world: &World) -> usize {
-    let mut command = world.command("git", &["rev-list", "--count", "HEAD"]);
-    let counted = command.stdout(Stdio::piped()).output().expect("git runs").stdout;
-    String::from_utf8(counted).expect("text").trim().parse().expect("a number")
-}
-
 /// Adds rows for each kind of request, for a repository on the disk and one in memory. `ORCH_BENCH_SECONDS` is how long
 /// orders are sent.
 pub fn serve(table: &mut Table) {
@@ -176,7 +161,7 @@ fn serve_in(what: &str, place: &Path, table: &mut Table) {
     world.task("last");
     let commit = || world.time("git", &["commit", "-q", "--allow-empty", "-m", "by hand"]);
     let commit = median((0..RUNS).map(|_| commit()).collect());
-    let before = commits(&world);
+    let before = world.commits("HEAD");
     let mut server = Server::start(&world);
     let ready = AtomicUsize::new(0);
     let sent = AtomicUsize::new(0);
@@ -213,7 +198,7 @@ fn serve_in(what: &str, place: &Path, table: &mut Table) {
     let _ = server.child.kill();
     let _ = server.child.wait();
     // The step of `last` is no order of these.
-    let recorded = commits(&world) - before - 1;
+    let recorded = world.commits("HEAD") - before - 1;
     let told = heard.first().map(|reader| reader.steps.clone()).unwrap_or_default();
     let lost = heard.iter().filter(|one| one.missed || one.last != heard[0].last).count();
     let twice = told.values().filter(|count| **count > 1).count();

@@ -2,7 +2,7 @@
 
 use super::grown::id;
 use super::table::{Row, Table, Target, Unit};
-use super::{ORCH, World, watch};
+use super::{ORCH, World, percentiles, watch};
 use serde_json::Value;
 use std::fs;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -20,7 +20,7 @@ pub fn storm(table: &mut Table, world: &World, tasks: usize, begin: &str) {
     let ids = tasks_of(world);
     let mut child = watch(world);
     let is_over = AtomicBool::new(false);
-    let mut times = std::thread::scope(|scope| {
+    let times = std::thread::scope(|scope| {
         scope.spawn(|| {
             world.run("git", &["reset", "-q", "--hard", begin]);
             for number in 0..tasks {
@@ -48,12 +48,10 @@ pub fn storm(table: &mut Table, world: &World, tasks: usize, begin: &str) {
     let _ = child.kill();
     let _ = child.wait();
     let size = format!("{tasks} tasks");
-    times.sort();
-    let at = |hundredth: usize| times[(times.len() - 1) * hundredth / 100].as_secs_f64() * 1000.0;
-    let row = Row::ms("suggest TASK in a storm, 99 of 100", &size, at(99));
-    table.add(row.beside("half of them", at(50)).target(Target::Most(30.0)));
-    let steps = world.said("git", &["rev-list", "--count", &format!("{begin}..HEAD")]);
-    let steps = steps.trim().parse().expect("a number");
+    let (half, slow) = percentiles(times);
+    let row = Row::ms("suggest TASK in a storm, 99 of 100", &size, slow);
+    table.add(row.beside("half of them", half).target(Target::Most(30.0)));
+    let steps = world.commits(&format!("{begin}..HEAD")) as f64;
     table.add(Row::new("steps recorded in it", &size, Unit::Count, steps).target(Target::Least(1.0)));
 }
 

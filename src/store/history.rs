@@ -80,37 +80,59 @@ impl Store {
         commit: Digest,
         paths: &[RepoPath],
     ) -> Result<Vec<Option<Digest>>, Error> {
-        let found = self.walk_for(paths, commit, None)?;
+        let found = self.walk_for(paths, commit)?;
         Ok(paths.iter().map(|path| found.get(path).copied()).collect())
     }
 
-    /// For each path, the newest commit that changed it, among those reachable from `from` and not from
-    /// `until`.
+    /// For each path, the newest commit that changed it, among `from` and its ancestors.
     pub(super) fn walk_for(
         &self,
         paths: &[RepoPath],
         from: Digest,
-        until: Option<Digest>,
     ) -> Result<BTreeMap<RepoPath, Digest>, Error> {
         let mut found = BTreeMap::new();
         let mut open: BTreeSet<&RepoPath> = paths.iter().collect();
         if open.is_empty() {
             return Ok(found);
         }
-        let mut taken = TakenChanges { head: self.tree_source(from), has_merge: false };
         let walks = self.walks.replace(self.walks.get() + 1);
         let below = if walks < NARROW_WALKS { vec![common(paths)] } else { tops(paths) };
-        self.walk_between(from, until, |commit| {
-            // The difference is listed once per commit, so a commit costs what it changed there, not the size
-            // of its tree.
-            for path in taken.among(self, &commit, &below)? {
+        self.walk_changes((from, None), &below, |commit, changed| {
+            for path in changed {
                 if open.remove(&path) {
-                    found.insert(path, digest(commit.id()));
+                    found.insert(path, commit);
                 }
             }
-            Ok(!open.is_empty())
+            !open.is_empty()
         })?;
         Ok(found)
+    }
+
+    /// Visits the commits reachable from `from` and not from `until`, newest first, until `visit` returns false, each with
+    /// the files below some directories that it changed. Leaves out a change of a side that a merge did not take, as git's
+    /// simplified history of a path does: once the walk has come to a merge, a change counts if `from` has what it made.
+    pub(super) fn walk_changes(
+        &self,
+        (from, until): (Digest, Option<Digest>),
+        below: &[RepoPath],
+        mut visit: impl FnMut(Digest, Vec<RepoPath>) -> bool,
+    ) -> Result<(), Error> {
+        let (begin, mut has_merge) = (self.tree_source(from), false);
+        self.walk_between(from, until, |commit| {
+            has_merge |= commit.parent_count() > 1;
+            let mut changed = Vec::new();
+            // The difference is listed once per commit, so a commit costs what it changed there, not the size
+            // of its tree.
+            for directory in below {
+                for file in self.difference(&commit, directory)?.changed().map(|differences| &differences[0])
+                {
+                    if !has_merge || file.after == begin.blob_at(&file.path)? {
+                        changed.push(file.path.clone());
+                    }
+                }
+            }
+            Ok(visit(digest(commit.id()), changed))
+        })
     }
 
     /// The files below some directories that the commits between two changed. `None` if they do not follow each other
@@ -246,38 +268,6 @@ impl Store {
             }
         }
         Ok(())
-    }
-}
-
-/// Tells, in a walk from a commit, which changes it has of what a merge joined: of a side that a merge did not take, it
-/// has none, as in git's simplified history of a path.
-pub(super) struct TakenChanges<'s> {
-    /// Where the walk begins.
-    pub head: TreeSource<'s>,
-    /// Whether the walk has come to a merge.
-    pub has_merge: bool,
-}
-
-impl TakenChanges<'_> {
-    /// The files below some directories that a commit changed and that the beginning of the walk has as they are in it, or
-    /// has from a newer one.
-    pub fn among(
-        &mut self,
-        store: &Store,
-        commit: &GitCommit<'_>,
-        tops: &[RepoPath],
-    ) -> Result<Vec<RepoPath>, Error> {
-        self.has_merge |= commit.parent_count() > 1;
-        let mut taken = Vec::new();
-        for top in tops {
-            for changed in store.difference(commit, top)?.changed() {
-                let file = &changed[0];
-                if !self.has_merge || file.after == self.head.blob_at(&file.path)? {
-                    taken.push(file.path.clone());
-                }
-            }
-        }
-        Ok(taken)
     }
 }
 

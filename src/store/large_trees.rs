@@ -261,8 +261,9 @@ impl Store {
         for name in others.iter().take(many) {
             // What cannot be removed is no file of a tree.
             let _ = directory.remove_if_there(name);
-            let id = name.to_str().and_then(Digest::parse).and_then(|id| self.oid(id).ok());
-            id.map(|id| kept.remove(&id));
+            if let Some(id) = name.to_str().and_then(Digest::parse).and_then(|id| self.oid(id).ok()) {
+                kept.remove(&id);
+            }
         }
         Ok(())
     }

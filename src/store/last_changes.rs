@@ -9,12 +9,11 @@
 //! nothing.
 
 use super::commit::PlannedCommit;
-use super::history::{TakenChanges, is_long, top};
+use super::history::{is_long, top};
 use super::trail::Trail;
-use super::{Error, Store, caches, digest, durable, path_commits};
+use super::{Error, Store, caches, durable, path_commits};
 use crate::base::{Digest, RepoPath};
 use crate::scan::{Directory, FileStamp};
-use git2::Commit as GitCommit;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
@@ -25,6 +24,7 @@ type FamilyKey = (RepoPath, String);
 const TRAIL: &str = "trail";
 /// A trail with more bytes is folded into the parts.
 const LONGEST_TRAIL: usize = 256 << 10;
+
 /// The part of a family in one file.
 #[derive(Default)]
 struct KnownPart {
@@ -58,6 +58,15 @@ struct Family {
     entries: u64,
     /// By the byte.
     parts: BTreeMap<u8, KnownPart>,
+}
+
+/// What a walk over the history has found of a family.
+struct Walked {
+    /// For each file, the newest commit that changed it.
+    changes: BTreeMap<RepoPath, Digest>,
+    /// How many commits were visited, and how many entries of their directories were compared.
+    commits: usize,
+    entries: u64,
 }
 
 /// The families that were asked for so far, by directory and name.
@@ -154,11 +163,12 @@ impl Store {
         let Some(head) = self.head()?.commit else { return Ok(vec![None; paths.len()]) };
         // A deeper clone knows of other changes; and a line of a cache contains no line feed.
         let is_whole = self.boundary()?.is_empty();
-        let (kept, others): (Vec<_>, Vec<_>) =
-            paths.iter().cloned().partition(|path| is_whole && !path.as_str().contains('\n'));
-        let mut found = self.walk_for(&others, head, None)?;
+        let (kept, others): (Vec<&RepoPath>, Vec<&RepoPath>) =
+            paths.iter().partition(|path| is_whole && !path.as_str().contains('\n'));
+        let others: Vec<RepoPath> = others.into_iter().cloned().collect();
+        let mut found = self.walk_for(&others, head)?;
         let mut asked: BTreeMap<FamilyKey, Vec<&RepoPath>> = BTreeMap::new();
-        for path in &kept {
+        for path in kept {
             asked.entry(key_of(path)).or_default().push(path);
         }
         let mut known = self.changes.take();
@@ -217,37 +227,25 @@ impl Store {
         begin: Digest,
         (missing, places): (&BTreeSet<&RepoPath>, &BTreeSet<u8>),
     ) -> Result<BTreeSet<u8>, Error> {
-        let (mut open, mut dug) = (missing.clone(), BTreeMap::new());
-        let (mut walked, entries) = (0, self.listed.get());
-        let mut taken = TakenChanges { head: self.tree_source(begin), has_merge: false };
-        self.walk_between(begin, None, |commit| {
-            walked += 1;
-            for path in self.changed_within(family, &commit, &mut taken)? {
-                open.remove(&path);
-                dug.entry(path).or_insert_with(|| digest(commit.id()));
-            }
-            Ok(!open.is_empty())
-        })?;
+        let mut open = missing.clone();
+        let walked = self.walk_family(family, (begin, None), Some(&mut open))?;
+        let is_long = is_long(walked.commits, walked.entries);
         let is_complete = !open.is_empty();
+        let mut dug = walked.changes;
         dug.extend(open.into_iter().map(|path| (path.clone(), self.format().null())));
-        let is_long = is_long(walked, self.listed.get() - entries);
+        let mut dug = self.by_part(dug);
         let renewed = if is_long { (0..=u8::MAX).collect() } else { places.clone() };
         let heads = family.trail.heads().collect();
         for place in &renewed {
             let head = *family.joined(*place, &heads).head.get_or_insert(begin);
             // From where the trail begins up to this HEAD, it knows more.
             let newer = if head == begin { BTreeMap::new() } else { family.trail.changes_up_to(head) };
-            let newer = newer.into_iter().filter(|(path, _)| self.cache_part(path) == *place);
+            let newer = self.by_part(newer).remove(place).unwrap_or_default();
             let part = family.parts.entry(*place).or_default();
-            for (path, commit) in newer {
+            for (path, commit) in newer.into_iter().chain(dug.remove(place).unwrap_or_default()) {
                 part.changes.entry(path).or_insert(commit);
             }
             part.is_complete |= is_complete;
-        }
-        for (path, commit) in dug {
-            if let Some(place) = Some(self.cache_part(&path)).filter(|place| renewed.contains(place)) {
-                family.parts.entry(place).or_default().changes.entry(path).or_insert(commit);
-            }
         }
         Ok(renewed)
     }
@@ -267,51 +265,37 @@ impl Store {
             heads.get(heads.partition_point(|other| !is_past(other))).copied()
         });
         family.trail.cut_to(base);
-        let entries = self.listed.get();
-        let (changes, walked) = match base {
-            Some(base) => self.changed_between(family, base, head)?,
-            None => (BTreeMap::new(), 0),
-        };
-        family.trail.extend(head, &changes);
-        family.walked += walked;
-        family.entries += self.listed.get() - entries;
-        if family.trail.text().len() > LONGEST_TRAIL {
-            self.fold(family, head);
-        } else if base.is_none() || base != last || is_long(family.walked, family.entries) {
-            family.keep_trail(self.repo.path());
+        let mut changes = BTreeMap::new();
+        if base.is_some() {
+            let walked = self.walk_family(family, (head, base), None)?;
+            changes = walked.changes;
+            family.walked += walked.commits;
+            family.entries += walked.entries;
         }
+        family.trail.extend(head, &changes);
+        let is_due = base.is_none() || base != last || is_long(family.walked, family.entries);
+        self.keep(family, head, is_due);
         Ok(())
     }
 
-    /// For each file of a family, the newest commit that changed it, among those reachable from `head` and not from
-    /// `base`; and how many these are.
-    fn changed_between(
+    /// Visits the commits reachable from `from` and not from `until`, newest first, as far as files are `missing` that they
+    /// changed, or all of them.
+    fn walk_family(
         &self,
         family: &Family,
-        base: Digest,
-        head: Digest,
-    ) -> Result<(BTreeMap<RepoPath, Digest>, usize), Error> {
-        let (mut changes, mut walked) = (BTreeMap::new(), 0);
-        let mut taken = TakenChanges { head: self.tree_source(head), has_merge: false };
-        self.walk_between(head, Some(base), |commit| {
-            walked += 1;
-            for path in self.changed_within(family, &commit, &mut taken)? {
-                changes.entry(path).or_insert_with(|| digest(commit.id()));
+        between: (Digest, Option<Digest>),
+        mut missing: Option<&mut BTreeSet<&RepoPath>>,
+    ) -> Result<Walked, Error> {
+        let (mut changes, mut commits, entries) = (BTreeMap::new(), 0, self.listed.get());
+        self.walk_changes(between, std::slice::from_ref(&family.key.0), |commit, changed| {
+            commits += 1;
+            for path in changed.into_iter().filter(|path| family.contains(path)) {
+                missing.as_mut().map(|missing| missing.remove(&path));
+                changes.entry(path).or_insert(commit);
             }
-            Ok(true)
+            missing.as_ref().is_none_or(|missing| !missing.is_empty())
         })?;
-        Ok((changes, walked))
-    }
-
-    /// The files of a family that a commit changed, if the beginning of the walk has these changes.
-    fn changed_within(
-        &self,
-        family: &Family,
-        commit: &GitCommit<'_>,
-        taken: &mut TakenChanges<'_>,
-    ) -> Result<impl Iterator<Item = RepoPath>, Error> {
-        let changed = taken.among(self, commit, std::slice::from_ref(&family.key.0))?;
-        Ok(changed.into_iter().filter(|path| family.contains(path)))
+        Ok(Walked { changes, commits, entries: self.listed.get() - entries })
     }
 
     /// Reads a part, and brings it to `head` if it was seen from a HEAD that is not on the trail. Returns whether it was
@@ -321,23 +305,30 @@ impl Store {
         let older = family.parts[&place].head.filter(|older| !family.trail.contains(*older));
         let Some(older) = older else { return Ok(false) };
         let is_past = self.is_ancestor(older, head).unwrap_or(false);
-        let newer = if is_past { self.changed_between(family, older, head)?.0 } else { BTreeMap::new() };
+        let newer = match is_past {
+            true => self.walk_family(family, (head, Some(older)), None)?.changes,
+            false => BTreeMap::new(),
+        };
         let part = family.parts.entry(place).or_default();
         if !is_past {
             part.clear();
         }
-        part.changes.extend(newer.into_iter().filter(|(path, _)| self.cache_part(path) == place));
+        part.changes.extend(self.by_part(newer).remove(&place).unwrap_or_default());
         part.head = Some(head);
         Ok(true)
     }
 
-    /// Moves what is on the trail into the parts, all of which then are as seen from `head`.
-    fn fold(&self, family: &mut Family, head: Digest) {
-        let mut changes: BTreeMap<u8, Vec<(RepoPath, Digest)>> = BTreeMap::new();
-        for (path, commit) in family.trail.changes_up_to(head) {
-            changes.entry(self.cache_part(&path)).or_default().push((path, commit));
-        }
+    /// Writes the trail, which ends at `head`, if that is due; if it has become long, moves what is on it into the parts,
+    /// all of which then are as seen from `head`.
+    fn keep(&self, family: &mut Family, head: Digest, is_due: bool) {
         let git = self.repo.path();
+        if family.trail.text().len() <= LONGEST_TRAIL {
+            if is_due {
+                family.keep_trail(git);
+            }
+            return;
+        }
+        let mut changes = self.by_part(family.trail.changes_up_to(head));
         let heads = family.trail.heads().collect();
         for place in 0..=u8::MAX {
             let part = family.joined(place, &heads);
@@ -362,11 +353,7 @@ impl Store {
         for family in known.0.values_mut().filter(|family| family.trail.head() == Some(from)) {
             if let Ok(changes) = self.changed_by_batch(family, from, (planned, commits)) {
                 family.trail.extend(*last, &changes);
-                if family.trail.text().len() > LONGEST_TRAIL {
-                    self.fold(family, *last);
-                } else {
-                    family.keep_trail(self.repo.path());
-                }
+                self.keep(family, *last, true);
                 let kept = changes.keys().next().map_or(Ok(()), |path| self.keep_trees_to(*last, path));
                 kept.unwrap_or_else(|error| tracing::debug!(%error, "cannot keep large trees"));
             }
@@ -403,6 +390,15 @@ impl Store {
     fn place_of(&self, (top, name): &FamilyKey) -> PathBuf {
         let id = self.format().blob(format!("{top}/{name}").as_bytes());
         self.own(caches::CHANGES).join(id.to_string())
+    }
+
+    /// Changes by the part that has their path.
+    fn by_part(&self, changes: BTreeMap<RepoPath, Digest>) -> BTreeMap<u8, BTreeMap<RepoPath, Digest>> {
+        let mut parts: BTreeMap<u8, BTreeMap<RepoPath, Digest>> = BTreeMap::new();
+        for (path, commit) in changes {
+            parts.entry(self.cache_part(&path)).or_default().insert(path, commit);
+        }
+        parts
     }
 
     /// The part that has a path.

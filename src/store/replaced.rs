@@ -66,6 +66,10 @@ impl Replaced {
     /// a path has a line feed.
     fn text(&self, longest: usize) -> Option<String> {
         let rows: usize = self.taken.values().map(VecDeque::len).sum();
+        // Each has two ids of at least 40 digits.
+        if rows * 80 > longest {
+            return None;
+        }
         let compared: Vec<String> = self.compared.iter().map(u64::to_string).collect();
         let mut text = format!("{} {rows}\n{}\n", self.head?, compared.join(" "));
         for (path, taken) in &self.taken {

@@ -1,5 +1,6 @@
 //! Tests of the newest commit that changed each path: what is cached must be what a walk finds.
 
+use super::against_git::Chance;
 use super::{Repo, path};
 use crate::base::{Digest, RepoPath};
 use crate::store::{PlannedCommit, Store, Write};
@@ -13,15 +14,9 @@ fn names() -> Vec<String> {
     of_one_part.take(5).chain(others).collect()
 }
 
-/// A number from 0 up to `most`, which comes after `seed`.
-fn next(seed: &mut u64, most: usize) -> usize {
-    *seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-    usize::try_from(*seed >> 33).expect("31 bits") % most
-}
-
 struct Life {
     repo: Repo,
-    seed: u64,
+    chance: Chance,
     names: Vec<String>,
 }
 
@@ -31,13 +26,13 @@ impl Life {
         repo.git(&["config", "user.name", "Ann"]);
         repo.git(&["config", "user.email", "ann@example.com"]);
         repo.git(&["config", "gc.auto", "0"]);
-        let mut life = Self { repo, seed, names: names() };
+        let mut life = Self { repo, chance: Chance(seed), names: names() };
         life.commit();
         life
     }
 
     fn next(&mut self, most: usize) -> usize {
-        next(&mut self.seed, most)
+        self.chance.below(most)
     }
 
     /// The name of a file.
@@ -63,7 +58,7 @@ impl Life {
 
     /// Changes one file to what it never was, by git.
     fn put(&mut self, at: &str) {
-        self.repo.write(at, &format!("{}\n", self.seed));
+        self.repo.write(at, &format!("{}\n", self.chance.0));
         self.repo.git(&["add", "-A"]);
         self.repo.git(&["commit", "-q", "-m", "put"]);
         self.next(2);
@@ -88,7 +83,7 @@ impl Life {
 
     /// What git or others do to the history or to the cache.
     fn happen(&mut self) {
-        let branch = format!("side-{}", self.seed);
+        let branch = format!("side-{}", self.chance.0);
         match self.next(10) {
             0 => drop(self.repo.git(&["commit", "-q", "--amend", "--allow-empty", "-m", "amended"])),
             1 => drop(self.repo.output("index", &["reset", "-q", "--hard", "HEAD~2"], &[])),
@@ -127,7 +122,7 @@ impl Life {
             6 => {
                 // So many bytes of paths that the trail is folded.
                 let deep = vec!["d".repeat(230); 15].join("/");
-                let text = format!("{}\n", self.seed);
+                let text = format!("{}\n", self.chance.0);
                 (0..80).for_each(|at| self.repo.write(&format!("u/{at}/{deep}/log"), &text));
                 self.commit();
             }
