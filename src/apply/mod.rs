@@ -38,7 +38,7 @@ pub(crate) use advance::Wanted;
 pub(crate) use orders::first_applied;
 
 use crate::base::Timestamp;
-use crate::decide::Stamp;
+use crate::decide::{ActorKind, Stamp};
 use crate::store::Store;
 use crate::survey::{Caller, Error, Workspace};
 
@@ -89,11 +89,15 @@ impl<'w> Writer<'w> {
         self.caller.clock.now()
     }
 
-    /// The stamp of a record that the caller orders.
+    /// The stamp of a record that the caller orders: an agent's if anything shows that the caller is one.
     #[must_use]
     pub fn stamp(&self) -> Stamp {
         let identity = self.workspace.store.as_ref().and_then(Store::identity_name);
-        self.caller.stamp(identity.as_deref())
+        let mut stamp = self.caller.stamp(identity.as_deref());
+        if self.workspace.agent_because(self.caller).is_some() {
+            stamp.by.kind = ActorKind::Agent;
+        }
+        stamp
     }
 
     /// Commits everything in the work tree; only for repositories that `orch` created. Returns an error if

@@ -22,17 +22,16 @@ impl Writer<'_> {
     ///
     /// A run whose executor orders such a step is told, refused or not, and ends.
     pub(super) fn stamp_of(&self, ordered: &OrderedStep) -> Result<Stamp, Error> {
-        let mut stamp = self.stamp();
+        let stamp = self.stamp();
         let people = self.workspace.people()?;
         if !people.asks(ordered.kind, ordered.by_human) {
             return Ok(stamp);
         }
         let above = self.workspace.run_above(self.caller)?;
+        let mut stamp = stamp;
         if let Some((task, run)) = &above {
             stamp.by.kind = ActorKind::Agent;
             self.tell_run(task, run, ordered);
-        } else if self.workspace.is_below_a_run(self.caller) {
-            stamp.by.kind = ActorKind::Agent;
         }
         let signs = people.orders == OrdersBy::Signed && self.workspace.signs_verifiably()?;
         let sender = Sender { kind: stamp.by.kind, at_terminal: self.caller.at_terminal, signs };
@@ -42,15 +41,35 @@ impl Writer<'_> {
         }
     }
 
-    /// Returns [`Code::ByHuman`] if the caller is an agent, by its environment or as a descendant of an executor.
+    /// Returns [`Code::ByHuman`] if the caller is an agent, whatever it says of itself.
     pub(crate) fn refuse_agent(&self, argv: &[&str]) -> Result<(), Error> {
-        if self.caller.kind != ActorKind::Agent && !self.workspace.is_below_a_run(self.caller) {
-            return Ok(());
+        match self.stamp().by.kind {
+            ActorKind::Agent => Err(self.needs_person(argv, "an agent")),
+            ActorKind::Human | ActorKind::Orch => Ok(()),
         }
+    }
+
+    /// Returns [`Code::ByHuman`] unless the caller is a person at a terminal. The settings of the repository loosen
+    /// nothing here: they may have come with a clone.
+    pub(crate) fn require_person(&self, argv: &[&str]) -> Result<(), Error> {
+        let sender =
+            Sender { kind: self.stamp().by.kind, at_terminal: self.caller.at_terminal, signs: false };
+        match People::default().refuses_sender(sender) {
+            None => Ok(()),
+            Some(who) => Err(self.needs_person(argv, who)),
+        }
+    }
+
+    fn needs_person(&self, argv: &[&str], who: &str) -> Error {
         let typed = command(argv);
-        let message = format!("`{typed}` needs a person, and an agent ordered it");
-        Err(Error::new(Code::ByHuman, message)
-            .with_hint(format!("ask a person to type at a terminal: {typed}")))
+        let message = format!("`{typed}` needs a person, and {who} ordered it{}", self.because(who));
+        Error::new(Code::ByHuman, message).with_hint(format!("ask a person to type at a terminal: {typed}"))
+    }
+
+    /// Why the caller counts as an agent, in parentheses.
+    fn because(&self, who: &str) -> String {
+        let because = self.workspace.agent_because(self.caller).filter(|_| who == "an agent");
+        because.map(|because| format!(" ({because})")).unwrap_or_default()
     }
 
     /// Asks the run to end, because its executor gave an order that needs a person.
@@ -67,7 +86,8 @@ impl Writer<'_> {
 
     fn refused(&self, people: &People, ordered: &OrderedStep, who: &str) -> Error {
         let typed = command(&ordered.argv);
-        let message = format!("{} needs a person, and {who} ordered it", what(ordered));
+        let because = self.because(who);
+        let message = format!("{} needs a person, and {who} ordered it{because}", what(ordered));
         let hint = match people.orders {
             OrdersBy::Signed => format!(
                 "ask a person whose commits git verifies (commit.gpgSign, and an allowed signer) to type: {typed}"

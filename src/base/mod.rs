@@ -2,6 +2,7 @@
 //!
 //! Values are parsed once at the boundary and are always valid afterwards.
 
+mod agent_mark;
 mod code;
 mod diagnostic;
 mod digest;
@@ -23,6 +24,7 @@ mod toml_reader;
 pub mod trailer;
 mod words;
 
+pub use agent_mark::AgentMark;
 pub use code::{Class, Code, CodeEntry};
 pub use diagnostic::{Diagnostic, Place, Severity};
 pub use digest::{Digest, ObjectFormat, hexadecimal};

@@ -82,9 +82,12 @@ impl People {
     /// Why this sender may not order such a step, in words; `None` if the sender may.
     #[must_use]
     pub fn refuses(&self, kind: Kind, by_human: bool, sender: Sender) -> Option<&'static str> {
-        if !self.asks(kind, by_human) {
-            return None;
-        }
+        if self.asks(kind, by_human) { self.refuses_sender(sender) } else { None }
+    }
+
+    /// Why this sender is no person, in words; `None` if the sender is one.
+    #[must_use]
+    pub fn refuses_sender(&self, sender: Sender) -> Option<&'static str> {
         match (self.orders, sender.kind) {
             // `orch` applies rules and gives no orders.
             (_, ActorKind::Orch) => Some("orch itself"),

@@ -65,10 +65,10 @@ pub fn trustees(writer: &Writer<'_>) -> Result<Vec<Trustee>, Error> {
     Ok(found)
 }
 
-/// Trusts everything that `orch` may start now. Returns what needed it, and an error if the caller is an agent or the
-/// trust cannot be kept.
+/// Trusts everything that `orch` may start now. Returns what needed it, and an error if the caller is no person at a
+/// terminal or the trust cannot be kept.
 pub fn trust(writer: &Writer<'_>) -> Result<Vec<Trustee>, Error> {
-    writer.refuse_agent(&["orch", "trust"])?;
+    writer.require_person(&["orch", "trust"])?;
     let mut new = trustees(writer)?;
     new.retain(|one| !one.is_trusted);
     keep(writer, new.iter().map(|one| one.digest))?;

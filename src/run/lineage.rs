@@ -32,6 +32,11 @@ impl Lineage {
         self.0.iter().skip(1).any(|(pid, _)| process_tree::is_orch_run(*pid))
     }
 
+    /// The ancestors of the process, its parent first, with their start times.
+    pub(super) fn ancestors(&self) -> impl Iterator<Item = (i32, u64)> {
+        self.0.iter().skip(1).map(|(pid, entry)| (*pid, entry.started))
+    }
+
     /// The run whose executor, or whose executor's descendant, the process is; `None` if it is none of this
     /// task's. A process that left its group or lost its parent is a child of the process that drives the
     /// run.

@@ -4,6 +4,7 @@
 //! ended as a whole, together with every descendant that outlives it. The usage of a run is recorded before
 //! an executor starts and after it ends, so that a killed run continues after its last recorded step.
 
+mod announced;
 mod child_process;
 mod control_group;
 mod document;
@@ -25,6 +26,7 @@ mod record;
 mod trial;
 
 pub use crate::decide::ControlRequest;
+pub use announced::AnnouncedAgents;
 pub use executor::{Executor, Performed};
 pub use files::{Control, ControlOutcome, Lock, RunFiles};
 pub use group::{RESULT, RunningExecutor, adopt_orphans, end_leftovers, kill_all};

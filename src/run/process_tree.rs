@@ -46,6 +46,19 @@ pub(super) fn is_orch_run(pid: i32) -> bool {
     }
 }
 
+/// The name of a process; `?` if it is gone.
+pub(super) fn name(pid: i32) -> String {
+    let name = fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
+    if name.trim().is_empty() { "?".to_owned() } else { name.trim().to_owned() }
+}
+
+/// The program of a process and its arguments, as it was started; empty if it is gone.
+pub(super) fn arguments(pid: i32) -> Vec<String> {
+    let text = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    let words = text.split(|byte| *byte == 0).map(|word| String::from_utf8_lossy(word).into_owned());
+    words.filter(|word| !word.is_empty()).collect()
+}
+
 /// The children of this process, dead ones included.
 pub(super) fn children() -> Vec<i32> {
     let own = rustix::process::getpid().as_raw_nonzero().get();

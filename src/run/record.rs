@@ -90,7 +90,7 @@ impl Process {
 }
 
 /// The id of the current boot; `None` if the system has none.
-fn boot() -> Option<String> {
+pub(super) fn boot() -> Option<String> {
     let id = fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
     Some(id.trim().to_owned())
 }

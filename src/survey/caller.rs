@@ -1,6 +1,6 @@
 //! The caller and the clock, both injected, so that tests can set them.
 
-use crate::base::{TaskId, Timestamp};
+use crate::base::{AgentMark, TaskId, Timestamp};
 use crate::decide::{ActorKind, By, Stamp};
 use crate::store::Environment;
 use std::fmt;
@@ -47,6 +47,8 @@ pub(super) fn present() -> SystemTime {
 pub struct Caller {
     /// A person or an agent, judging by the environment.
     pub kind: ActorKind,
+    /// The variable by which an agent program marks its commands, if one is set; see [`AgentMark`].
+    pub mark: Option<&'static str>,
     /// `ORCH_ACTOR`, if set; otherwise the git identity is used.
     pub name: Option<String>,
     /// `ORCH_TASK`: the task that the caller works on.
@@ -119,26 +121,15 @@ impl Caller {
     /// Reads the caller from environment variables through a function.
     ///
     /// `ORCH_ACTOR` may be `agent:NAME`, `human:NAME` or a name. What may mean an agent makes the caller one, whatever
-    /// its spelling: only `human:` and a plain name are a person. A variable that a well-known agent command line sets
-    /// for its child processes makes the caller an agent. The environment shows neither a terminal nor the
+    /// its spelling: only `human:` and a plain name are a person. A mark of an agent program makes the caller an agent. The environment shows neither a terminal nor the
     /// process, so the caller of this function adds them.
     #[must_use]
     pub fn from_environment(variable: impl Fn(&str) -> Option<String>) -> Self {
-        const MARKS: [&str; 8] = [
-            "CLAUDECODE",
-            "CODEX_SANDBOX",
-            "CODEX_THREAD_ID",
-            "GEMINI_CLI",
-            "CURSOR_AGENT",
-            "OPENCODE",
-            "AMP_THREAD_ID",
-            "AGENT",
-        ];
-        let marked = MARKS.iter().any(|mark| variable(mark).is_some_and(|value| !value.is_empty()));
+        let mark = AgentMark::of_environment(&variable).map(|(name, _)| name);
         let named = variable("ORCH_ACTOR").filter(|name| !name.trim().is_empty());
         let (claimed, name) = named.as_deref().map(claimed_actor).unzip();
         // An agent that claims to be a person is still an agent.
-        let kind = if marked { ActorKind::Agent } else { claimed.unwrap_or(ActorKind::Human) };
+        let kind = if mark.is_some() { ActorKind::Agent } else { claimed.unwrap_or(ActorKind::Human) };
         let name = name.filter(|name| !name.is_empty());
         let clock = match variable("ORCH_NOW").and_then(|seconds| seconds.trim().parse().ok()) {
             Some(seconds) => Clock::Fixed(Timestamp::from_seconds(seconds)),
@@ -157,6 +148,7 @@ impl Caller {
         let environment = Environment::read(variable);
         Self {
             kind,
+            mark,
             name,
             task,
             at_terminal,

@@ -4,7 +4,7 @@ use super::{Caller, Error, TaskRef, Workspace};
 use crate::base::{Code, Diagnostic, RepoPath};
 use crate::config;
 use crate::decide::{ActorKind, People};
-use crate::run::{Lineage, RunState};
+use crate::run::{AnnouncedAgents, Lineage, RunState};
 
 impl Workspace {
     /// Who may order what, as `orch.toml` in HEAD says, so that nobody grants a right to oneself without a
@@ -31,9 +31,36 @@ impl Workspace {
         }
     }
 
-    /// Whether the caller descends from a process that runs some task, here or in another clone.
-    pub(crate) fn is_below_a_run(&self, caller: &Caller) -> bool {
-        caller.process.is_some_and(|process| Lineage::of(process).is_below_a_run())
+    /// Why the caller is an agent, in words: it says so, descends from an executor of a run, here or in another clone,
+    /// or from a program that a hook has announced. `None` if nothing shows that it is one.
+    pub(crate) fn agent_because(&self, caller: &Caller) -> Option<String> {
+        if let Some(mark) = caller.mark {
+            return Some(format!("{mark} is set"));
+        }
+        if caller.kind == ActorKind::Agent {
+            return Some("it says that it is one".to_owned());
+        }
+        let lineage = Lineage::of(caller.process?);
+        if lineage.is_below_a_run() {
+            return Some("it descends from an executor of a run".to_owned());
+        }
+        let announced = self.announced_agents()?.above(&lineage)?;
+        Some(format!("it descends from {announced}, which has called `orch hook agent`"))
+    }
+
+    /// Keeps that the program which has called this process as a hook is an agent; outside git nothing is kept. Returns
+    /// an error if it cannot be kept.
+    pub(crate) fn announce_agent(&self, caller: &Caller) -> Result<(), Error> {
+        match (self.announced_agents(), caller.process) {
+            (Some(agents), Some(process)) => agents.announce(&Lineage::of(process)),
+            _ => Ok(()),
+        }
+    }
+
+    /// The announced agents of all work trees.
+    fn announced_agents(&self) -> Option<AnnouncedAgents> {
+        let own = self.store.as_ref()?.common_directory().join("orch");
+        Some(AnnouncedAgents::new(own.join("agents")))
     }
 
     /// The run that the caller works for, and its task: the caller descends from the executor, or is an agent

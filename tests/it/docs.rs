@@ -1,7 +1,7 @@
 //! The documents under `docs/` are true: their codes, kinds and examples are those of the program.
 
 use crate::harness::{World, project};
-use orch::base::Code;
+use orch::base::{AgentMark, Code};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::fs;
@@ -28,6 +28,17 @@ fn every_code_of_a_workflow_is_explained_and_exists() {
         .map(str::to_owned)
         .collect();
     assert_eq!(explained, known);
+}
+
+#[test]
+fn the_table_of_marks_is_that_of_the_program() {
+    let text = page("agents.md");
+    let table = text.split("| program | variables |").nth(1).expect("a table");
+    let table = table.split("\n\n").next().expect("an end");
+    let variables = table.split('`').skip(1).step_by(2);
+    let shown: BTreeSet<&str> = variables.collect();
+    let known: BTreeSet<&str> = AgentMark::ALL.iter().flat_map(|mark| mark.variables).copied().collect();
+    assert_eq!(shown, known);
 }
 
 #[test]

@@ -64,6 +64,57 @@ fn orders_are_refused_to_agents_and_programs_and_say_who_must_type_what() {
     world.orch(ORDERS[0]).succeeds().says("review -> test");
 }
 
+/// Qwen Code gives each command a terminal of its own, so a terminal alone shows no person.
+#[test]
+fn a_program_with_the_mark_of_an_agent_is_an_agent_also_at_a_terminal() {
+    let world = started("accept");
+    world.accept("t");
+    let before = (head(&world), world.dirty());
+    let orders: [&[&str]; 3] = [&["approve", "t"], &["next", "t", "--override", "in a hurry"], &["trust"]];
+    for mark in ["QWEN_CODE", "COPILOT_CLI", "AI_AGENT", "CODEX_CI", "AGENT", "CURSOR_AGENT"] {
+        for order in orders {
+            let mut marked = world.orch_command(order);
+            marked.env(mark, "1").env("ORCH_ACTOR", "human:Ann");
+            let because = format!("an agent ordered it ({mark} is set)");
+            world.end(marked.output().expect("orch runs")).ends(6).reports(&because);
+        }
+    }
+    assert_eq!((head(&world), world.dirty()), before);
+    // What is set and empty marks nothing.
+    let mut person = world.orch_command(&["approve", "t"]);
+    world.end(person.env("QWEN_CODE", "").output().expect("orch runs")).succeeds();
+}
+
+/// A program whose hook has called orch, at a terminal and without any mark: first as the shell that runs the hook,
+/// then as what has started that shell.
+#[test]
+fn what_a_hook_has_announced_is_an_agent_and_so_is_what_it_starts() {
+    let world = started("accept");
+    world.accept("t");
+    world.git(&["worktree", "add", "-q", "../other"]);
+    let orch = env!("CARGO_BIN_EXE_orch");
+    let before = (head(&world), world.dirty());
+    for hook in [
+        format!("echo '{{}}' | {orch} hook agent session-start > /dev/null"),
+        format!("echo '{{}}' > ../event; sh -c '{orch} hook agent stop < ../event' > /dev/null"),
+        format!("cd ../other; echo '{{}}' | {orch} hook agent user-prompt-submit > /dev/null; cd ../repo"),
+    ] {
+        for order in ["approve t", "next t --override hurry", "trust"] {
+            let script = format!("{hook}; sh -c '{orch} {order}; exit $?'");
+            world.write("../agent.sh", script);
+            let mut agent = world.command("sh");
+            let agent = agent.arg("../agent.sh").stdin(world.keyboard()).output().expect("sh runs");
+            let ended = world.end(agent).ends(6).reports("an agent ordered it");
+            ended.reports("which has called `orch hook agent`");
+        }
+    }
+    assert_eq!((head(&world), world.dirty()), before);
+    // What has ended is forgotten, and others are not meant.
+    let kept = || std::fs::read_dir(world.path(".git/orch/agents")).expect("a directory").count();
+    assert_eq!(kept(), 1);
+    world.orch(&["approve", "t"]).succeeds();
+}
+
 #[test]
 fn the_settings_in_head_count_and_the_audit_reads_those_before_the_order() {
     let world = started("planning");

@@ -11,7 +11,7 @@ use crate::view::{TrustAnswer, TrustLine};
 /// [executor.*] and [[notify]], the files of the repository that they name, and instructions of agents that differ from
 /// those that ship with orch. It posts to no webhook, and signs with no variable, that was not trusted either. After
 /// each change of these, trust is needed again. Trust is kept in $XDG_STATE_HOME/orch/trust, outside the repository. A
-/// command given after `--` on the command line needs none.
+/// command given after `--` on the command line needs none. Only a person at a terminal can trust.
 ///
 /// Without an option, prints what was not trusted yet, and trusts it.
 #[derive(Debug, Args)]

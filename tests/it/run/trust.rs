@@ -44,6 +44,13 @@ fn a_run_starts_nothing_that_nobody_has_trusted() {
     let mut agent = world.orch_command(&["trust"]);
     let agent = agent.env("ORCH_ACTOR", "agent:x").output().expect("orch runs");
     world.end(agent).ends(6).reports("needs a person");
+    // Nor does a program, whatever the repository says about orders.
+    world.write("orch.toml", format!("{}[people]\norders = \"anyone\"\n", world.read("orch.toml")));
+    world.commit("anyone may order");
+    world
+        .orch_by_program(&["trust"])
+        .ends(6)
+        .reports("`orch trust` needs a person, and a program ordered it");
     starts_with(&["run", "t", "--trust-once"]);
     refused("./agent.sh");
     orch(&world, &["trust"]).succeeds().says("executor.default");

@@ -123,22 +123,26 @@ fn reply(hook: &AgentHook, text: &str, context: &Context) -> Result<HookReply, E
     match hook {
         AgentHook::SessionStart(args) => {
             let input: SessionStartInput = parsed(text)?;
+            announce(input.session.cwd.as_deref(), context);
             args.env_file.as_deref().map(Path::new).map_or(Ok(()), set_environment)?;
             told("SessionStart", input.session.cwd.as_deref(), context)
         }
         AgentHook::UserPromptSubmit => {
             let input: UserPromptInput = parsed(text)?;
+            announce(input.session.cwd.as_deref(), context);
             told("UserPromptSubmit", input.session.cwd.as_deref(), context)
         }
         AgentHook::PreToolUse => {
             let input: ToolInput = parsed(text)?;
             let cwd = input.session.cwd.as_deref();
+            announce(cwd, context);
             let Some(file) = input.file() else { return Ok(HookReply::Nothing) };
             let path = cwd.unwrap_or(&context.start).join(file);
             Ok(refusal(&path, cwd, context)?.map_or(HookReply::Nothing, HookReply::Deny))
         }
         AgentHook::Stop(args) => {
             let input: StopInput = parsed(text)?;
+            announce(input.session.cwd.as_deref(), context);
             stop(&input, args.times, context)
         }
         AgentHook::Statusline => {
@@ -159,6 +163,15 @@ fn reply(hook: &AgentHook, text: &str, context: &Context) -> Result<HookReply, E
 fn opened(cwd: Option<&Path>, context: &Context) -> Result<Workspace, Error> {
     let start = cwd.filter(|cwd| cwd.is_dir()).unwrap_or(&context.start);
     Workspace::open_to_look(start, context.caller.environment.clone())
+}
+
+/// Keeps that the program which has called the hook is an agent, with all that it starts. Failing to keep it keeps
+/// nobody from working.
+fn announce(cwd: Option<&Path>, context: &Context) {
+    let kept = opened(cwd, context).and_then(|workspace| workspace.announce_agent(&context.caller));
+    if let Err(error) = kept {
+        tracing::warn!(error = error.logged(), "cannot keep that an agent has called a hook");
+    }
 }
 
 /// Where the task in use stands.
