@@ -43,7 +43,7 @@ pub struct FileFact {
 }
 
 /// The codes for a task whose `state.json` is not the fold of its log.
-pub const STALE_STATE: [Code; 2] = [Code::StateFolded, Code::StateEdited];
+pub const STALE_STATE: [Code; 3] = [Code::StateFolded, Code::StateEdited, Code::StateLayout];
 
 impl Facts {
     /// The facts of a task of which no file was read.

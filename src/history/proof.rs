@@ -4,7 +4,9 @@
 use super::archive::Archive;
 use super::logs::{LogPool, ReadLog};
 use super::new_steps::NewSteps;
-use super::record::{StateCheck, TaskRecord, Unread, events_of, is_foreign, missing_end};
+use super::record::{
+    OTHER_LAYOUT, StateCheck, StateComparison, TaskRecord, Unread, events_of, is_foreign, missing_end,
+};
 use super::trailers::ToldSteps;
 use crate::base::{Digest, TaskId, WorkflowName, command};
 use crate::decide::{Proof, Standing, State, import_of, is_original};
@@ -217,8 +219,11 @@ impl Proving<'_> {
             return Ok(Some(self.put_back(None)?.unwrap_or_else(|| Proof::forged(why))));
         }
         let proof = if self.lost.is_empty() { self.grown()? } else { self.shrunk()? };
-        let Some(why) = self.state_fault().filter(|_| !is_settled(proof.as_ref())) else {
-            return Ok(self.conflicted(proof));
+        let why = match self.state_comparison() {
+            _ if is_settled(proof.as_ref()) => return Ok(self.conflicted(proof)),
+            StateComparison::Fold => return Ok(self.conflicted(proof)),
+            StateComparison::Layout => return Ok(Some(in_other_layout(proof))),
+            StateComparison::Other(why) => why,
         };
         if let Some(restored) = self.put_back(Some(self.new.blobs().0))? {
             return Ok(Some(restored));
@@ -263,7 +268,7 @@ impl Proving<'_> {
 
     /// The verdict about a log without new events, for example the union of two merged sides.
     fn united(&self) -> Option<Proof> {
-        if self.state_fault().is_some() {
+        if matches!(self.state_comparison(), StateComparison::Other(_)) {
             return None;
         }
         let pool = self.change.archive.logs();
@@ -454,17 +459,17 @@ impl Proving<'_> {
         Some(format!("transcript.jsonl, {fault}"))
     }
 
-    /// How the state differs from its log, unless a side has the same state and the log lost no event.
-    fn state_fault(&self) -> Option<String> {
-        let state = self.new.blobs().0?;
+    /// What the state is beside its log, unless a side has the same state and the log lost no event.
+    fn state_comparison(&self) -> StateComparison {
+        let Some(state) = self.new.blobs().0 else { return StateComparison::Fold };
         let is_beside_log = |old: &TaskRecord| old.log.is_some() && old.blobs().0 == Some(state);
         let stood = self.lost.is_empty() && self.olds.iter().any(is_beside_log);
         if stood || self.is_torn() {
-            return None;
+            return StateComparison::Fold;
         }
         let RecordChange { befores, after, archive, .. } = *self.change;
         let settings = befores.iter().chain([after]).map(|snapshot| snapshot.setting).collect();
-        StateCheck { record: &self.new, log: &self.log, archive, settings }.fault()
+        StateCheck { record: &self.new, log: &self.log, archive, settings }.comparison()
     }
 
     /// Whether the changed state before the commit was not the fold of its log.
@@ -537,6 +542,14 @@ fn is_settled(proof: Option<&Proof>) -> bool {
     proof.is_some_and(|proof| {
         proof.standing == Standing::Forged || (proof.standing == Standing::Restored && proof.steps.is_empty())
     })
+}
+
+/// A verdict with the note that a formatter wrote the state.
+fn in_other_layout(proof: Option<Proof>) -> Proof {
+    let Some(proof) = proof else { return Proof::bare(Standing::Proven, OTHER_LAYOUT) };
+    let why =
+        proof.why.as_ref().map_or_else(|| OTHER_LAYOUT.to_owned(), |why| format!("{why}; {OTHER_LAYOUT}"));
+    Proof { why: Some(why), ..proof }
 }
 
 fn restored_from(commit: Digest) -> Proof {

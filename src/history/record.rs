@@ -4,7 +4,9 @@ use super::archive::Archive;
 use super::logs::{LogBytes, LogPool, ReadLog};
 use crate::base::{Code, Digest, RepoPath, with_line_feeds};
 use crate::decide::{State, difference, document, is_original};
-use crate::record::{LogExtent, log_extent_in, log_extent_of, read_state, sides, write_state};
+use crate::record::{
+    LogExtent, is_other_layout, log_extent_in, log_extent_of, read_state, sides, write_state,
+};
 use crate::scan::{Content, Source};
 use crate::survey::setting::Setting;
 use crate::survey::{Error, TaskRef};
@@ -162,6 +164,19 @@ impl StatedFold {
     }
 }
 
+/// What the audit says of a state in another layout.
+pub(super) const OTHER_LAYOUT: &str = "state.json has another layout than orch writes, and the same values";
+
+/// What a `state.json` is beside its log.
+pub(super) enum StateComparison {
+    /// The fold of the events that it names; or it is missing.
+    Fold,
+    /// The fold in another layout than that of `orch`.
+    Layout,
+    /// Something else, and why.
+    Other(String),
+}
+
 /// A `state.json` to compare with its log.
 pub(super) struct StateCheck<'a> {
     pub record: &'a TaskRecord,
@@ -172,31 +187,42 @@ pub(super) struct StateCheck<'a> {
 }
 
 impl StateCheck<'_> {
-    /// How the state differs from its log; `None` if it is the fold of the events that it names, or is
-    /// missing.
+    /// How the state differs from its log; `None` if it is the fold of the events that it names, in any layout,
+    /// or is missing.
     pub(super) fn fault(&self) -> Option<String> {
-        let file = self.record.state.as_ref()?;
-        if self.is_exact(&file.bytes) {
-            return None;
+        match self.comparison() {
+            StateComparison::Fold | StateComparison::Layout => None,
+            StateComparison::Other(why) => Some(why),
         }
-        let Some(value) = self.record.value() else { return Some("state.json is not JSON".to_owned()) };
+    }
+
+    /// Compares the state with its log.
+    pub(super) fn comparison(&self) -> StateComparison {
+        let Some(file) = self.record.state.as_ref() else { return StateComparison::Fold };
+        if self.is_exact(&file.bytes) {
+            return StateComparison::Fold;
+        }
+        let Some(value) = self.record.value() else {
+            return StateComparison::Other("state.json is not JSON".to_owned());
+        };
         if is_foreign(&value) && self.is_as_adopted(&value) {
-            return None;
+            return StateComparison::Fold;
         }
         let text = String::from_utf8_lossy(&file.bytes);
         let text = with_line_feeds(&text);
         let heads = match self.heads(&value) {
             Ok(heads) => heads,
-            Err(why) => return Some(why),
+            Err(why) => return StateComparison::Other(why),
         };
-        let mut why = None;
+        let mut found = None;
         for setting in &self.settings {
-            match self.differs(setting, &heads, &value, &text) {
-                None => return None,
-                differs => why = why.or(differs),
+            match self.compared(setting, &heads, &value, &text) {
+                StateComparison::Fold => return StateComparison::Fold,
+                StateComparison::Layout => found = Some(StateComparison::Layout),
+                other => found = found.or(Some(other)),
             }
         }
-        why
+        found.unwrap_or(StateComparison::Fold)
     }
 
     /// Whether these bytes are exactly what `orch` writes of all events of the log. Nearly every state is, and
@@ -266,24 +292,30 @@ impl StateCheck<'_> {
         Ok(heads)
     }
 
-    fn differs(&self, setting: &Setting, heads: &[Digest], value: &Value, text: &str) -> Option<String> {
+    fn compared(&self, setting: &Setting, heads: &[Digest], value: &Value, text: &str) -> StateComparison {
         let pool = self.archive.logs();
-        let name = pool.workflow_name(heads)?;
+        let Some(name) = pool.workflow_name(heads) else { return StateComparison::Fold };
         let loaded = setting.workflow(name.as_str()).ok();
         let workflow: Option<&Workflow> = loaded.as_ref().and_then(|loaded| loaded.workflow());
         let folded = match pool.fold(workflow, heads) {
-            Ok(folded) => folded?,
-            Err(why) => return Some(format!("state.json folds events that have no state: {why}")),
+            Ok(Some(folded)) => folded,
+            Ok(None) => return StateComparison::Fold,
+            Err(why) => {
+                return StateComparison::Other(format!("state.json folds events that have no state: {why}"));
+            }
         };
         let phase_key = self.archive.phase_key(setting, name.as_str(), value);
         let schema = value.get("$schema").and_then(Value::as_str).unwrap_or_default();
         let extent = log_extent_in(value).unwrap_or_default();
         let canonical = write_state(&folded, &phase_key, schema, extent);
         if canonical == *text {
-            return None;
+            return StateComparison::Fold;
+        }
+        if is_other_layout(&folded, &phase_key, value, text) {
+            return StateComparison::Layout;
         }
         let said = read_state(value, text, &phase_key).map_err(|faults| faults.into_iter().next());
-        Some(match said {
+        StateComparison::Other(match said {
             Ok(said) => {
                 let [told, said] = [&folded, &said].map(|state| document(state, &phase_key));
                 match difference(&told, &said, "") {

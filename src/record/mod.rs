@@ -11,6 +11,7 @@ mod history_entry;
 mod json_patch;
 mod known_log;
 mod last_order;
+mod layout;
 mod log;
 mod log_event;
 mod other_format;
@@ -31,7 +32,9 @@ pub use log_event::{LogEvent, NotAnEvent};
 pub use other_format::{format_of_log, log_in_format};
 pub use patch_text::PatchText;
 pub use reading::{RecordReading, StateDefect, StateText, believed_state, read_foreign, read_record};
-pub use state::{StateFault, log_extent_in, log_extent_of, phase_key_in, read_state, write_state};
+pub use state::{
+    StateFault, is_other_layout, log_extent_in, log_extent_of, phase_key_in, read_state, write_state,
+};
 
 /// The file name of a task's state.
 pub const STATE_FILE: &str = "state.json";

@@ -5,7 +5,7 @@ use super::fold::FoldError;
 use super::foreign::left_out;
 use super::known_log::KnownLog;
 use super::log::{LogFault, LogPeek};
-use super::state::{StateFault, log_extent_in, read_state};
+use super::state::{StateFault, is_other_layout, log_extent_in, read_state};
 use crate::base::{Code, Digest};
 use crate::decide::{Conflict, ImportFault, Original, State, difference, document, import, import_of};
 use crate::workflow::Workflow;
@@ -65,10 +65,12 @@ pub enum StateDefect {
     Unreadable,
     /// The file is the fold of other heads than those of the log.
     OtherHeads,
-    /// The file was edited by hand: its seal is broken, or it differs from the fold.
+    /// The file has the values of the fold, and another layout: a formatter wrote it.
+    Layout,
+    /// The file was edited by hand: it differs from the fold.
     Edited {
-        /// The first difference; `None` if only the layout differs.
-        difference: Option<String>,
+        /// The first difference.
+        difference: String,
     },
 }
 
@@ -78,6 +80,7 @@ impl StateDefect {
     pub fn code(&self) -> Code {
         match self {
             Self::Edited { .. } => Code::StateEdited,
+            Self::Layout => Code::StateLayout,
             Self::Missing | Self::Unreadable | Self::OtherHeads => Code::StateFolded,
         }
     }
@@ -197,12 +200,15 @@ impl<'t> OwnState<'t> {
     }
 
     fn defect(&self, workflow: &Workflow, folded: &State) -> StateDefect {
-        let Some(StateText { value, .. }) = self.file else { return StateDefect::Missing };
+        let Some(StateText { text, value }) = self.file else { return StateDefect::Missing };
         let Some(value) = value.filter(|value| value.is_object()) else { return StateDefect::Unreadable };
         let heads: Vec<String> = folded.heads.iter().map(Digest::to_string).collect();
         // Of the same heads, a state that could be read would have been believed.
         if value.get("heads") != Some(&Value::from(heads)) {
             return StateDefect::OtherHeads;
+        }
+        if is_other_layout(folded, &workflow.phase_key, value, text) {
+            return StateDefect::Layout;
         }
         let mut found = value.clone();
         if let Value::Object(members) = &mut found {
@@ -210,6 +216,7 @@ impl<'t> OwnState<'t> {
                 .iter()
                 .for_each(|key| drop(members.shift_remove(*key)));
         }
-        StateDefect::Edited { difference: difference(&document(folded, &workflow.phase_key), &found, "") }
+        let difference = difference(&document(folded, &workflow.phase_key), &found, "");
+        StateDefect::Edited { difference: difference.unwrap_or_else(|| "its seal is broken".to_owned()) }
     }
 }

@@ -2,9 +2,10 @@
 
 use super::extent::LogExtent;
 use super::history_entry::history_entry;
+use super::layout::has_values_of;
 use super::seal;
 use crate::base::pointer::child;
-use crate::base::{ActionName, ArtifactName, Code, Digest, Timestamp, WorkflowName};
+use crate::base::{ActionName, ArtifactName, Code, Digest, Timestamp, WorkflowName, with_line_feeds};
 use crate::decide::{
     Actor, ActorStatus, HistoryEntry, Mode, RunRecord, STATE_VERSION, State, StateDocument, Tally,
     WorkflowRef,
@@ -36,6 +37,14 @@ pub fn write_state(state: &State, phase_key: &str, schema: &str, log: LogExtent)
         true => serde_json::to_string_pretty(&file.members()),
     };
     seal::put_on(&format!("{}\n", text.unwrap_or_default()), state.format())
+}
+
+/// Whether a `state.json`, of which `value` was read, has all values that `orch` writes of `state`, and another layout.
+#[must_use]
+pub fn is_other_layout(state: &State, phase_key: &str, value: &Value, text: &str) -> bool {
+    let schema = value.get("$schema").and_then(Value::as_str).unwrap_or_default();
+    let written = write_state(state, phase_key, schema, log_extent_in(value).unwrap_or_default());
+    written != with_line_feeds(text) && has_values_of(text, value, &written)
 }
 
 /// What a `state.json` contains, apart from its seal.

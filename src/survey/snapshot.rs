@@ -373,9 +373,13 @@ fn folded_note(path: &RepoPath, because: &StateDefect) -> Diagnostic {
     let place = Place::file(path);
     match because {
         StateDefect::Edited { difference } => {
-            let what = difference.as_deref().unwrap_or("only its layout differs");
-            let message = format!("this file was edited by hand and is ignored in favour of the log: {what}");
+            let message =
+                format!("this file was edited by hand and is ignored in favour of the log: {difference}");
             Diagnostic::warning(because.code(), message).at(place).hint("the next transition rewrites it")
+        }
+        StateDefect::Layout => {
+            let message = "a formatter changed the layout of this file, and no value";
+            Diagnostic::note(because.code(), message).at(place).hint("the next transition rewrites it")
         }
         StateDefect::Missing => {
             let message = format!("{} is missing; orch folded the state from {TRANSCRIPT_FILE}", path.name());

@@ -4,6 +4,7 @@ mod code;
 mod evasions;
 mod hidden;
 mod incremental;
+mod layout;
 pub mod loops;
 mod loosened;
 mod odd;

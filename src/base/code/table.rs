@@ -702,6 +702,10 @@ codes! {
         "`state.json` does not have the form that orch writes.",
         "A value is missing or of the wrong type, often because the file was edited by hand.",
         "Restore it from git: `git restore FILE`, or rebuild it: `orch recover TASK`.";
+    StateLayout = "state-layout", Finding,
+        "Only the layout of `state.json` differs from what orch writes.",
+        "A formatter or an editor changed white space, the order of members or escapes. The values are those of the log.",
+        "No action is needed; the next transition rewrites it. To keep a formatter away: `orch init`.";
     StateSchema = "state-schema", NotNow,
         "The next state would violate the schema of the workflow.",
         "A rule sets a value that the schema under `[state]` rejects.",

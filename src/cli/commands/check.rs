@@ -2,7 +2,7 @@
 
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use super::report;
-use crate::base::Code;
+use crate::base::{Code, Severity};
 use crate::history::{Checked, Checker};
 use crate::view::layout::counted;
 use crate::view::{findings, indented};
@@ -64,7 +64,8 @@ pub fn run(args: &CheckArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fai
     let form = form(args.format, context)?;
     let checked = check(args, context, ui)?;
     print(&checked, form, ui)?;
-    let found = if checked.findings.is_empty() { ExitCode::Fine } else { ExitCode::No };
+    let is_fine = checked.findings.iter().all(|finding| finding.severity == Severity::Note);
+    let found = if is_fine { ExitCode::Fine } else { ExitCode::No };
     Ok(report::exit_after(&checked.findings, found))
 }
 

@@ -4,6 +4,7 @@ mod agents;
 mod clash;
 mod commit_hint;
 mod files;
+mod formatters;
 mod programs;
 mod seal;
 mod section;
@@ -27,7 +28,8 @@ use std::collections::BTreeSet;
 /// Set up a repository for orch.
 ///
 /// Writes `orch.toml`, a directory for tasks with its `.gitignore` and `.gitattributes`, the workflow with
-/// its schemas and agent instructions under `system/`, and a section for agents in `AGENTS.md`.
+/// its schemas and agent instructions under `system/`, and a section for agents in `AGENTS.md`. Where Prettier is
+/// used, also a section in `.prettierignore`.
 ///
 /// Existing files are kept, so running `orch init` again is safe. Nothing is committed: the output ends with
 /// the `git add` and `git commit` to run.
@@ -137,11 +139,12 @@ fn set_up(
         }
     }
     let bases: Vec<String> = workspace.config().roots.bases().map(ToString::to_string).collect();
-    for base in bases {
-        made.file(&join(&base, ".gitignore"), IGNORED)?;
+    for base in &bases {
+        made.file(&join(base, ".gitignore"), IGNORED)?;
         let section = TextSection { style: CommentStyle::Hash, text: ATTRIBUTES, who: None };
-        made.section(&join(&base, ".gitattributes"), &section)?;
+        made.section(&join(base, ".gitattributes"), &section)?;
     }
+    formatters::except_records(&bases, made)?;
     if !args.no_system {
         write_system(&workspace, made)?;
     }
@@ -236,8 +239,11 @@ fn has_root_for(workspace: &Workspace, name: &WorkflowName) -> Result<(), Failur
 const IGNORED: &str = "# Derived by orch, rewritten at will.\nsuggestion.json\nstate.json.broken*\ntranscript.jsonl.broken*\nstate.json.original*\ntranscript.jsonl.original*\n.orch-tmp*\n";
 
 /// How git merges the files of orch: the log as the union of both sides, the state by orch's driver. A clone
-/// without `orch init --merge-driver` does not know that driver and merges the state as text.
-const ATTRIBUTES: &str = "state.json merge=orch\ntranscript.jsonl merge=union\n";
+/// without `orch init --merge-driver` does not know that driver and merges the state as text. Hosts fold the
+/// changes of both in a review. The log counts as binary in a diff, so scanners of diffs take no digest in it for a
+/// secret.
+const ATTRIBUTES: &str = "state.json merge=orch linguist-generated\n\
+                          transcript.jsonl merge=union linguist-generated -diff\n";
 
 fn join(base: &str, name: &str) -> String {
     if base.is_empty() { name.to_owned() } else { format!("{base}/{name}") }

@@ -307,6 +307,7 @@ fn after_a_step_nothing_is_committed_and_the_state_is_the_fold() {
     for (codes, kept) in [
         (&[][..], &[][..]),
         (&[Code::StateFolded], &[]),
+        (&[Code::StateLayout], &[]),
         (&[Code::StateEdited, Code::Untracked], &[Code::Untracked]),
         (&[Code::Untracked], &[Code::Untracked]),
     ] {

@@ -137,6 +137,8 @@ fn why_a_state_is_not_believed_is_named() {
         // An edited fold of other heads is none of this log, whatever was edited.
         (Some(edited(&older)), "other heads"),
         (Some(edited(&newer)), "edited"),
+        (Some(newer.replace("  ", "\t")), "layout"),
+        (Some(newer.trim_end().to_owned()), "layout"),
         (Some(newer), "current"),
     ] {
         world.state.clone_from(&state);
@@ -148,8 +150,9 @@ fn why_a_state_is_not_believed_is_named() {
                     StateDefect::Missing => "missing",
                     StateDefect::Unreadable => "unreadable",
                     StateDefect::OtherHeads => "other heads",
+                    StateDefect::Layout => "layout",
                     StateDefect::Edited { difference } => {
-                        assert!(difference.is_some_and(|found| found.contains("attempt")));
+                        assert!(difference.contains("attempt"));
                         "edited"
                     }
                 }

@@ -91,10 +91,56 @@ fn init_adds_to_attributes_that_are_there() {
     world.write("tasks/.gitattributes", "*.patch -text");
     world.orch(&["init"]).succeeds().reports("orch init --merge-driver");
     let text = world.read("tasks/.gitattributes");
-    assert!(text.starts_with("*.patch -text\n\n# orch:begin\nstate.json merge=orch\n"), "{text}");
+    assert!(
+        text.starts_with("*.patch -text\n\n# orch:begin\nstate.json merge=orch linguist-generated\n"),
+        "{text}"
+    );
     assert_eq!(world.git_ended(&["config", "merge.orch.driver"]).code, 1, "settings are not touched unasked");
     world.write("tasks/.gitattributes", text.replace("merge=orch", "merge=text"));
     world.orch(&["init"]).succeeds().says("changed tasks/.gitattributes");
     assert_eq!(world.read("tasks/.gitattributes"), text);
     world.orch(&["init"]).succeeds().says("Everything is already set up.");
+}
+
+#[test]
+fn init_keeps_prettier_away_from_records_where_it_is_used() {
+    let uses: [(&str, &str); 5] = [
+        (".prettierignore", "dist"),
+        (".prettierrc.json", "{}"),
+        ("prettier.config.mjs", ""),
+        ("package.json", "{\"devDependencies\": {\"prettier\": \"3\"}}"),
+        (".pre-commit-config.yaml", "repos:\n- hooks: [{id: prettier}]\n"),
+    ];
+    for (file, text) in uses {
+        let world = World::new();
+        world.write(file, text);
+        world.orch(&["init"]).succeeds().says(".prettierignore");
+        let ignored = world.read(".prettierignore");
+        for line in ["/tasks/**/state.json", "/tasks/**/transcript.jsonl"] {
+            assert!(ignored.lines().any(|one| one == line), "{ignored}");
+        }
+        assert!(file != ".prettierignore" || ignored.starts_with("dist\n"), "{ignored}");
+        world.orch(&["init"]).succeeds().says("Everything is already set up.");
+    }
+    for (file, text) in
+        [("package.json", "{\"devDependencies\": {\"eslint\": \"9\"}}"), ("src/.prettierrc", "")]
+    {
+        let world = World::new();
+        world.write(file, text);
+        world.orch(&["init"]).succeeds();
+        assert!(!world.path(".prettierignore").exists(), "{file}");
+    }
+    let attributes = |world: &World, file: &str| {
+        let path = format!("tasks/t/{file}");
+        world.git(&["check-attr", "merge", "linguist-generated", "diff", "--", &path])
+    };
+    let world = World::ready();
+    let said = attributes(&world, "transcript.jsonl");
+    for part in ["merge: union", "linguist-generated: set", "diff: unset"] {
+        assert!(said.contains(part), "{said}");
+    }
+    let said = attributes(&world, "state.json");
+    for part in ["merge: orch", "linguist-generated: set", "diff: unspecified"] {
+        assert!(said.contains(part), "{said}");
+    }
 }

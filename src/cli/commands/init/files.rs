@@ -86,6 +86,16 @@ impl SetupFiles {
         paths
     }
 
+    /// The names of what lies at the root. Returns an error if they cannot be listed.
+    pub fn names(&self) -> Result<Vec<String>, Failure> {
+        let failed = |error: std::io::Error| Failure::new(Code::Io, format!("cannot list the root: {error}"));
+        let mut names = Vec::new();
+        for entry in std::fs::read_dir(&self.root).map_err(failed)? {
+            names.extend(entry.map_err(failed)?.file_name().into_string());
+        }
+        Ok(names)
+    }
+
     /// What a link at the path leads to, as it is written.
     pub fn link(&self, path: &str) -> Option<PathBuf> {
         std::fs::read_link(self.root.join(path)).ok()
