@@ -202,8 +202,7 @@ impl Writer<'_> {
                 let own = judged.decision.diagnostics.iter().find(|finding| finding.is_error());
                 let recover = || command(&["orch", "recover", judged.task.id.as_str()]);
                 let hint = own.and_then(|finding| finding.hint.clone()).unwrap_or_else(recover);
-                let message = judged.decision.reason.clone();
-                return Err(Error::new(Code::StateUnusable, message).with_hint(hint));
+                return Err(judged.unusable(Some(hint)));
             }
         };
         if let Some(title) = title {

@@ -70,7 +70,7 @@ impl Writer<'_> {
         for file in &files {
             known.insert(file.older, file.own);
             let matcher = loaded.matcher();
-            for group in matcher.iter().flat_map(|matcher| matcher.artifacts_of(&file.name)) {
+            for group in matcher.artifacts_of(&file.name) {
                 groups.entry(group).or_default().push(file);
             }
         }

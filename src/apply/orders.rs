@@ -253,7 +253,7 @@ pub(super) fn usable_state(judged: &Sight) -> Result<Cow<'_, State>, Error> {
         Recorded::Lost | Recorded::Broken(_) => {
             let way_out = judged.decision.options.first().map(|choice| command(&choice.argv));
             let hint = way_out.unwrap_or_else(|| command(&["orch", "recover", task]));
-            Err(Error::new(Code::StateUnusable, judged.decision.reason.clone()).with_hint(hint))
+            Err(judged.unusable(Some(hint)))
         }
     }
 }

@@ -151,10 +151,23 @@ impl RootPath {
         }
     }
 
+    /// Whether a directory contains a directory or a file that may be a task, or that leads to one.
+    pub(super) fn leads_on(&self, directory: &RepoPath) -> bool {
+        let base = self.base.as_str().split('/').filter(|name| !name.is_empty());
+        let literal = |name: &str| PathPart::Literal(name.to_owned());
+        let places: Vec<PathPart> = base.map(literal).chain(self.parts.iter().cloned()).collect();
+        let fixed = places.iter().position(|place| *place == PathPart::Any);
+        let names: Vec<&str> = directory.as_str().split('/').filter(|name| !name.is_empty()).collect();
+        let until = fixed.unwrap_or(places.len());
+        let fits = places.iter().take(until).zip(&names).all(|(place, name)| place.fits(name));
+        fits && (fixed.is_some() || names.len() < places.len())
+    }
+
     /// The id of the task at `directory` under this path, or why its name is not a valid id; `None` if the
     /// path does not match.
     pub(super) fn id_of(&self, directory: &RepoPath) -> Option<Result<TaskId, InvalidName>> {
-        let names: Vec<&str> = directory.below(&self.base)?.split('/').collect();
+        let below = directory.below(&self.base).filter(|below| !below.is_empty())?;
+        let names: Vec<&str> = below.split('/').collect();
         let spare = self.spare(names.len(), self.parts.len())?;
         let mut names = names.into_iter();
         let mut id = Vec::new();

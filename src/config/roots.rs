@@ -161,6 +161,17 @@ impl Roots {
         directory.name() == ARCHIVE && self.0.iter().any(|root| root.archive().as_ref() == Some(directory))
     }
 
+    /// Whether a directory contains a directory or a file that may be a task, or that leads to one.
+    #[must_use]
+    pub fn lead_on(&self, directory: &RepoPath) -> bool {
+        self.0.iter().any(|root| {
+            let is_archive = root.archive().as_ref() == Some(directory);
+            let leads_on = |directory: &RepoPath| root.path.leads_on(directory);
+            let in_archive = || root.unarchived(directory).is_some_and(|before| leads_on(&before));
+            !root.excludes(directory) && (is_archive || leads_on(directory) || in_archive())
+        })
+    }
+
     /// How much of a path is reserved for tasks and so is not code. Does not look for tasks there.
     #[must_use]
     pub fn part(&self, path: &RepoPath, is_directory: bool) -> TreePart {
@@ -226,6 +237,33 @@ mod tests {
         ] {
             let found = roots.misnamed(&RepoPath::new(directory).expect("valid"));
             assert_eq!(found.map(|(root, error)| (root, error.reason)), expected, "{directory}");
+        }
+    }
+
+    #[test]
+    fn a_search_opens_only_what_may_lead_to_a_task() {
+        for (root, exclude, path, expected) in [
+            ("tasks/*", &[][..], "tasks", true),
+            ("tasks/*", &[], "tasks/t", false),
+            ("tasks/*", &[], "tasks/archive", true),
+            ("tasks/*", &[], "tasks/archive/t", false),
+            ("tasks/*", &[], "src", false),
+            ("tasks/**", &[], "tasks/a/b/c/d/e/f/g/h/i/j", true),
+            ("tasks/**", &["tasks/a"], "tasks/a/b", false),
+            ("work/tasks/*", &[], "", true),
+            ("work/tasks/*", &[], "work", true),
+            ("*/tasks/*", &[], "", true),
+            ("*/tasks/*", &[], "src", true),
+            ("*/tasks/*", &[], "src/lib", false),
+            ("**/tasks/*", &[], "src/lib/deep", true),
+            ("teams/*/task-*", &[], "teams/blue", true),
+            ("teams/*/task-*", &[], "teams/blue/src", false),
+            ("docs/adr/*.md", &[], "docs/adr", true),
+            ("docs/adr/*.md", &[], "docs/adr/.tasks", true),
+            ("docs/adr/*.md", &[], "docs/adr/images", false),
+        ] {
+            let path = RepoPath::new(path).expect("valid");
+            assert_eq!(roots(&[(root, exclude)]).lead_on(&path), expected, "{root} {path}");
         }
     }
 

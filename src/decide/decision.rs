@@ -2,7 +2,7 @@
 
 use super::{ExecutorTrace, SendBack, State};
 use crate::base::{
-    ActionName, ArtifactName, Code, Diagnostic, Digest, PhaseId, RuleId, TaskId, WorkflowName, words,
+    ActionName, ArtifactName, Code, Diagnostic, Digest, PhaseId, Place, RuleId, TaskId, WorkflowName, words,
 };
 use crate::workflow::{Format, Owner, is_tree_name};
 use serde_json::{Map, Value};
@@ -516,6 +516,12 @@ impl Decision {
     #[must_use]
     pub fn lacks_history(&self) -> bool {
         self.options.iter().any(|option| option.id == UNSHALLOW)
+    }
+
+    /// Where the error is that keeps the task from being decided, if that is known.
+    #[must_use]
+    pub fn error_place(&self) -> Option<&Place> {
+        self.diagnostics.iter().filter(|found| found.is_error()).find_map(|found| found.place.as_ref())
     }
 
     /// Whether git ignores evidence of the transition that is due, so that it cannot be committed.

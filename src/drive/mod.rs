@@ -291,10 +291,9 @@ fn budget(workflow: &Workflow, options: &RunOptions) -> Budget {
 }
 
 fn state_of(judged: &Sight) -> Result<&State, Error> {
-    judged.state().ok_or_else(|| {
-        let hint = Some(command(&["orch", "recover", judged.task.id.as_str()]));
-        Error::new(Code::StateUnusable, judged.decision.reason.clone()).with_hint(hint)
-    })
+    judged
+        .state()
+        .ok_or_else(|| judged.unusable(Some(command(&["orch", "recover", judged.task.id.as_str()]))))
 }
 
 /// The error for an executor that cannot be started, because of the configuration or the command line.

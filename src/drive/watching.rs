@@ -422,7 +422,8 @@ impl Watching {
             None => self.mandate.look(&self.workspace, &tasks, head),
         };
         let mut due = Vec::new();
-        for foreseen in looked.into_iter().flatten() {
+        for (task, foreseen) in tasks.iter().zip(looked) {
+            let Some(foreseen) = foreseen else { continue };
             match foreseen {
                 Ok(wanted) if wanted.is_due() && !self.mandate.only_reads() => due.push(wanted),
                 Ok(wanted) => {
@@ -431,7 +432,7 @@ impl Watching {
                 Err(error) => {
                     // Whatever commit comes next, the look is repeated after it.
                     self.head = None;
-                    effects.push(trouble(&error));
+                    effects.push(trouble_with(task, &error));
                 }
             }
         }
@@ -480,7 +481,7 @@ impl Watching {
                 self.hold(due, &error, effects);
             }
             Err(error) if due.len() == 1 => {
-                effects.push(trouble(&error));
+                effects.extend(due.first().map(|one| trouble_with(&one.task, &error)));
             }
             Err(_) => due.into_iter().for_each(|one| self.settle(vec![one], effects)),
         }
@@ -617,6 +618,14 @@ fn passes(error: &Error, is_alone: bool) -> bool {
         Class::NotNow => is_alone,
         _ => false,
     }
+}
+
+/// What is wrong with one task.
+fn trouble_with(task: &TaskRef, error: &Error) -> WatchEffect {
+    tracing::warn!(task = %task.id, error = error.logged(), "the watch continues after an error");
+    let mut found = Diagnostic::from(error.clone());
+    found.message = format!("task `{}`: {}", task.id, found.message);
+    WatchEffect::Trouble(found)
 }
 
 fn trouble(error: &Error) -> WatchEffect {

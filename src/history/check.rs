@@ -143,8 +143,39 @@ impl<'w> Checker<'w> {
         let branch = self.workspace.branch()?;
         let owner = ChangeOwner { message, branch: branch.as_deref(), caller: self.caller };
         let mut sides = SideCache::new(store, &archive);
-        self.check_compared(&compared, &owner, None, &mut sides, &mut checked)?;
+        let touched = self.check_compared(&compared, &owner, None, &mut sides, &mut checked)?;
+        let before: Vec<Snapshot<'_>> = befores.iter().map(|before| compared.before(before)).collect();
+        checked.add(self.hiding(store, &after, &before, &touched)?, &after);
         Ok(checked)
+    }
+
+    /// What keeps the tasks of these files from being judged: roots of which nothing is seen, workflows with errors, and that
+    /// nothing is set up at all. Returns an error if git cannot be read.
+    fn hiding(
+        &self,
+        store: &Store,
+        after: &Snapshot<'_>,
+        befores: &[Snapshot<'_>],
+        touched: &[TaskRef],
+    ) -> Result<Vec<Diagnostic>, Error> {
+        let mut shown = Vec::new();
+        for task in touched {
+            shown.extend(after.task_at(task.directory())?);
+        }
+        let mut found = after.hiding(&shown)?;
+        found.extend(after.unusable_workflows(befores, !touched.is_empty())?);
+        if found.is_empty() && touched.is_empty() {
+            let mut is_set_up = after.is_set_up()?;
+            for before in befores {
+                is_set_up = is_set_up || before.is_set_up()?;
+            }
+            if !is_set_up && !is_set_up_elsewhere(store)? {
+                let message = format!("nothing is set up: there is neither {} nor a task", config::FILE);
+                let hint = "orch init; where orch is not wanted, remove the call: orch hook uninstall";
+                found.push(Diagnostic::error(Code::NothingToJudge, message).hint(hint));
+            }
+        }
+        Ok(found)
     }
 
     /// Checks one commit against its parents, like [`Checker::staged`] does before the commit exists.
@@ -165,9 +196,15 @@ impl<'w> Checker<'w> {
     /// There is no repository, or the range names an unknown commit or one that cannot be read.
     pub fn range(&self, range: &str) -> Result<Checked, Error> {
         let store = self.workspace.repository_or_refuse()?;
-        let range = store.range(range)?;
-        let branch = self.workspace.branch()?;
-        self.check_commits(store, &store.commits(&range)?, branch.as_deref(), Some(&range))
+        let text = range;
+        let range = store.range(text)?;
+        let commits = store.commits(&range)?;
+        if commits.is_empty() {
+            let message = format!("the range {text} has no commit");
+            let hint = "write it as A..B: the commits of B that A does not have";
+            return Err(Diagnostic::error(Code::NothingToJudge, message).hint(hint).into());
+        }
+        self.check_commits(store, &commits, self.workspace.branch()?.as_deref(), Some(&range))
     }
 
     /// Checks the new commits of a push. `lines` is the standard input of a pre-receive hook (old, new, ref)
@@ -229,9 +266,24 @@ impl<'w> Checker<'w> {
         let ends = range.and_then(|range| Some([range.from?, range.to]));
         let rules = ends.map(|ends| RangeRules::between(store, &archive, ends)).transpose()?;
         let basis = Basis { known, rules };
+        let mut touched = Vec::new();
         for commit in commits {
-            self.check_commit(&mut sides, commit, (branch, &basis), &validations, &mut checked)?;
+            touched.extend(self.check_commit(
+                &mut sides,
+                commit,
+                (branch, &basis),
+                &validations,
+                &mut checked,
+            )?);
         }
+        let before = match range.and_then(|range| range.from) {
+            Some(from) => vec![sides.of(from)?],
+            None => sides.before(tip)?,
+        };
+        let after = sides.of(tip.id)?;
+        let snapshot = after.snapshot(&validations);
+        let befores: Vec<Snapshot<'_>> = before.iter().map(|before| before.snapshot(&validations)).collect();
+        checked.add(self.hiding(store, &snapshot, &befores, &touched)?, &snapshot);
         Ok(checked)
     }
 
@@ -242,11 +294,14 @@ impl<'w> Checker<'w> {
         (branch, basis): (Option<&str>, &Basis<'_>),
         validations: &ValidationCache,
         checked: &mut Checked,
-    ) -> Result<(), Error> {
+    ) -> Result<Vec<TaskRef>, Error> {
         let SideCache { store, archive, .. } = *sides;
         let after = sides.of(commit.id)?;
         if commit.is_boundary {
-            return Ok(());
+            let message = "this clone is shallow and ends here: what the commit changes cannot be seen";
+            let finding = Diagnostic::error(Code::NotInClone, message).hint("git fetch --unshallow");
+            checked.add(within(Some(commit.id), vec![finding]), &after.snapshot(validations));
+            return Ok(Vec::new());
         }
         let befores = sides.before(commit)?;
         let differing = after.differing(store);
@@ -255,10 +310,10 @@ impl<'w> Checker<'w> {
         let compared = Compared { befores: &befores, after: snapshot, differing: &differing, told };
         let owner = ChangeOwner { message: Some(&message), branch, caller: self.caller };
         let touched = self.check_compared(&compared, &owner, Some((commit.id, basis)), sides, checked)?;
-        for task in touched {
-            archive.note(&task, &after.source)?;
+        for task in &touched {
+            archive.note(task, &after.source)?;
         }
-        Ok(())
+        Ok(touched)
     }
 
     /// Checks every changed task and the gates on paths outside tasks. Returns the tasks that changed or that
@@ -378,6 +433,18 @@ impl<'w> Checker<'w> {
         }
         found
     }
+}
+
+/// Whether any branch has settings of orch: then a branch without them, such as that of a site, has nothing to judge.
+fn is_set_up_elsewhere(store: &Store) -> Result<bool, Error> {
+    let Ok(file) = RepoPath::new(config::FILE) else { return Ok(false) };
+    let (tips, _) = store.branches()?;
+    for tip in tips {
+        if store.tree_source(tip.commit).blob_at(&file)?.is_some() {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// The staged settings. Usually they equal those of HEAD, whose workflows are already compiled.

@@ -8,7 +8,7 @@ use crate::decide::HistoryEntry;
 use crate::record::LogPeek;
 use crate::scan::{FileSet, Source};
 use crate::store::TreeSource;
-use crate::survey::{Error, Loaded, TaskRef};
+use crate::survey::{Error, Loaded, TaskRef, UsableWorkflow};
 
 /// Replaces files by the blobs that records name.
 pub(super) struct Restoring<'a> {
@@ -41,9 +41,8 @@ impl Restoring<'_> {
     }
 
     fn put(&self, artifact: &ArtifactName, digest: Option<Digest>, files: &mut FileSet) -> Result<(), Error> {
-        let (Some(workflow), Some(matcher)) = (self.loaded.workflow(), self.loaded.matcher()) else {
-            return Ok(());
-        };
+        let Ok(usable) = self.loaded.usable() else { return Ok(()) };
+        let UsableWorkflow { workflow, matcher } = &**usable;
         let Some(index) = workflow.artifacts.iter().position(|one| one.name == *artifact) else {
             return Ok(());
         };

@@ -4,7 +4,7 @@
 //! `.plan.json.swp`) are not artifacts. A pattern for a hidden file must spell out the dot.
 
 use crate::record::is_own_file;
-use crate::workflow::Workflow;
+use crate::workflow::{ArtifactPaths, Workflow};
 use globset::{Glob, GlobBuilder, GlobMatcher};
 use std::sync::OnceLock;
 
@@ -92,12 +92,23 @@ impl Matcher {
     /// Compiles the artifact paths of a workflow. A path that is not a valid glob matches nothing.
     #[must_use]
     pub fn new(workflow: &Workflow) -> Self {
+        let declared = workflow.artifacts.iter();
+        Self::of(declared.map(|artifact| (artifact.paths.as_slice(), artifact.commit)))
+    }
+
+    /// Compiles the paths that can be read in a document with errors.
+    #[must_use]
+    pub fn of_paths(artifacts: &[ArtifactPaths]) -> Self {
+        Self::of(artifacts.iter().map(|artifact| (artifact.globs.as_slice(), artifact.commit)))
+    }
+
+    fn of<'p>(artifacts: impl Iterator<Item = (&'p [String], bool)>) -> Self {
         let mut patterns = Vec::new();
         let mut first_parts = Vec::new();
-        for (artifact, declared) in workflow.artifacts.iter().enumerate() {
-            for (index, path) in declared.paths.iter().enumerate() {
+        for (artifact, (paths, commit)) in artifacts.enumerate() {
+            for (index, path) in paths.iter().enumerate() {
                 let Some(part) = PatternPart::new(path) else { continue };
-                patterns.push(Pattern { artifact, index, commit: declared.commit, part });
+                patterns.push(Pattern { artifact, index, commit, part });
                 first_parts.extend(PatternPart::first(path));
             }
         }

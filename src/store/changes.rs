@@ -2,7 +2,7 @@
 
 use super::listing::{Listing, ListingEntry, TREE};
 use super::{Error, IndexSource, StagedFile, Store, TreeSource, digest};
-use crate::base::{Digest, RepoPath, Timestamp};
+use crate::base::{Code, Diagnostic, Digest, RepoPath, Timestamp};
 use git2::{ObjectType, Oid, Sort, Tree, TreeEntry};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -41,15 +41,38 @@ pub enum KnownRefs<'a> {
 }
 
 impl Store {
-    /// Parses a range: `A..B`, or everything reachable from `REV`. Returns an error if a revision is unknown.
+    /// Parses a range: `A..B`, or everything reachable from `REV`. As A, the null id stands for what the remote has, as in
+    /// the word that hosts give of a new branch. Returns an error if a revision is unknown.
     pub fn range(&self, text: &str) -> Result<Range, Error> {
-        match text.split_once("..") {
-            Some((from, to)) => {
-                let end = |name: &str| self.resolve(if name.is_empty() { "HEAD" } else { name });
-                Ok(Range { from: Some(end(from)?), to: end(to.trim_start_matches('.'))? })
-            }
-            None => Ok(Range { from: None, to: self.resolve(text)? }),
+        let Some((from, to)) = text.split_once("..") else {
+            return Ok(Range { from: None, to: self.resolve(text)? });
+        };
+        let end = |name: &str| self.resolve(if name.is_empty() { "HEAD" } else { name });
+        let to = to.trim_start_matches('.');
+        if Digest::parse(to).is_some_and(|id| id.is_null()) {
+            let message = format!("the range {text} ends where a branch was deleted");
+            return Err(Diagnostic::error(Code::NothingToJudge, message).into());
         }
+        let to = end(to)?;
+        let from = match Digest::parse(from) {
+            Some(id) if id.is_null() => self.remote_base(to)?,
+            _ => Some(end(from)?),
+        };
+        Ok(Range { from, to })
+    }
+
+    /// The commit of the default branch of a remote at which a new branch begins; `None` if no remote has one, or it
+    /// already contains the branch, so that everything is new.
+    fn remote_base(&self, to: Digest) -> Result<Option<Digest>, Error> {
+        for (name, commit) in self.tips("refs/remotes/")? {
+            let commit = digest(commit);
+            let is_default = name.ends_with("/HEAD") && name.split('/').count() == 4;
+            let holds_all = commit == to || self.is_ancestor(to, commit)?;
+            if is_default && !holds_all && !self.merge_bases(commit, to)?.is_empty() {
+                return Ok(Some(commit));
+            }
+        }
+        Ok(None)
     }
 
     /// The commits of a range, parents before children. Returns an error if git cannot read them.
@@ -108,7 +131,8 @@ impl Store {
         }
         let mut walk = self.revwalk(&[to], &hidden)?;
         walk.set_sorting(Sort::TOPOLOGICAL | Sort::REVERSE)?;
-        walk.map(|id| Ok(Arc::new(self.visited(id?, &[])?))).collect()
+        let boundary = self.boundary()?;
+        walk.map(|id| Ok(Arc::new(self.visited(id?, &boundary)?))).collect()
     }
 
     /// The commit that an object is or that a tag points to; `None` for other objects. Returns an error if

@@ -11,8 +11,9 @@ use std::sync::{Arc, Mutex};
 pub struct Loaded {
     /// The Markdown document.
     pub document: Document,
-    /// The compiled workflow, unless the document has errors.
-    pub compiled: Option<Arc<UsableWorkflow>>,
+    /// The compiled workflow, or the path patterns of the artifacts that can be read in a document with errors: its
+    /// tasks are still tasks.
+    pub compiled: Result<Arc<UsableWorkflow>, Matcher>,
     /// All problems of the document.
     pub problems: Vec<Diagnostic>,
 }
@@ -32,18 +33,21 @@ impl Loaded {
     /// The workflow, unless its document has errors.
     #[must_use]
     pub fn workflow(&self) -> Option<&Workflow> {
-        self.compiled.as_ref().map(|compiled| &compiled.workflow)
+        self.compiled.as_ref().ok().map(|compiled| &compiled.workflow)
     }
 
-    /// The compiled path patterns of its artifacts, unless its document has errors.
+    /// The compiled path patterns of its artifacts; of a document with errors, those that can be read.
     #[must_use]
-    pub fn matcher(&self) -> Option<&Matcher> {
-        self.compiled.as_ref().map(|compiled| &compiled.matcher)
+    pub fn matcher(&self) -> &Matcher {
+        match &self.compiled {
+            Ok(compiled) => &compiled.matcher,
+            Err(matcher) => matcher,
+        }
     }
 
     /// The compiled workflow. Returns an error with the first problem if the document has errors.
     pub(crate) fn usable(&self) -> Result<&Arc<UsableWorkflow>, Error> {
-        self.compiled.as_ref().ok_or_else(|| self.faulty())
+        self.compiled.as_ref().map_err(|_| self.faulty())
     }
 
     /// The error for a workflow whose document has errors.

@@ -30,6 +30,7 @@ mod sight;
 pub(crate) mod snapshot;
 mod subject;
 mod tasks;
+mod unseen;
 mod workflows;
 
 pub use crate::base::Error;

@@ -8,7 +8,7 @@
 use super::furthest::{Origin, TaskVersion, VersionSearch};
 use super::setting::Setting;
 use super::{Error, Sight, Workspace};
-use crate::base::{Class, Code, Diagnostic, Digest, TaskId};
+use crate::base::{Class, Code, Diagnostic, Digest, Severity, TaskId};
 use crate::store::{Head, TreeSource};
 use crate::view::Subject;
 use std::collections::{HashMap, HashSet};
@@ -235,7 +235,5 @@ pub(crate) fn unread(what: &str, error: &Error) -> Diagnostic {
 /// The finding about what could not be evaluated: the fault of the machine, or else why.
 pub(crate) fn unjudged(error: &Error) -> Diagnostic {
     let code = if error.class() == Class::Fault { error.code() } else { Code::Unjudged };
-    let mut problem = Diagnostic::error(code, error.to_string());
-    problem.hint = error.hint();
-    problem
+    Diagnostic { code, severity: Severity::Error, ..Diagnostic::from(error.clone()) }
 }

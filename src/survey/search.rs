@@ -4,11 +4,9 @@ use super::known::KnownLooks;
 use super::snapshot::{Snapshot, first};
 use super::{Error, TaskRef, Workspace};
 use crate::base::{Class, Code, Diagnostic, Place, RepoPath, TaskId, WorkflowName};
+use crate::config::{self, Root};
 use crate::record::{STATE_FILE, TRANSCRIPT_FILE};
 use crate::scan::{Child, EntryKind};
-
-/// How deep below the base of a root tasks are searched.
-const MAX_DEPTH: usize = 8;
 
 /// The result of a search below the roots.
 #[derive(Default)]
@@ -22,8 +20,6 @@ struct Survey {
 #[derive(Clone)]
 struct OpenDirectory {
     path: RepoPath,
-    /// How deep it is below the one at which the search began.
-    depth: usize,
     /// Whether it is reached through a symbolic link, so that it may be anywhere.
     is_behind_link: bool,
     /// Whether the directory above it is in another repository.
@@ -58,7 +54,7 @@ impl Workspace {
     }
 
     /// All tasks, and a finding for each directory or file that cannot be a task only because of its name, or that
-    /// the machine failed to list.
+    /// the machine failed to list, and for each root of which nothing can be seen.
     pub fn survey(&self) -> Result<(Vec<TaskRef>, Vec<Diagnostic>), Error> {
         let Survey { tasks, findings } = self.look_everywhere()?;
         Ok((tasks, findings))
@@ -87,7 +83,24 @@ impl Workspace {
             found.findings.extend(findings);
         }
         found.sort();
+        self.refuse_nowhere(&found)?;
+        found.findings.extend(self.hiding(&found.tasks)?);
         Ok(found)
+    }
+
+    /// Returns an error if nothing says that this is a place for tasks.
+    fn refuse_nowhere(&self, found: &Survey) -> Result<(), Error> {
+        let is_somewhere = self.store.is_some()
+            || !found.tasks.is_empty()
+            || !found.findings.is_empty()
+            || self.setting.is_own();
+        if is_somewhere {
+            return Ok(());
+        }
+        let root = self.root.display();
+        let message = format!("there is neither a git repository nor {} nor a task at {root}", config::FILE);
+        let hint = "start orch in a repository, or name it with -C DIR; to begin here: git init && orch init";
+        Err(Diagnostic::error(Code::NothingToJudge, message).hint(hint).into())
     }
 }
 
@@ -121,7 +134,7 @@ impl Snapshot<'_> {
     fn open_at(&self, path: RepoPath) -> Result<OpenDirectory, Error> {
         let is_behind_link = self.source.is_behind_link(&path)?;
         let is_elsewhere = self.source.other_repository(&path)?.is_some();
-        Ok(OpenDirectory { path, depth: 0, is_behind_link, is_elsewhere })
+        Ok(OpenDirectory { path, is_behind_link, is_elsewhere })
     }
 
     /// Searches these directories and all in them. A task that is `known` not to have changed is not searched.
@@ -135,6 +148,24 @@ impl Snapshot<'_> {
             open.extend(self.search_one(directory, known, found)?);
         }
         Ok(())
+    }
+
+    /// Whether this root has a task. Searches only until one is found.
+    pub(super) fn has_task_of(&self, root: &Root) -> Result<bool, Error> {
+        let roots = &self.setting.config.roots;
+        let is_of_root = |task: &TaskRef| {
+            let found = roots.match_directory(task.directory()).and_then(|(index, _)| roots.get(index));
+            found.is_some_and(|found| std::ptr::eq(found, root))
+        };
+        let mut found = Survey::default();
+        let mut open = vec![self.open_at(root.path.base().clone())?];
+        while let Some(directory) = open.pop() {
+            open.extend(self.search_one(directory, None, &mut found)?);
+            if found.tasks.drain(..).any(|task| is_of_root(&task)) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// All tasks at or below a path, sorted by id.
@@ -205,7 +236,7 @@ impl Snapshot<'_> {
     /// Whether a file with this name is an artifact of a workflow.
     fn is_artifact(&self, workflow: &WorkflowName, name: &str) -> bool {
         let loaded = self.setting.workflow(workflow.as_str());
-        loaded.is_ok_and(|loaded| loaded.matcher().is_some_and(|matcher| matcher.matches(name)))
+        loaded.is_ok_and(|loaded| loaded.matcher().matches(name))
     }
 
     /// The task that this directory is if it contains a file of one.
@@ -247,7 +278,7 @@ impl Snapshot<'_> {
         let root =
             roots.misnamed(shown).map(|(root, _)| root).or_else(|| Some(roots.match_directory(shown)?.0))?;
         let loaded = self.setting.workflow(roots.get(root)?.workflow.as_str()).ok()?;
-        let artifact = |name: &String| loaded.matcher().is_some_and(|matcher| matcher.may_start_with(name));
+        let artifact = |name: &String| loaded.matcher().may_start_with(name);
         let holds = inside.iter().any(|name| is_record(name) || artifact(name));
         holds.then(|| misnamed(Code::PathNotUtf8, shown, "its path is not UTF-8"))
     }
@@ -259,7 +290,7 @@ impl Snapshot<'_> {
         known: Option<&KnownLooks>,
         found: &mut Survey,
     ) -> Result<Vec<OpenDirectory>, Error> {
-        let OpenDirectory { path, depth, is_behind_link, is_elsewhere } = open;
+        let OpenDirectory { path, is_behind_link, is_elsewhere } = open;
         let directory = &path;
         let task = self.setting.named_so(directory).filter(|_| !is_behind_link && !is_elsewhere);
         if task.is_some() && known.is_some_and(|known| known.is_unchanged(directory)) {
@@ -267,7 +298,9 @@ impl Snapshot<'_> {
             return Ok(Vec::new());
         }
         let look = || -> Result<_, Error> {
-            let is_elsewhere = is_elsewhere || self.source.is_repository(directory)?;
+            // The directory above all others is that of this repository.
+            let is_root = directory.as_str().is_empty();
+            let is_elsewhere = is_elsewhere || (!is_root && self.source.is_repository(directory)?);
             let task = task.filter(|_| !is_elsewhere);
             let children = self.children(directory)?.unwrap_or_default();
             let holds = task.as_ref().map(|task| self.holds_task(&task.workflow, directory, &children));
@@ -293,7 +326,7 @@ impl Snapshot<'_> {
             },
         };
         found.findings.extend(misnamed);
-        if depth >= MAX_DEPTH || is_elsewhere {
+        if is_elsewhere || !self.setting.config.roots.lead_on(directory) {
             return Ok(open);
         }
         for child in children {
@@ -302,7 +335,7 @@ impl Snapshot<'_> {
                 Some(inside) => found.findings.extend(self.unnameable(&path, inside)),
                 None if child.is_directory => {
                     // What is listed as a directory is no link.
-                    open.push(OpenDirectory { path, depth: depth + 1, is_behind_link, is_elsewhere });
+                    open.push(OpenDirectory { path, is_behind_link, is_elsewhere });
                 }
                 None => self.look_at_file(&path, found)?,
             }
@@ -342,7 +375,7 @@ impl Snapshot<'_> {
         children: &[Child],
     ) -> Result<bool, Error> {
         let Ok(loaded) = self.setting.workflow(workflow.as_str()) else { return Ok(false) };
-        let Some(matcher) = loaded.matcher() else { return Ok(false) };
+        let matcher = loaded.matcher();
         let mut open: Vec<(String, bool)> = children
             .iter()
             .filter(|child| child.unnameable.is_none() && matcher.may_start_with(&child.name))

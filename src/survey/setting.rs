@@ -122,6 +122,11 @@ impl Setting {
         }
     }
 
+    /// Whether the repository has settings of its own, or texts.
+    pub(crate) fn is_own(&self) -> bool {
+        !self.text.is_empty() || self.has_own_texts
+    }
+
     /// The digest of all texts of these settings, and of what could not be read.
     pub(crate) fn digest(&self) -> Digest {
         *self.digest.get_or_init(|| self.digest_of_texts())

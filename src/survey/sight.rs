@@ -95,6 +95,13 @@ impl Sight {
         faults.into_iter().find(Diagnostic::is_error).map_or(Ok(()), |fault| Err(fault.into()))
     }
 
+    /// The error that no step can follow the record of the task, at the place of what is wrong with it.
+    pub(crate) fn unusable(&self, hint: Option<String>) -> Error {
+        let mut found = Diagnostic::error(Code::StateUnusable, self.decision.reason.clone());
+        found.place = self.decision.error_place().cloned();
+        Error::from(found).with_hint(hint)
+    }
+
     /// Returns an error if the current branch has no record of the task that a step could follow.
     pub fn require_tracked(&self) -> Result<(), Error> {
         if !self.untracked {

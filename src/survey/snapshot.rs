@@ -245,9 +245,7 @@ impl Snapshot<'_> {
         loaded: &'l Loaded,
         limits: &ReadLimits,
     ) -> Result<(&'l Workflow, Observed), Error> {
-        let (Some(workflow), Some(matcher)) = (loaded.workflow(), loaded.matcher()) else {
-            return Err(loaded.faulty());
-        };
+        let UsableWorkflow { workflow, matcher } = &**loaded.usable()?;
         let observed = observe(
             self.source,
             workflow,

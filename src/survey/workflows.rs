@@ -6,7 +6,7 @@ use super::{Error, Sight, Workspace};
 use crate::base::{Code, Diagnostic, Place, RepoPath, command, locked, nearest};
 use crate::scan::{Matcher, io_error};
 use crate::store::durable;
-use crate::workflow::{Document, Workflow, check, compile};
+use crate::workflow::{Document, Workflow, artifact_paths, check, compile};
 use std::sync::Arc;
 
 impl Setting {
@@ -19,10 +19,13 @@ impl Setting {
         let Some(text) = self.system.workflow(name) else { return Err(self.unknown_workflow(name).into()) };
         let document = Document::new(name, self.workflow_path(name), text);
         let (workflow, problems) = compile(&document, &self.system);
-        let compiled = workflow.map(|workflow| {
-            let matcher = Matcher::new(&workflow);
-            Arc::new(UsableWorkflow { workflow, matcher })
-        });
+        let compiled = match workflow {
+            Some(workflow) => {
+                let matcher = Matcher::new(&workflow);
+                Ok(Arc::new(UsableWorkflow { workflow, matcher }))
+            }
+            None => Err(Matcher::of_paths(&artifact_paths(&document))),
+        };
         let loaded = Arc::new(Loaded { document, compiled, problems });
         workflows.insert(name.to_owned(), Arc::clone(&loaded));
         Ok(loaded)

@@ -33,6 +33,26 @@ pub fn compile(document: &Document, system: &System) -> (Option<Workflow>, Vec<D
     compile_guards(document, system, System::ships(document))
 }
 
+/// The paths of one artifact, as its document names them.
+pub struct ArtifactPaths {
+    /// The globs, relative to the directory of a task.
+    pub globs: Vec<String>,
+    /// Whether transitions commit the files.
+    pub commit: bool,
+}
+
+/// The paths of the artifacts of a document that may have errors, as far as they can be read.
+#[must_use]
+pub fn artifact_paths(document: &Document) -> Vec<ArtifactPaths> {
+    let (raw, _) = raw::read(document);
+    let globs = |paths: Vec<Text>| {
+        let texts = paths.into_iter().map(|path| path.value);
+        texts.filter(|path| bad_path(path).is_none()).collect()
+    };
+    let artifacts = raw.artifacts.into_iter();
+    artifacts.map(|raw| ArtifactPaths { globs: globs(raw.paths), commit: raw.commit }).collect()
+}
+
 fn compile_guards(
     document: &Document,
     system: &System,

@@ -21,7 +21,7 @@ mod value_types;
 
 pub use action::{Action, Ask, Limits, Signal, Times, is_within};
 pub use check::check;
-pub use compile::compile;
+pub use compile::{ArtifactPaths, artifact_paths, compile};
 pub use diagram::{DiagramFormat, arrows, diagram, format};
 pub use document::Document;
 pub use guard::{Guard, GuardError, Types};

@@ -48,6 +48,7 @@ mod store;
 mod terminal;
 mod tidy;
 mod told;
+mod unseen;
 mod walk;
 mod watch;
 #[cfg(feature = "webhook")]

@@ -486,6 +486,12 @@ codes! {
         "There was nothing to record.",
         "The task changed between the decision and the write.",
         "Run `orch suggest TASK`, and decide again.";
+    NothingToJudge = "nothing-to-judge", Usage,
+        "There is nothing to judge, although something says that there should be.",
+        "A root in orch.toml matches no task while git has records that no root shows, a root is a symbolic link, a range \
+         has no commit, nothing of orch is set up, or orch was started outside of the repository.",
+        "Correct `path` of the root, name directories that are no tasks in `exclude` of a root, give another range, run \
+         `orch init`, or start orch in the repository with `-C DIR`.";
     NothingToUndo = "nothing-to-undo", NotNow,
         "There is no order that can be taken back.",
         "Nobody has ordered anything, or work was recorded or branches were joined since the last order.",

@@ -46,7 +46,7 @@ pub struct AuditArgs {
     /// Show only the verdicts on TASK, an id or a pattern; repeatable. The whole range is audited anyway.
     #[arg(long, value_name = "TASK")]
     task: Vec<String>,
-    /// Exit with 1 if anything is unverifiable.
+    /// Exit with 1 if anything is unverifiable, and with 2 if there is nothing to audit.
     #[arg(long)]
     strict: bool,
     /// The output format. `sarif` and `github` contain only the problems.
@@ -77,6 +77,19 @@ pub fn run(args: &AuditArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fai
             }
             _ => failure,
         })?;
+    if args.strict && !args.incremental {
+        let is_range =
+            args.since.is_some() || args.range.as_deref().is_some_and(|range| range.contains(".."));
+        let nothing = match (report.commits, is_range) {
+            (0, _) => Some("there is no commit to audit"),
+            (_, false) if report.changes.is_empty() => Some("no commit records a step"),
+            _ => None,
+        };
+        if let Some(nothing) = nothing {
+            let hint = "see which tasks there are: orch status --everywhere";
+            return Err(Failure::new(Code::NothingToJudge, nothing).hint(hint));
+        }
+    }
     let report = report.of_tasks(|id| patterns.is_empty() || patterns.matches(id));
     match form(args.format, context)? {
         Form::Json => ui.document(&report)?,

@@ -12,8 +12,9 @@ use std::path::PathBuf;
 /// Validate artifacts and state.
 ///
 /// Each finding has a file, a line, a stable code and a hint. A task that is merely waiting is not a finding.
-/// Writes nothing. Exits with 1 if there are findings, and with 70 if the machine failed to read something: then
-/// more may be wrong than the findings say.
+/// Writes nothing. Exits with 1 if there are findings; with 2 if there is nothing to judge although something says that there
+/// should be, such as records that no root shows; and with 70 if the machine failed to read something: then more may be
+/// wrong than the findings say.
 ///
 /// `--staged`, `--commit`, `--range` and `--stdin-refs` also verify the record: a changed state must be what
 /// the rules yield or what a person legitimately ordered.
@@ -42,6 +43,9 @@ pub struct CheckArgs {
     /// Read the tasks and the settings from commit REV instead of the work tree.
     #[arg(long, value_name = "REV", conflicts_with_all = ["staged", "commit", "range", "stdin_refs"])]
     at: Option<String>,
+    /// Exit with 2 if there is no task.
+    #[arg(long)]
+    strict: bool,
     /// The output format of the findings.
     #[arg(long, default_value = "text")]
     format: Form,
@@ -101,6 +105,9 @@ fn check(args: &CheckArgs, context: &Context, ui: &Ui) -> Result<Checked, Failur
     let mut checked = Checker::new(&workspace, &context.caller).tasks(&tasks)?;
     checked.findings.splice(0..0, report::duplicates(&tasks));
     checked.findings.extend(misnamed);
+    if args.strict && tasks.is_empty() && checked.findings.is_empty() {
+        return Err(Failure::new(Code::NothingToJudge, "there is no task").hint("orch new ID"));
+    }
     Ok(checked)
 }
 

@@ -31,7 +31,12 @@ pub fn run(args: &LogArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failu
     };
     let (tasks, mut findings): (Vec<TaskRef>, Vec<Diagnostic>) = match around {
         Some(task) => (vec![task], Vec::new()),
-        None if args.tasks.is_empty() => workspace.readable_tasks()?,
+        None if args.tasks.is_empty() => {
+            let (tasks, mut findings) = workspace.survey()?;
+            let hides = [Code::NothingToJudge, Code::WorkflowFaulty];
+            findings.retain(|finding| finding.is_fault() || hides.contains(&finding.code));
+            (tasks, findings)
+        }
         None => (report::named(&workspace, &args.tasks)?, Vec::new()),
     };
     let (mut told, mut faults) = (Vec::new(), Vec::new());

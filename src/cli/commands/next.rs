@@ -3,9 +3,9 @@
 use super::prelude::{Args, Context, ExitCode, Failure, LockArgs, Ui};
 use super::report;
 use crate::apply::{AdvancePlan, Applied, Order, TaskOutcome};
-use crate::base::{Code, PhaseId, command, nearest, shell_word};
+use crate::base::{Code, Diagnostic, PhaseId, command, nearest, shell_word};
 use crate::decide::{ActorKind, Decision, Transition, Verdict};
-use crate::survey::{Sight, TaskRef, Workspace};
+use crate::survey::{LookDepth, Sight, TaskRef, Workspace};
 
 /// Apply the transition that the rules decide, or override them with a reason.
 ///
@@ -13,7 +13,8 @@ use crate::survey::{Sight, TaskRef, Workspace};
 /// and otherwise prints why not. With `--override`, moves the task to any phase that the rules can reach;
 /// skipped outputs are waived, and the reason is recorded.
 ///
-/// Exits with 0 if a transition was applied, 1 if it was refused, 3 if there is nothing to apply.
+/// Exits with 0 if a transition was applied, 1 if it was refused, 3 if there is nothing to apply. Of several tasks, one that
+/// is in error is named, keeps no other from moving, and makes the exit code 1.
 #[derive(Debug, Args)]
 pub struct NextArgs {
     /// The task, or a pattern of ids for several; optional if the current directory, the branch name or a
@@ -80,15 +81,41 @@ fn several(
     let may = |transition: &Transition| !transition.by_human;
     let plan = AdvancePlan { may: &may, once: true, own: false, dry_run: args.dry_run, adopt: &|_| false };
     context.show_looks(workspace, None, ui);
-    let outcomes = context.writer(workspace).advance(tasks, &plan)?.into_iter();
-    let done: Vec<Applied> = outcomes
-        .filter_map(|outcome| match outcome {
-            TaskOutcome::Applied(applied) => Some(*applied),
-            TaskOutcome::Nothing(_) => None,
-        })
-        .collect();
+    let writer = context.writer(workspace);
+    let (mut due, mut outcomes, mut problems) = (Vec::new(), Vec::new(), Vec::new());
+    let looked = workspace.look_at_each(tasks, LookDepth::Whole, |_, _, looked| looked);
+    for (task, sight) in tasks.iter().zip(looked) {
+        match sight.and_then(|sight| writer.foresee(sight, &plan)) {
+            Ok(wanted) if wanted.is_due() && !args.dry_run => due.push(wanted),
+            Ok(wanted) => outcomes.extend(wanted.uncommitted()),
+            // What is wrong with one task keeps no other from moving.
+            Err(error) => problems.push(report::unread_task(task, &error)),
+        }
+    }
+    if !due.is_empty() {
+        outcomes.extend(writer.advance_due(&mut due, &plan)?);
+    }
+    let mut done: Vec<Applied> = Vec::new();
+    for outcome in outcomes {
+        match outcome {
+            TaskOutcome::Applied(applied) => done.push(*applied),
+            TaskOutcome::Nothing(judged) => problems.extend(in_error(&judged.decision)),
+        }
+    }
+    problems.iter().for_each(|problem| ui.finding(problem));
     report::applied_to_several(workspace, context, ui, &done, args.dry_run)?;
-    Ok(if done.is_empty() { ExitCode::Nothing } else { ExitCode::Fine })
+    let otherwise = if done.is_empty() { ExitCode::Nothing } else { ExitCode::Fine };
+    let otherwise = if problems.is_empty() { otherwise } else { ExitCode::No };
+    Ok(report::exit_after(&problems, otherwise))
+}
+
+/// The finding about a task in error, which nothing moves.
+fn in_error(decision: &Decision) -> Option<Diagnostic> {
+    let Verdict::Error { code } = decision.verdict else { return None };
+    let task = &decision.task;
+    let mut found = Diagnostic::error(code, format!("task `{task}`: {}", decision.reason));
+    found.place = decision.error_place().cloned();
+    Some(found.hint(command(&["orch", "explain", task.as_str()])))
 }
 
 /// The phase with this name or alias. Returns an error that lists the phases if there is none.
@@ -177,8 +204,10 @@ fn refused(
     match &decision.verdict {
         Verdict::Error { code } => {
             let hint = decision.diagnostics.iter().find_map(|diagnostic| diagnostic.hint.clone());
-            let failure = Failure::new(*code, decision.reason.clone()).finding_as_no();
-            Err(failure.hint(hint.unwrap_or_else(|| command(&["orch", "explain", decision.task.as_str()]))))
+            let hint = hint.unwrap_or_else(|| command(&["orch", "explain", decision.task.as_str()]));
+            let mut error = Diagnostic::error(*code, decision.reason.clone()).hint(hint);
+            error.place = decision.error_place().cloned();
+            Err(Failure::from(error).finding_as_no())
         }
         _ => {
             report::nothing(context, ui, decision, &format!("nothing to apply: {}", decision.reason))?;

@@ -170,12 +170,16 @@ pub(super) fn commits_of(
     })
 }
 
-/// The exit code of an answer: a failure of the machine if one of its problems is one, `No` if something could not be
-/// evaluated, else `otherwise`.
+/// The exit code of an answer: a failure of the machine if one of its problems is one, `Usage` if nothing is wrong but that
+/// there was nothing to judge, `No` if something could not be evaluated, else `otherwise`.
 pub(super) fn exit_after(problems: &[Diagnostic], otherwise: ExitCode) -> ExitCode {
+    let is_nothing = |one: &Diagnostic| one.code == Code::NothingToJudge;
+    let mut errors = problems.iter().filter(|one| one.is_error()).peekable();
     if problems.iter().any(Diagnostic::is_fault) {
         ExitCode::Fault
-    } else if problems.iter().any(|problem| problem.is_error() && problem.code == Code::Unjudged) {
+    } else if errors.peek().is_some() && errors.clone().all(is_nothing) {
+        ExitCode::Usage
+    } else if errors.any(|one| is_nothing(one) || matches!(one.code, Code::Unjudged | Code::WorkflowFaulty)) {
         ExitCode::No
     } else {
         otherwise

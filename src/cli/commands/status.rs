@@ -72,7 +72,7 @@ pub fn run(args: &StatusArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fa
     if context.global.json {
         ui.document(&status)?;
     } else if is_empty {
-        let has_archived = !workspace.survey()?.0.is_empty();
+        let has_archived = workspace.survey().is_ok_and(|(tasks, _)| !tasks.is_empty());
         let none = if has_archived { "All tasks are archived." } else { "There are no tasks yet." };
         ui.answer(&format!("{none}\n"))?;
         let ready = workspace.root().join(crate::config::FILE).is_file();
@@ -123,9 +123,16 @@ fn answer(
     workspace: &Workspace,
     begin: impl FnOnce(usize),
 ) -> Result<StatusAnswer, Failure> {
-    let (tasks, misnamed) = match args.all && args.tasks.is_empty() {
-        true => workspace.survey()?,
-        false => report::named_or_all(workspace, &args.tasks)?,
+    let found = match args.all && args.tasks.is_empty() {
+        true => workspace.survey().map_err(Failure::from),
+        false => report::named_or_all(workspace, &args.tasks),
+    };
+    let (tasks, misnamed) = match found {
+        // The answer says so itself, with the note that there is no repository.
+        Err(nowhere) if args.tasks.is_empty() && nowhere.code() == Some(Code::NothingToJudge) => {
+            Default::default()
+        }
+        found => found?,
     };
     begin(tasks.len());
     let looked = workspace.tell_each(&tasks, &KEPT, told);

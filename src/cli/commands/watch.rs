@@ -2,7 +2,7 @@
 
 use super::prelude::{Args, Context, ExitCode, Failure, Ui, threads};
 use super::report;
-use crate::base::{Diagnostic, Timestamp};
+use crate::base::{Code, Diagnostic, Timestamp};
 use crate::drive::{WatchEffect, WatchEvent, WatchLoop, WatchMode, Watching};
 use crate::notices::{FaultSink, Notifier};
 use crate::survey::{Sight, Workspace};
@@ -20,8 +20,8 @@ use std::sync::Arc;
 ///
 /// Keeps a diagnostic log in `.git/orch/orch.log`.
 ///
-/// With `--once`, exits with 1 if a task is in error or cannot be evaluated, with 5 if a transition is held back, and
-/// with 70 after an internal fault.
+/// With `--once`, exits with 1 if a task is in error or cannot be evaluated, with 2 if there is nothing to judge although
+/// something says that there should be, with 5 if a transition is held back, and with 70 after an internal fault.
 #[derive(Debug, Args)]
 pub struct WatchArgs {
     /// Evaluate all tasks once, apply what is due, and exit.
@@ -78,6 +78,8 @@ fn once(workspace: Workspace, args: &WatchArgs, context: &Context, ui: &Ui) -> R
                 (WatchEffect::Trouble(found), _) if found.is_fault() => ExitCode::Fault,
                 (_, ExitCode::Fault) => ExitCode::Fault,
                 (WatchEffect::Held { .. }, _) | (_, ExitCode::NotNow) => ExitCode::NotNow,
+                (WatchEffect::Trouble(found), _) if found.code == Code::NothingToJudge => ExitCode::Usage,
+                (_, ExitCode::Usage) => ExitCode::Usage,
                 (WatchEffect::Trouble(found), _) if found.is_error() => ExitCode::No,
                 (WatchEffect::Stands(judged), ExitCode::Fine) => report::exit_for(judged),
                 (WatchEffect::Moved(applied), ExitCode::Fine) => report::exit_for(&applied.judged),

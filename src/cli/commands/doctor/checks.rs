@@ -175,14 +175,16 @@ fn workflows(patient: &Patient<'_>) -> Result<Examined, Failure> {
 }
 
 fn tasks(patient: &Patient<'_>) -> Result<Examined, Failure> {
-    let (tasks, unusual) = patient.workspace.survey()?;
+    let (tasks, unusual) = match patient.workspace.survey() {
+        Err(nowhere) if nowhere.code() == Code::NothingToJudge => (Vec::new(), vec![nowhere.into()]),
+        found => found?,
+    };
     let mut findings = Checker::new(patient.workspace, &patient.context.caller).tasks(&tasks)?.findings;
     // If not everything could be listed, nobody knows whether there is a task.
     let is_empty = tasks.is_empty() && !unusual.iter().any(Diagnostic::is_fault);
-    findings.extend(unusual);
-    if is_empty {
-        findings.extend(records_outside(patient.workspace)?);
-    }
+    let outside = if is_empty { records_outside(patient.workspace)? } else { None };
+    findings.extend(unusual.into_iter().filter(|one| outside.is_none() || one.code != Code::NothingToJudge));
+    findings.extend(outside);
     findings.sort_by_key(|finding| Reverse(finding.severity));
     let left_out = findings.len().saturating_sub(MOST);
     findings.truncate(MOST);
