@@ -421,7 +421,7 @@ impl Judge<'_> {
             }
             Verdict::Wait { what, owner } => {
                 decision.verdict = Verdict::Wait { what, owner };
-                expect::of_phase(self, decision);
+                expect::rule_waits(self, decision);
             }
             other => decision.verdict = other,
         }

@@ -9,8 +9,8 @@ use super::{
     BrokenNeed, Choice, Decision, ExpectState, Expectation, GuardPart, Kind, Question, QuestionField, Truth,
     Verdict, WHY, signalled,
 };
-use crate::base::{ActionName, ArtifactName, Digest, command};
-use crate::workflow::{Outcome, Owner, Phase, Rule, Signal};
+use crate::base::{ActionName, ArtifactName, Code, Diagnostic, Digest, command};
+use crate::workflow::{Format, Outcome, Owner, Phase, Rule, Signal};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
@@ -39,10 +39,14 @@ pub(super) fn nothing_fired(judge: &Judge<'_>, decision: &mut Decision) {
     if !missing.is_empty() {
         reasons.push(format!("{} missing", are(&missing)));
     }
-    decision.reason = match reasons.as_slice() {
-        [] => format!("no rule of `{}` fires: {}", judge.phase.id, closest(judge, decision)),
-        some => some.join("; "),
-    };
+    let is_closed = reasons.is_empty();
+    if is_closed {
+        reasons.push(format!("no rule of `{}` fires: {}", judge.phase.id, closest(judge, decision)));
+    }
+    if is_closed || !missing.is_empty() {
+        reasons.extend(idle_reports(judge));
+    }
+    decision.reason = reasons.join("; ");
     let awaited: Vec<&str> = decision.expects.iter().map(|expected| expected.path.as_str()).collect();
     let what = if awaited.is_empty() { "a rule to fire".to_owned() } else { join(&awaited) };
     decision.verdict = Verdict::Wait { what, owner };
@@ -70,6 +74,14 @@ fn closest(judge: &Judge<'_>, decision: &Decision) -> String {
     }
 }
 
+/// A rule waits: names what the phase still has to produce, and the reports that count for nothing.
+pub(super) fn rule_waits(judge: &Judge<'_>, decision: &mut Decision) {
+    of_phase(judge, decision);
+    let mut reasons = vec![std::mem::take(&mut decision.reason)];
+    reasons.extend(idle_reports(judge));
+    decision.reason = reasons.join("; ");
+}
+
 /// Adds what the current phase still has to produce.
 pub(super) fn of_phase(judge: &Judge<'_>, decision: &mut Decision) {
     for artifact in &judge.phase.produces {
@@ -87,6 +99,21 @@ pub(super) fn of_phase(judge: &Judge<'_>, decision: &mut Decision) {
     if decision.expects.is_empty() {
         decision.expects = unmet(judge, decision);
     }
+}
+
+/// Why reports count for nothing that lie where the phase may produce them: no test ran, or nothing reads them there.
+fn idle_reports(judge: &Judge<'_>) -> Vec<String> {
+    let outputs = judge.seen.iter().filter(|seen| judge.phase.produces.contains(&seen.derived.name));
+    let files = outputs.flat_map(|seen| &seen.files);
+    let idle = files.filter_map(|file| {
+        let told = file.problems.iter().find(|problem| problem.code == Code::NoTestRan)?;
+        Some(format!("{} does not count: {}", file.path, told.message))
+    });
+    let produced = judge.phase.produces.iter().filter_map(|name| judge.workflow.artifact(name));
+    let takes_reports = produced.into_iter().any(|artifact| artifact.format == Format::Junit);
+    let is_below = |found: &&Diagnostic| takes_reports && found.code == Code::ArtifactBelow;
+    let below = judge.facts.diagnostics.iter().filter(is_below);
+    idle.chain(below.map(|found| found.message.clone())).collect()
 }
 
 fn for_output(judge: &Judge<'_>, seen: &SeenArtifact<'_>, optional: bool) -> Option<Expectation> {

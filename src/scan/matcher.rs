@@ -127,6 +127,19 @@ impl Matcher {
         })
     }
 
+    /// The artifacts to which a path would belong if its file were in one of the directories above: the index of each,
+    /// and the index of its first matching pattern.
+    pub fn artifacts_above<'m>(&'m self, path: &'m str) -> impl Iterator<Item = (usize, usize)> + 'm {
+        let (directory, name) = path.rsplit_once('/').unwrap_or(("", path));
+        let above = directory.match_indices('/').map(|(end, _)| &directory[..=end]).rev();
+        let above = above.chain((!directory.is_empty()).then_some(""));
+        above.flat_map(move |above| {
+            let raised = format!("{above}{name}");
+            let found: Vec<(usize, usize)> = self.artifacts_of(&raised).collect();
+            found
+        })
+    }
+
     /// Whether a path relative to a task directory belongs to an artifact.
     #[must_use]
     pub fn matches(&self, path: &str) -> bool {

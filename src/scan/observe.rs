@@ -1,6 +1,6 @@
 //! Observes one task: reads every file that matches a declared artifact once, parses and validates it.
 
-use super::read::{ReadResult, memory_limit, memory_of, read};
+use super::read::{Edition, ReadResult, memory_limit, memory_of, read_by};
 use super::{Content, Entry, EntryKind, Matcher, Schemas, Source, ValidationCache};
 use crate::base::{ArtifactName, Code, Diagnostic, Digest, Error, Place, RepoPath, TaskId, TaskPlace};
 use crate::decide::{Facts, FileFact};
@@ -16,11 +16,13 @@ pub struct ReadLimits {
     pub bytes: u64,
     /// How many bytes of the end of a log are read. A shorter log is read whole.
     pub log_end: u64,
+    /// The rules by which artifacts are read.
+    pub edition: Edition,
 }
 
 impl Default for ReadLimits {
     fn default() -> Self {
-        Self { bytes: 8 << 20, log_end: u64::MAX }
+        Self { bytes: 8 << 20, log_end: u64::MAX, edition: Edition::default() }
     }
 }
 
@@ -139,7 +141,9 @@ pub fn observe(
     place: &TaskPlace,
     limits: &ReadLimits,
 ) -> Result<Observed, Error> {
-    let mut observer = Observer { source, workflow, schemas, validations, place, limits };
+    let has_reports =
+        workflow.artifacts.iter().any(|artifact| artifact.format == Format::Junit && artifact.is_glob());
+    let mut observer = Observer { source, workflow, schemas, validations, place, limits, has_reports };
     let mut observed = Observed {
         facts: Facts {
             task: task.clone(),
@@ -174,7 +178,12 @@ struct Observer<'a> {
     validations: &'a ValidationCache,
     place: &'a TaskPlace,
     limits: &'a ReadLimits,
+    /// Whether the workflow reads the reports of a directory.
+    has_reports: bool,
 }
+
+/// How many reports that nothing reads are named.
+const MAX_BELOW: usize = 5;
 
 /// The result of reading one entry.
 enum Got {
@@ -223,9 +232,32 @@ impl Observer<'_> {
         }
         let owners: Vec<(usize, usize)> = matcher.artifacts_of(below).collect();
         if owners.is_empty() {
+            if self.has_reports && entry.kind == EntryKind::File {
+                self.note_below(matcher, &path, below, observed);
+            }
             return Ok(());
         }
         self.artifact(&path, below.to_owned(), &owners, entry, observed)
+    }
+
+    /// Names a report that lies below the directory whose reports are read.
+    fn note_below(&self, matcher: &Matcher, path: &RepoPath, name: &str, observed: &mut Observed) {
+        let declared = |(artifact, pattern): (usize, usize)| {
+            let artifact = self.workflow.artifacts.get(artifact)?;
+            let pattern = artifact.paths.get(pattern)?;
+            (artifact.format == Format::Junit && artifact.is_glob()).then_some((artifact, pattern))
+        };
+        let Some((artifact, pattern)) = matcher.artifacts_above(name).find_map(declared) else { return };
+        let found = &mut observed.facts.diagnostics;
+        if found.iter().filter(|finding| finding.code == Code::ArtifactBelow).count() >= MAX_BELOW {
+            return;
+        }
+        let message = format!(
+            "`{name}` does not count: `{}` is read from `{pattern}`, and the file is in a directory below",
+            artifact.name
+        );
+        let hint = "let the test runner write its reports to the directory itself";
+        found.push(Diagnostic::note(Code::ArtifactBelow, message).at(Place::file(path)).hint(hint));
     }
 
     fn artifact(
@@ -289,15 +321,16 @@ impl Observer<'_> {
         if let Some(problem) = self.too_dense(artifact.format, path, bytes) {
             return (None, vec![problem]);
         }
-        let ReadResult { data, mut problems } = read(artifact.format, path, bytes);
+        let ReadResult { data, mut problems } = read_by(self.limits.edition, artifact.format, path, bytes);
         let Some(data) = data else { return (None, problems) };
         // The bytes as read, not as git stores them: a filter may change them.
         let content = self.source.format().blob(bytes);
+        let is_latest = self.limits.edition == Edition::default();
         if let Some(schema) = &artifact.schema
-            && !self.validations.is_valid(content, schema.digest, artifact.format)
+            && !(is_latest && self.validations.is_valid(content, schema.digest, artifact.format))
         {
             let found = self.schemas.validate(schema, &data, path, artifact.format, bytes);
-            if found.is_empty() {
+            if found.is_empty() && is_latest {
                 self.validations.note_valid(content, schema.digest, artifact.format);
             }
             problems.extend(found);

@@ -51,6 +51,8 @@ fn the_example_of_a_workflow_has_no_findings_and_runs() {
     world.orch(&["new", "1.0", "--workflow", "release"]).succeeds();
     world.write("tasks/1.0/NOTES.md", "# One\n\nFirst.\n");
     world.orch(&["next", "1.0"]).succeeds();
+    world.write("tasks/1.0/junit/unit.xml", "<testsuite tests=\"0\"/>");
+    world.orch(&["next", "1.0"]).ends(3).says("no test ran");
     world.tests("1.0", 1, 1);
     let report = world.read("tasks/1.0/eval/junit.xml");
     world.write("tasks/1.0/junit/unit.xml", report);

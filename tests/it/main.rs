@@ -37,6 +37,7 @@ mod readme;
 mod reftable;
 #[cfg(feature = "repl")]
 mod repl;
+mod reports;
 mod run;
 mod schemas;
 #[cfg(feature = "api")]

@@ -143,7 +143,7 @@ fn a_task_that_was_sent_back_quotes_the_verdict() {
         ),
         ("codegen", "code/blocked.json", blocked, "planning", &[(Some(1), "It needs src/clock.rs.")]),
         ("test", "eval/eval-report.json", report, "codegen", &[(Some(4), "test: 2 tests failed")]),
-        ("test", "eval/junit.xml", junit, "codegen", &[(None, "blank")]),
+        ("test", "eval/junit.xml", junit, "codegen", &[(None, "blank: no")]),
         ("accept", "accept/decision.json", decision, "codegen", &[(Some(1), "A1 does not hold.")]),
     ];
     for (phase, path, text, back, quoted) in cases {

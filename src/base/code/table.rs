@@ -31,6 +31,10 @@ codes! {
          client, and may still take effect.",
         "After an order, look at the task, its log or the events before you send it again. Ask for less after a \
          question.";
+    ArtifactBelow = "artifact-below", Finding,
+        "A test report lies in a directory below the one whose reports are read.",
+        "The test runner writes to a directory of its own, or makes one for each module.",
+        "Let the runner write to the directory itself, or give the artifact a path with `**`.";
     ArtifactElsewhere = "artifact-elsewhere", Finding,
         "A file does not count, because another file of the same artifact has precedence.",
         "An artifact may name several paths; the first one that has a file is read.",
@@ -327,12 +331,14 @@ codes! {
         "Correct it at the line and column that the finding names.";
     JunitCounts = "junit-counts", Finding,
         "The totals of a JUnit report differ from its test cases.",
-        "The attributes `tests`, `failures` or `errors` do not match the listed cases.",
-        "Correct the program that writes the report; the test cases count.";
+        "The attributes `tests`, `failures` or `errors` do not match the listed cases. Some runners do so on every \
+         run: they count the tries of a test, subtests, or what is yet to be written.",
+        "Nothing, if the finding is a note: the listed cases count. A warning says that a suite declares failures that it \
+         does not list; they count, so find out what failed.";
     JunitSyntax = "junit-syntax", Finding,
         "A JUnit report is not well-formed XML.",
-        "It is truncated, or a tag is not closed.",
-        "Write the report again.";
+        "It is truncated, a tag is not closed, a text is not escaped, or other output was redirected into the file.",
+        "Write the report again, to a file of its own.";
     LeftProcesses = "left-processes", Finding,
         "A process of an executor outlived its turn and was ended.",
         "The executor left background processes, or an earlier run was cut off.",
@@ -418,6 +424,10 @@ codes! {
         "No root matches this task id.",
         "Each root in orch.toml is a pattern, and the id matches none of them.",
         "Add a `[[root]]`, or choose another id.";
+    NoTestRan = "no-test-ran", Finding,
+        "A JUnit report lists no test that ran, so it proves nothing.",
+        "All tests are skipped, disabled or yet to be written, or a filter matched none.",
+        "Run the tests that are meant, and write the report again.";
     NoTerminal = "no-terminal", Usage,
         "The command needs a terminal.",
         "It has to ask for what was not given as an option, and its input is not a terminal; or it was to show a live status, and its output is none.",
@@ -456,8 +466,8 @@ codes! {
         "Fetch it: `git fetch --unshallow`, or `git fetch --refetch`.";
     NotJunit = "not-junit", Finding,
         "A file is not a JUnit report.",
-        "It has no `testsuite`.",
-        "Write a JUnit XML report.";
+        "Its root is neither `testsuites` nor `testsuite`. The finding names the format, if it is a known one.",
+        "Let the test runner write a JUnit XML report, and keep other reports elsewhere.";
     NotLoopback = "not-loopback", Usage,
         "`orch serve` was to listen on an address that other machines can reach.",
         "`--listen` names an address that is not a loopback address.",

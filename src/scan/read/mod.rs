@@ -19,6 +19,16 @@ use serde_json::{Value, json};
 /// The byte order mark of UTF-8.
 const MARK: &[u8] = b"\xEF\xBB\xBF";
 
+/// Which rules of reading apply. A step is judged by the edition by which it was recorded.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Edition {
+    /// Of a JUnit report the first mark of a test counts; a check box is empty or done.
+    First,
+    /// Of a JUnit report the worst mark of a test counts, as its runner means it; a check box may have any sign.
+    #[default]
+    Second,
+}
+
 /// The result of reading some bytes.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ReadResult {
@@ -38,9 +48,15 @@ impl ReadResult {
     }
 }
 
-/// Reads bytes in a format. An empty file is never valid.
+/// Reads bytes in a format, by the latest rules. An empty file is never valid.
 #[must_use]
 pub fn read(format: Format, path: &RepoPath, bytes: &[u8]) -> ReadResult {
+    read_by(Edition::default(), format, path, bytes)
+}
+
+/// The same, by the rules of an edition.
+#[must_use]
+pub fn read_by(edition: Edition, format: Format, path: &RepoPath, bytes: &[u8]) -> ReadResult {
     if bytes.iter().all(u8::is_ascii_whitespace) {
         let hint = "write the file, or remove it";
         return ReadResult::refused(
@@ -54,8 +70,12 @@ pub fn read(format: Format, path: &RepoPath, bytes: &[u8]) -> ReadResult {
         }
         Format::Jsonl => json::lines(path, bytes),
         // Some editors of Markdown write a byte order mark; no reader of Markdown minds it.
-        Format::Markdown => with_text(path, bytes.strip_prefix(MARK).unwrap_or(bytes), markdown::read),
-        Format::Junit => with_text(path, bytes, junit::read),
+        Format::Markdown => {
+            let bytes = bytes.strip_prefix(MARK).unwrap_or(bytes);
+            with_text(path, bytes, |path, text| markdown::read(edition, path, text))
+        }
+        Format::Junit if edition == Edition::First => with_text(path, bytes, junit::read_first),
+        Format::Junit => junit::read(path, bytes),
         Format::Text => with_text(path, bytes, |_, text| {
             ReadResult::of(json!({"bytes": text.len(), "lines": text.lines().collect::<Vec<_>>()}))
         }),

@@ -4,7 +4,8 @@
 //! memory that it takes is limited by the size of the file and by [`MAX_ITEMS`].
 
 use super::block::{Block, plain};
-use super::placeholder;
+use super::{check_box, placeholder};
+use crate::scan::read::Edition;
 use pulldown_cmark::{Event, HeadingLevel, Options, Parser, Tag, TagEnd};
 
 /// How many headings, check boxes, fields and placeholders of one document are kept, of each.
@@ -15,6 +16,7 @@ pub(super) const MAX_ITEMS: usize = 10_000;
 pub(super) struct Body {
     pub headings: Vec<Heading>,
     pub sections: Vec<HeadedPart>,
+    /// All check boxes; the first [`MAX_ITEMS`] are listed, and all are counted.
     pub boxes: Vec<CheckBox>,
     pub fields: Vec<FieldLine>,
     pub placeholders: Vec<FoundPlaceholder>,
@@ -53,10 +55,10 @@ pub(super) struct Part {
 /// What was read up to some place: the lengths of the lists and of the text, and the numbers.
 #[derive(Default, Clone, Copy)]
 pub(super) struct Mark {
+    /// Where the place is in the source.
+    pub at: usize,
     pub text: usize,
     pub words: usize,
-    pub total: usize,
-    pub done: usize,
     pub boxes: usize,
     pub fields: usize,
 }
@@ -69,8 +71,11 @@ pub(super) struct FieldLine {
 }
 
 pub(super) struct CheckBox {
+    /// Where it is in the source.
+    pub at: usize,
     pub text: String,
-    pub is_done: bool,
+    /// The sign in it; a blank if it is empty.
+    pub sign: char,
     pub line: usize,
 }
 
@@ -81,7 +86,7 @@ pub(super) struct FoundPlaceholder {
 }
 
 /// Reads a body that begins after `lines_before` lines.
-pub(super) fn body(text: &str, lines_before: usize) -> Body {
+pub(super) fn body(edition: Edition, text: &str, lines_before: usize) -> Body {
     let lines = text.match_indices('\n').map(|(at, _)| at).collect();
     let mut reader = Reader { text, lines, lines_before, ..Reader::default() };
     let options = Options::ENABLE_TASKLISTS | Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH;
@@ -90,8 +95,12 @@ pub(super) fn body(text: &str, lines_before: usize) -> Body {
     }
     reader.end_block();
     reader.end_box();
-    reader.close_sections(0);
-    reader.body.end = reader.mark();
+    reader.close_sections(0, text.len());
+    reader.body.end = reader.mark(text.len());
+    if edition == Edition::Second {
+        reader.take_boxes_of_lines();
+    }
+    reader.place_boxes();
     reader.body
 }
 
@@ -106,6 +115,7 @@ struct Reader<'t> {
     counted: Mark,
     /// The indexes of the open sections, with their levels.
     open: Vec<(usize, usize)>,
+    /// The heading that is read, and where it begins.
     heading: Option<(HeadingLevel, usize)>,
     check_box: Option<CheckBox>,
     in_code: bool,
@@ -158,10 +168,9 @@ impl Reader<'_> {
             Event::HardBreak => self.block.end_line(range.start, true),
             Event::TaskListMarker(is_done) => {
                 self.end_box();
-                self.counted.total += 1;
-                self.counted.done += usize::from(is_done);
                 let line = self.line(range.start);
-                self.check_box = Some(CheckBox { text: String::new(), is_done, line });
+                let sign = if is_done { 'x' } else { ' ' };
+                self.check_box = Some(CheckBox { at: range.start, text: String::new(), sign, line });
                 self.read_to = range.end;
             }
             _ => {}
@@ -171,7 +180,7 @@ impl Reader<'_> {
     fn start(&mut self, tag: &Tag<'_>, offset: usize) {
         self.end_block();
         match tag {
-            Tag::Heading { level, .. } => self.heading = Some((*level, self.line(offset))),
+            Tag::Heading { level, .. } => self.heading = Some((*level, offset)),
             Tag::CodeBlock(_) => self.in_code = true,
             Tag::BlockQuote(_) | Tag::List(_) => self.depth += 1,
             Tag::Item => self.end_box(),
@@ -204,8 +213,8 @@ impl Reader<'_> {
             return;
         }
         block.end();
-        if let Some((level, line)) = self.heading.take() {
-            self.add_heading(level, block.line(), line);
+        if let Some((level, offset)) = self.heading.take() {
+            self.add_heading(level, block.line(), offset);
             block.fields.clear();
         } else {
             if let Some(check_box) = self.check_box.as_mut().filter(|check_box| check_box.text.is_empty()) {
@@ -232,21 +241,48 @@ impl Reader<'_> {
     }
 
     fn end_box(&mut self) {
-        let Some(check_box) = self.check_box.take() else { return };
-        if self.has_room("check boxes", self.body.boxes.len(), check_box.line) {
-            self.body.boxes.push(check_box);
+        self.body.boxes.extend(self.check_box.take());
+    }
+
+    /// Replaces the boxes of the parser, which knows few signs, by those of the lines. Where both know a box, the
+    /// parser has its text without markup.
+    fn take_boxes_of_lines(&mut self) {
+        let mut parsed = std::mem::take(&mut self.body.boxes).into_iter().peekable();
+        for found in check_box::find(self.text) {
+            let line = self.line(found.offset);
+            while parsed.next_if(|known| known.line < line).is_some() {}
+            let known = parsed.next_if(|known| known.line == line).map(|known| known.text);
+            let text = known.unwrap_or_else(|| plain(found.text));
+            self.body.boxes.push(CheckBox { at: found.offset, text, sign: found.sign, line });
+        }
+    }
+
+    /// Notes for each place how many boxes come before it.
+    fn place_boxes(&mut self) {
+        let boxes = &self.body.boxes;
+        let before = |mark: &mut Mark| mark.boxes = boxes.partition_point(|found| found.at < mark.at);
+        before(&mut self.body.end);
+        for section in &mut self.body.sections {
+            before(&mut section.part.start);
+            before(&mut section.part.end);
+        }
+        if let Some(line) = boxes.get(MAX_ITEMS).map(|found| found.line)
+            && self.body.cut_at.is_none_or(|(_, other)| line < other)
+        {
+            self.body.cut_at = Some(("check boxes", line));
         }
     }
 
     /// Adds a heading. Outside quotes and lists it closes the sections of its level and below, and opens one,
     /// unless a section around it has the same heading: that one contains it already.
-    fn add_heading(&mut self, level: HeadingLevel, text: String, line: usize) {
+    fn add_heading(&mut self, level: HeadingLevel, text: String, offset: usize) {
+        let line = self.line(offset);
         if !self.has_room("headings", self.body.headings.len(), line) {
             return;
         }
         let number = level as usize;
         if self.depth == 0 {
-            self.close_sections(number);
+            self.close_sections(number, offset);
         }
         let within = self.open.last().map(|(index, _)| *index);
         if self.depth == 0
@@ -262,23 +298,22 @@ impl Reader<'_> {
         let is_section = self.depth == 0 && !self.open.iter().any(is_within);
         self.body.headings.push(Heading { level, text, line });
         if is_section {
-            let start = self.mark();
+            let start = self.mark(offset);
             self.open.push((self.body.sections.len(), number));
             let part = Part { start, end: start };
             self.body.sections.push(HeadedPart { heading, part, within, lead_end: None });
         }
     }
 
-    fn close_sections(&mut self, level: usize) {
-        let end = self.mark();
+    fn close_sections(&mut self, level: usize, offset: usize) {
+        let end = self.mark(offset);
         while let Some((index, _)) = self.open.pop_if(|(_, open)| *open >= level) {
             self.body.sections[index].part.end = end;
         }
     }
 
-    fn mark(&self) -> Mark {
-        let (text, boxes) = (self.body.text.len(), self.body.boxes.len());
-        Mark { text, boxes, fields: self.body.fields.len(), ..self.counted }
+    fn mark(&self, at: usize) -> Mark {
+        Mark { at, text: self.body.text.len(), fields: self.body.fields.len(), ..self.counted }
     }
 
     /// Whether another item is kept. Notes the first that is not.

@@ -2,18 +2,20 @@
 
 mod block;
 mod body;
+mod check_box;
 mod placeholder;
 
-use super::{ReadResult, yaml};
+use super::{Edition, ReadResult, yaml};
 use crate::base::pointer::unescape;
 use crate::base::{Code, Diagnostic, Place, RepoPath};
 use body::{Body, Heading, MAX_ITEMS, Mark, Part};
+use check_box::is_done;
 use pulldown_cmark::HeadingLevel;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 
 /// Reads a document. `words` counts the words outside front matter and headings.
-pub(super) fn read(path: &RepoPath, text: &str) -> ReadResult {
+pub(super) fn read(edition: Edition, path: &RepoPath, text: &str) -> ReadResult {
     let (front, body_start) = front_matter(text);
     let mut problems = Vec::new();
     let front_matter = match front.map(members) {
@@ -32,7 +34,7 @@ pub(super) fn read(path: &RepoPath, text: &str) -> ReadResult {
             return ReadResult { data: None, problems };
         }
     };
-    let body = body_of(text, body_start);
+    let body = body_of(edition, text, body_start);
     if let Some((what, line)) = body.cut_at {
         let place = Place { line: u32::try_from(line).ok(), column: Some(1), ..Place::file(path) };
         let message =
@@ -57,28 +59,43 @@ pub(super) fn read(path: &RepoPath, text: &str) -> ReadResult {
         "front_matter": front_matter,
         "title": title.map(|title| title.text.as_str()),
         "headings": headings.collect::<Vec<_>>(),
-        "boxes": boxes(&body, &whole),
+        "boxes": boxes(edition, &body, &whole),
         "words": body.end.words,
         "fields": fields(&body, &whole),
         "placeholders": placeholders.collect::<Vec<_>>(),
-        "sections": sections(&body),
+        "sections": sections(edition, &body),
     });
     ReadResult { data: Some(data), problems }
 }
 
-fn body_of(text: &str, start: usize) -> Body {
-    body::body(&text[start..], text[..start].matches('\n').count())
+fn body_of(edition: Edition, text: &str, start: usize) -> Body {
+    body::body(edition, &text[start..], text[..start].matches('\n').count())
 }
 
-/// The check boxes of some parts of a document.
-fn boxes(body: &Body, parts: &[Part]) -> Value {
-    let total: usize = parts.iter().map(|part| part.end.total - part.start.total).sum();
-    let done: usize = parts.iter().map(|part| part.end.done - part.start.done).sum();
-    let items = parts
-        .iter()
-        .flat_map(|part| &body.boxes[part.start.boxes..part.end.boxes])
-        .map(|item| json!({"text": item.text, "done": item.is_done, "line": item.line}));
-    json!({"total": total, "done": done, "open": total - done, "items": items.collect::<Vec<_>>()})
+/// The check boxes of some parts of a document, and how many of them have each sign.
+fn boxes(edition: Edition, body: &Body, parts: &[Part]) -> Value {
+    let mut signs: BTreeMap<char, usize> = BTreeMap::new();
+    let mut items = Vec::new();
+    for part in parts {
+        let boxes = &body.boxes[part.start.boxes..part.end.boxes];
+        boxes.iter().for_each(|found| *signs.entry(found.sign).or_default() += 1);
+        let listed = part.start.boxes.min(MAX_ITEMS)..part.end.boxes.min(MAX_ITEMS);
+        for found in &body.boxes[listed] {
+            let mut item = json!({"text": found.text, "done": is_done(found.sign), "line": found.line});
+            if edition > Edition::First {
+                item["sign"] = found.sign.to_string().into();
+            }
+            items.push(item);
+        }
+    }
+    let total: usize = signs.values().sum();
+    let done: usize = signs.iter().filter(|(sign, _)| is_done(**sign)).map(|(_, count)| count).sum();
+    let mut boxes = json!({"total": total, "done": done, "open": total - done, "items": items});
+    if edition > Edition::First {
+        let members = signs.into_iter().map(|(sign, count)| (sign.to_string(), count.into()));
+        boxes["signs"] = Value::Object(members.collect());
+    }
+    boxes
 }
 
 /// The fields of some parts. Of several with one name, the first counts.
@@ -91,7 +108,7 @@ fn fields(body: &Body, parts: &[Part]) -> Map<String, Value> {
 }
 
 /// The sections by their headings. Sections with the same heading are one, in several parts.
-fn sections(body: &Body) -> Map<String, Value> {
+fn sections(edition: Edition, body: &Body) -> Map<String, Value> {
     let heading_of = |index: usize| &body.headings[body.sections[index].heading];
     let mut found: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
     let mut within: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
@@ -123,7 +140,7 @@ fn sections(body: &Body) -> Map<String, Value> {
             "within": around,
             "subsections": within.get(name).cloned().unwrap_or_default(),
             "words": words,
-            "boxes": boxes(body, &parts),
+            "boxes": boxes(edition, body, &parts),
             "fields": fields(body, &parts),
         });
         (name.to_owned(), value)
@@ -168,7 +185,7 @@ pub(super) fn locate(text: &str, pointer: &str, key: Option<&str>) -> Option<(u3
     let mut path: Vec<String> = pointer.split('/').skip(1).map(unescape).collect();
     path.extend(key.map(str::to_owned));
     let words: Vec<&str> = path.iter().map(String::as_str).collect();
-    let line = line(&body_of(text, body_start), &words)?;
+    let line = line(&body_of(Edition::default(), text, body_start), &words)?;
     Some((u32::try_from(line).ok()?, 1))
 }
 
@@ -209,15 +226,19 @@ fn line_in(body: &Body, part: Part, path: &[&str]) -> Option<usize> {
 mod tests {
     use super::*;
 
+    fn data_by(edition: Edition, text: &str) -> Value {
+        read(edition, &RepoPath::new("f.md").expect("valid"), text).data.expect("data")
+    }
+
     fn data(text: &str) -> Value {
-        read(&RepoPath::new("f.md").expect("valid"), text).data.expect("data")
+        data_by(Edition::Second, text)
     }
 
     #[test]
     fn reads_what_a_document_says() {
         let data = data(
             "---\nstatus: final\ntags: [a, b]\nof:\n  plan: abc\nlist:\n- 1\n- x\n---\n# Title `code`\n\nTwo words.\n\n\
-             ## Tasks\n\n- [x] 1.1 done\n- [ ] open\n  - [X] nested\n\n```\n- [ ] not a box\n```\n",
+             ## Tasks\n\n- [x] 1.1 done\n- [ ] open\n  - [X] nested\n\n```\n- [ ] `shown`\n```\n<!--\n- [~] later\n-->\n",
         );
         assert_eq!(
             data["front_matter"],
@@ -225,11 +246,28 @@ mod tests {
         );
         assert_eq!(data["title"], "Title code");
         let counts = ["total", "done", "open"].map(|name| data["boxes"][name].as_u64().expect("a number"));
-        assert_eq!(counts, [3, 2, 1]);
-        let item = |text: &str, done: bool, line: usize| json!({"text": text, "done": done, "line": line});
-        let items = json!([item("1.1 done", true, 16), item("open", false, 17), item("nested", true, 18)]);
-        assert_eq!(data["boxes"]["items"], items);
+        assert_eq!(counts, [5, 2, 3]);
+        let item = |text: &str, sign: &str, line: usize| json!({"text": text, "done": sign.eq_ignore_ascii_case("x"), "sign": sign, "line": line});
+        let items = [
+            item("1.1 done", "x", 16),
+            item("open", " ", 17),
+            item("nested", "X", 18),
+            item("`shown`", " ", 21),
+            item("later", "~", 24),
+        ];
+        assert_eq!(data["boxes"]["items"], json!(items));
+        assert_eq!(data["boxes"]["signs"], json!({"x": 1, "X": 1, " ": 2, "~": 1}));
+        assert_eq!(data["sections"]["Tasks"]["boxes"], data["boxes"]);
         assert_eq!(data["headings"][1], json!({"level": 2, "text": "Tasks", "line": 14}));
+    }
+
+    #[test]
+    fn the_first_edition_knows_two_signs_and_no_boxes_in_fences() {
+        let text = "- [x] a\n- [ ] b\n- [~] c\n\n```\n- [ ] d\n```\n";
+        let boxes = data_by(Edition::First, text)["boxes"].clone();
+        let item = |text: &str, done: bool, line: usize| json!({"text": text, "done": done, "line": line});
+        let items = [item("a", true, 1), item("b", false, 2)];
+        assert_eq!(boxes, json!({"total": 2, "done": 1, "open": 1, "items": items}));
     }
 
     #[test]
@@ -245,7 +283,7 @@ mod tests {
         let deep = format!("a: {}{}", "[".repeat(20_000), "]".repeat(20_000));
         for (front, line) in [("a: 1\nwhat is this", 3), ("a: 1\na: 2", 3), ("just words", 2), (&deep, 2)] {
             let text = format!("---\n{front}\n---\nx\n");
-            let verdict = read(&RepoPath::new("f.md").expect("valid"), &text);
+            let verdict = read(Edition::Second, &RepoPath::new("f.md").expect("valid"), &text);
             assert_eq!(verdict.problems[0].place.as_ref().and_then(|place| place.line), Some(line));
             assert!(verdict.data.is_none() && verdict.problems[0].is_error());
         }
@@ -255,7 +293,9 @@ mod tests {
     #[test]
     fn headings_are_kept_up_to_a_number() {
         let path = RepoPath::new("f.md").expect("valid");
-        let of = |count: usize| read(&path, &format!("---\na: 1\n---\n{}", "# Title\n".repeat(count)));
+        let of = |count: usize| {
+            read(Edition::Second, &path, &format!("---\na: 1\n---\n{}", "# Title\n".repeat(count)))
+        };
         let most = of(MAX_ITEMS);
         assert_eq!(most.problems, []);
         let verdict = of(MAX_ITEMS + 2);
@@ -324,16 +364,22 @@ line with <!-- no --> `code`.
         let sections = &data["sections"];
         let criteria = &sections["Acceptance Criteria"];
         let numbers = |value: &Value| ["total", "done", "open"].map(|name| value["boxes"][name].as_u64());
-        assert_eq!(numbers(&data), [Some(5), Some(2), Some(3)]);
-        assert_eq!(numbers(criteria), [Some(5), Some(2), Some(3)]);
-        assert_eq!(numbers(&sections["Description"]), [Some(0); 3]);
-        assert_eq!(numbers(&sections["task-12 - Fix login"]), [Some(5), Some(2), Some(3)]);
+        assert_eq!(numbers(&data), [Some(7), Some(2), Some(5)]);
+        assert_eq!(numbers(criteria), [Some(6), Some(2), Some(4)]);
+        assert_eq!(numbers(&sections["Description"]), [Some(1), Some(0), Some(1)]);
+        assert_eq!(numbers(&sections["Notes"]), [Some(0); 3]);
+        assert_eq!(numbers(&sections["task-12 - Fix login"]), [Some(7), Some(2), Some(5)]);
         let texts = criteria["boxes"]["items"].as_array().expect("a list").iter();
         let texts: Vec<&str> = texts.map(|item| item["text"].as_str().expect("a text")).collect();
-        assert_eq!(
-            texts,
-            ["#1 It works", "#2 Given x: it fails", "#3 is inside", "#4 in a quote", "#5 comes later"]
-        );
+        let expected = [
+            "#1 It works",
+            "#2 Given x: it fails",
+            "in a block",
+            "#3 is inside",
+            "#4 in a quote",
+            "#5 comes later",
+        ];
+        assert_eq!(texts, expected);
         assert_eq!(criteria["boxes"]["items"][1]["line"], 23);
         assert_eq!((&criteria["level"], &criteria["line"]), (&json!(2), &json!(20)));
         assert_eq!(sections["Description"]["text"], "A first\nline with  code.");
@@ -362,7 +408,7 @@ line with <!-- no --> `code`.
             ("/sections/Acceptance Criteria/boxes/open", None, 20),
             ("/sections/Acceptance Criteria/fields/Why", None, 24),
             ("/fields", Some("Since"), 7),
-            ("/boxes/items/0", None, 22),
+            ("/boxes/items/0", None, 16),
             ("/headings/1/text", None, 10),
         ] {
             assert_eq!(locate(TASK, pointer, key), Some((line, 1)), "{pointer}");

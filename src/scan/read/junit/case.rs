@@ -1,0 +1,356 @@
+//! One test case: what its element and the marks in it say of it.
+
+use super::location;
+use super::xml::Element;
+use serde_json::{Value, json};
+
+/// How many characters of a message are kept.
+const LONGEST: usize = 600;
+/// How many lines of a text stand for a message.
+const LINES: usize = 5;
+/// How much of the text in a mark is kept, in bytes: enough for the deepest stack.
+const MOST_TEXT: usize = 64 << 10;
+
+/// Types of `<skipped>` by which EUnit and others say that a test was cancelled, which nobody wanted.
+const CANCELLED: [&str; 18] = [
+    "timeout",
+    "timed_out",
+    "abort",
+    "aborted",
+    "cancelled",
+    "canceled",
+    "setup_failed",
+    "cleanup_failed",
+    "generator_failed",
+    "instantiation_failed",
+    "module_not_found",
+    "no_such_function",
+    "bad_test",
+    "bad_generator",
+    "blame",
+    "exit",
+    "startup",
+    "unknown",
+];
+/// What `result` or `status` says of a test that failed.
+const FAILED: [&str; 9] =
+    ["fail", "failed", "failure", "error", "errored", "broken", "crashed", "timeout", "timedout"];
+/// What `result` or `status` says of a test that did not run.
+const NOT_RUN: [&str; 10] = [
+    "disabled",
+    "ignored",
+    "inconclusive",
+    "notexecuted",
+    "notrun",
+    "not_run",
+    "pending",
+    "skipped",
+    "suppressed",
+    "untested",
+];
+/// How CTest begins the reason of a test that skipped itself. Every other reason of a test that did not run is a
+/// failure.
+const CTEST_SKIP: &str = "SKIP_";
+
+/// What PHPUnit says in the place of the tests of a class that has none.
+const NO_TESTS: &str = "No tests found";
+
+/// What became of a test.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum TestOutcome {
+    /// It is no test, but a remark of the runner.
+    NoTest,
+    Passed,
+    Skipped,
+    Failure,
+    Error,
+}
+
+/// An element that says something of a test, or what the test printed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum MarkKind {
+    Failure,
+    Error,
+    Skipped,
+    Warning,
+    /// A try that failed before one that passed.
+    Flaky,
+    /// A try that failed after one that had failed.
+    Rerun,
+    Output,
+}
+
+/// One such element.
+#[derive(Debug, Clone)]
+pub(super) struct CaseMark {
+    pub kind: MarkKind,
+    message: Option<String>,
+    category: Option<String>,
+    text: String,
+}
+
+/// A test that failed, or what else is wrong with a suite.
+#[derive(Debug, Clone)]
+pub(super) struct FailedTest {
+    pub name: String,
+    pub message: String,
+    pub file: Option<String>,
+    pub line: Option<u64>,
+}
+
+/// A test case while it is read.
+#[derive(Debug, Default)]
+pub(super) struct Case {
+    /// Its class and its name; `None` if it has no name.
+    pub name: Option<String>,
+    class: String,
+    file: Option<String>,
+    line: Option<u64>,
+    status: Option<String>,
+    result: Option<String>,
+    assertions: Option<u64>,
+    pub time: f64,
+    /// The worst failure or error.
+    worst: Option<(TestOutcome, CaseMark)>,
+    skipped: Option<CaseMark>,
+    warning: Option<CaseMark>,
+    /// The end of what it printed.
+    output: String,
+    /// How many marks and tries failed beyond the one that is its result.
+    pub extra: u64,
+}
+
+impl MarkKind {
+    pub(super) fn of(element: &str) -> Option<Self> {
+        Some(match element {
+            "failure" => Self::Failure,
+            "error" => Self::Error,
+            "skipped" => Self::Skipped,
+            "warning" => Self::Warning,
+            "flakyFailure" | "flakyError" => Self::Flaky,
+            "rerunFailure" | "rerunError" => Self::Rerun,
+            "system-out" | "system-err" => Self::Output,
+            _ => return None,
+        })
+    }
+}
+
+impl CaseMark {
+    pub(super) fn new(kind: MarkKind, element: &Element<'_>) -> Self {
+        let owned = |name| element.text(name).map(str::to_owned);
+        Self { kind, message: owned("message"), category: owned("type"), text: String::new() }
+    }
+
+    /// Adds text. Of what a test printed, the end is kept.
+    pub(super) fn push(&mut self, text: &str) {
+        if self.kind == MarkKind::Output {
+            self.text.push_str(text);
+            let cut = self.text.len().saturating_sub(MOST_TEXT);
+            self.text.drain(..self.text.ceil_char_boundary(cut));
+        } else {
+            let room = MOST_TEXT.saturating_sub(self.text.len());
+            self.text.push_str(&text[..text.floor_char_boundary(room)]);
+        }
+    }
+
+    fn is_of_type(&self, names: &[&str]) -> bool {
+        let category = self.category.as_deref().unwrap_or_default();
+        names.iter().any(|name| category.eq_ignore_ascii_case(name))
+    }
+
+    /// What it says, in a few lines.
+    fn message(&self, case_name: &str) -> Option<String> {
+        let is_told = |line: &&str| !is_name(line, case_name);
+        let first = |text: &str| {
+            let lines: Vec<&str> = plain_lines(text).filter(is_told).take_while(is_no_stack).collect();
+            lines[..lines.len().min(LINES)].join("\n")
+        };
+        let texts = [self.message.as_deref(), Some(&self.text), self.category.as_deref()];
+        let said = texts.into_iter().flatten().map(|text| first(&clean(text)));
+        said.into_iter().find(|text| !text.is_empty())
+    }
+
+    /// The failure of a suite, outside of its tests.
+    pub(super) fn failed(&self, suite: &str) -> FailedTest {
+        Case { name: Some(suite.to_owned()), ..Case::default() }.failed_by(Some(self))
+    }
+}
+
+impl Case {
+    pub(super) fn new(element: &Element<'_>) -> Self {
+        let owned = |name| element.text(name).map(str::to_owned);
+        let word = |name| element.text(name).map(str::to_ascii_lowercase);
+        let number = |name| element.get(name).and_then(|text| text.trim().parse().ok());
+        let class = clean(element.get("classname").unwrap_or_default());
+        let test = element.get("name").map(clean);
+        let name = test.as_ref().map(|test| match class.is_empty() || *test == class {
+            true => test.clone(),
+            false => format!("{class}.{test}"),
+        });
+        let time = element.get("time").and_then(|time| time.trim().parse::<f64>().ok());
+        Self {
+            name,
+            class,
+            file: owned("file"),
+            line: number("line"),
+            status: word("status"),
+            result: word("result"),
+            assertions: number("assertions"),
+            time: time.filter(|time| time.is_finite()).unwrap_or(0.0),
+            ..Self::default()
+        }
+    }
+
+    /// Adds a mark. Of two of one kind, the first one is quoted.
+    pub(super) fn add(&mut self, mark: CaseMark) {
+        match mark.kind {
+            MarkKind::Failure => self.worsen(TestOutcome::Failure, mark),
+            MarkKind::Error => self.worsen(TestOutcome::Error, mark),
+            MarkKind::Rerun => self.worsen(TestOutcome::Failure, mark),
+            MarkKind::Flaky => self.extra += 1,
+            MarkKind::Skipped => _ = self.skipped.get_or_insert(mark),
+            MarkKind::Warning => _ = self.warning.get_or_insert(mark),
+            MarkKind::Output if !mark.text.trim().is_empty() => self.output = mark.text,
+            MarkKind::Output => {}
+        }
+    }
+
+    fn worsen(&mut self, outcome: TestOutcome, mark: CaseMark) {
+        self.extra += u64::from(self.worst.is_some());
+        if self.worst.as_ref().is_none_or(|(known, _)| *known < outcome) {
+            self.worst = Some((outcome, mark));
+        }
+    }
+
+    /// What became of the test: the worst that it says.
+    pub(super) fn outcome(&self) -> TestOutcome {
+        // A test that is yet to be written, or to pass, fails no run.
+        if self.skipped.as_ref().is_some_and(|mark| mark.is_of_type(&["todo"])) {
+            return TestOutcome::Skipped;
+        }
+        if let Some((outcome, _)) = &self.worst {
+            return *outcome;
+        }
+        if let Some(mark) = &self.skipped {
+            return match () {
+                () if mark.is_of_type(&CANCELLED) => TestOutcome::Error,
+                () if self.was_prevented(mark) => TestOutcome::Failure,
+                () => TestOutcome::Skipped,
+            };
+        }
+        if self.warning.is_some() && self.is_remark() {
+            return TestOutcome::NoTest;
+        }
+        let says = |words: &[&str]| {
+            let said = [&self.result, &self.status];
+            said.into_iter().flatten().any(|word| words.contains(&word.as_str()))
+        };
+        match () {
+            () if says(&FAILED) => TestOutcome::Failure,
+            () if says(&NOT_RUN) => TestOutcome::Skipped,
+            () => TestOutcome::Passed,
+        }
+    }
+
+    /// Whether CTest could not run it. googletest says `notrun` too, of disabled tests, and has a `result`.
+    fn was_prevented(&self, mark: &CaseMark) -> bool {
+        self.status.as_deref() == Some("notrun")
+            && self.result.is_none()
+            && !mark.message.as_deref().is_some_and(|message| message.starts_with(CTEST_SKIP))
+    }
+
+    /// Whether PHPUnit warns here that there is no test, rather than in a test that ran.
+    fn is_remark(&self) -> bool {
+        let name = self.name.as_deref().unwrap_or_default();
+        let is_told = |mark: &CaseMark| mark.text.contains(NO_TESTS);
+        self.assertions.unwrap_or(0) == 0
+            && (name.rsplit('.').next() == Some("Warning") || self.warning.as_ref().is_some_and(is_told))
+    }
+
+    /// The test as one that failed.
+    pub(super) fn failed(&self) -> FailedTest {
+        self.failed_by(self.worst.as_ref().map(|(_, mark)| mark).or(self.skipped.as_ref()))
+    }
+
+    fn failed_by(&self, mark: Option<&CaseMark>) -> FailedTest {
+        let name = self.name.clone().unwrap_or_else(|| "(a test without a name)".to_owned());
+        let output = clean(&self.output);
+        let tail: Vec<&str> = plain_lines(&output).collect();
+        let printed = tail[tail.len().saturating_sub(LINES)..].join("\n");
+        let message = mark.and_then(|mark| mark.message(&name)).unwrap_or(match (printed.is_empty(), mark) {
+            (false, _) => printed,
+            (true, Some(_)) => "failed without a message".to_owned(),
+            (true, None) if self.name.is_none() => "did not finish: the run was interrupted".to_owned(),
+            (true, None) => {
+                format!(
+                    "`{}`",
+                    self.result.as_ref().or(self.status.as_ref()).map_or("failed", String::as_str)
+                )
+            }
+        });
+        let names = [&self.class, self.file.as_deref().unwrap_or_default(), &name];
+        let told = mark.map(|mark| [mark.text.as_str(), mark.message.as_deref().unwrap_or_default()]);
+        let texts = told.into_iter().flatten().chain([self.output.as_str()]);
+        let place = texts.into_iter().find_map(|text| location::find(&clean(text), &names));
+        let (file, line) = match place {
+            Some(place) => (Some(place.file), Some(place.line)),
+            None => (self.file.as_deref().map(clean), self.line),
+        };
+        FailedTest { name, message: shortened(&message), file, line }
+    }
+}
+
+impl FailedTest {
+    pub(super) fn value(&self) -> Value {
+        let mut value = json!({"name": self.name, "message": self.message});
+        if let Some(file) = &self.file {
+            value["file"] = file.as_str().into();
+            if let Some(line) = self.line {
+                value["line"] = line.into();
+            }
+        }
+        value
+    }
+}
+
+fn plain_lines(text: &str) -> impl Iterator<Item = &str> {
+    text.lines().map(str::trim).filter(|line| !line.is_empty())
+}
+
+/// Whether a line of a message is the name of the test, which PHPUnit writes before what it says.
+fn is_name(line: &str, name: &str) -> bool {
+    line == name
+        || line.split_once("::").is_some_and(|(class, test)| name.ends_with(&format!("{class}.{test}")))
+}
+
+fn is_no_stack(line: &&str) -> bool {
+    !line.starts_with("at ") && !line.starts_with("Stack trace")
+}
+
+fn shortened(text: &str) -> String {
+    match text.char_indices().nth(LONGEST) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}
+
+/// A text without the codes of terminals, and with the replacement character for other control characters.
+pub(super) fn clean(text: &str) -> String {
+    let mut clean = String::with_capacity(text.len());
+    let mut letters = text.chars().peekable();
+    while let Some(letter) = letters.next() {
+        match letter {
+            '\u{1b}' if letters.peek() == Some(&'[') => {
+                letters.next();
+                // The codes of a terminal end with a letter.
+                while letters.next_if(|code| !('@'..='~').contains(code)).is_some() {}
+                letters.next();
+            }
+            '\r' => {}
+            '\n' | '\t' => clean.push(letter),
+            _ if letter.is_control() => clean.push(char::REPLACEMENT_CHARACTER),
+            _ => clean.push(letter),
+        }
+    }
+    clean
+}
