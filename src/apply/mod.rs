@@ -22,6 +22,7 @@ mod recover;
 mod relocate;
 mod resolve;
 mod ruled;
+mod split;
 mod suggestion;
 
 pub use advance::{AdvancePlan, Applied, AppliedStep, TaskOutcome};
@@ -33,6 +34,7 @@ pub use orders::Order;
 pub use recover::Recovered;
 pub use relocate::Relocation;
 pub use resolve::{Chosen, Dispute, MergeSide, Resolved, ResolvedBy, Settlement};
+pub use split::{NewIdFor, SplitRecord};
 
 pub(crate) use advance::Wanted;
 pub(crate) use orders::first_applied;

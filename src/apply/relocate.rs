@@ -78,7 +78,7 @@ impl Writer<'_> {
 
     /// The task at its new place. Returns an error if the id is not valid, no root permits it, or something
     /// is there.
-    fn new_home(&self, task: &TaskRef, to: Relocation<'_>) -> Result<TaskRef, Error> {
+    pub(super) fn new_home(&self, task: &TaskRef, to: Relocation<'_>) -> Result<TaskRef, Error> {
         let id = match to {
             Relocation::Rename(name) => parse_task_id(name, Naming::Rename(&task.id))?,
             Relocation::Archive(_) if task.id.is_archived() => {
@@ -233,7 +233,7 @@ fn committed_files(store: &Store, judged: &Sight, here: &[String]) -> Result<Vec
 
 /// Refuses a task of which something is staged, not checked out, or not committed at all: its index entries
 /// must be those of HEAD to move with it.
-fn refuse_staged(store: &Store, task: &TaskRef) -> Result<(), Error> {
+pub(super) fn refuse_staged(store: &Store, task: &TaskRef) -> Result<(), Error> {
     let (head, index) = (store.head_source()?, store.index_source()?);
     if head.object(&task.transcript_path())?.is_none() {
         let message = format!("the record of `{}` is not committed, so no commit can move it", task.id);

@@ -11,7 +11,7 @@ use crate::base::{Code, Diagnostic, Digest, Place};
 use crate::decide::{self, Conflict, HistoryEntry, Kind, Stamp, State, Step};
 use crate::record::{EventLog, FoldCache, FoldError, LogFault};
 use crate::scan::conflict;
-use crate::store::{Operation, Store, resolving};
+use crate::store::{Operation, Store, Unmerged, resolving};
 use crate::survey::{Error, Sight, TaskRef, UsableWorkflow};
 use crate::workflow::Workflow;
 use std::sync::Arc;
@@ -83,6 +83,8 @@ pub struct Dispute {
     pub ours: Vec<HistoryEntry>,
     /// The steps of their side alone, oldest first.
     pub theirs: Vec<HistoryEntry>,
+    /// Whether the record is staged as it is, so that the git operation in progress can go on.
+    pub staged: bool,
 }
 
 /// A united log, and the heads of each side.
@@ -93,6 +95,8 @@ struct UnitedLog {
     sides: [Vec<Digest>; 2],
     compiled: Arc<UsableWorkflow>,
     cache: FoldCache,
+    /// Why the sides are several tasks, if they are.
+    several: Option<Conflict>,
 }
 
 impl Chosen {
@@ -130,7 +134,8 @@ impl Writer<'_> {
             Ok(folded) => Some(folded),
             Err(FoldError::Disputed { conflict, .. }) if chosen.is_none() => {
                 let [ours, theirs] = united.timelines();
-                let dispute = Dispute { task: task.clone(), phases, conflict, ours, theirs };
+                let staged = self.stage_united(task, &united, &unmerged)?;
+                let dispute = Dispute { task: task.clone(), phases, conflict, ours, theirs, staged };
                 return Ok(Some(Resolved::Disputed(Box::new(dispute))));
             }
             Err(FoldError::Disputed { .. }) => None,
@@ -168,6 +173,22 @@ impl Writer<'_> {
         Ok(Some(Resolved::Settled(Box::new(settlement))))
     }
 
+    /// Stages the united log of several tasks beside the state of HEAD, if the operation of git in progress has further
+    /// commits to bring: only then it is known which events are whose. Returns whether it did.
+    fn stage_united(&self, task: &TaskRef, united: &UnitedLog, unmerged: &[Unmerged]) -> Result<bool, Error> {
+        let (Some(store), Some(_)) = (&self.workspace.store, &united.several) else { return Ok(false) };
+        let is_conflicted = self.is_conflicted(task, unmerged)?;
+        if !is_conflicted || store.operation()?.is_none() || !store.merge_heads()?.is_empty() {
+            return Ok(false);
+        }
+        let head = store.head()?.commit;
+        let state = head.map(|head| store.read_at(head, &task.state_path())).transpose()?.flatten();
+        let Some(state) = state else { return Ok(false) };
+        let files = [(task.transcript_path(), united.lines.clone()), (task.state_path(), state)];
+        store.settle(&files, &[])?;
+        Ok(true)
+    }
+
     /// The git operation in progress, if there is one. Returns an error if git fails.
     pub fn operation(&self) -> Result<Option<Operation>, Error> {
         self.workspace.store.as_ref().map_or(Ok(None), Store::operation)
@@ -192,17 +213,25 @@ impl Writer<'_> {
         if let Some(fault) = faults.first() {
             return Err(unreadable(task, fault));
         }
-        let ours = match &sides {
-            Some(sides) => EventLog::parse(&sides.ours).0.heads(),
-            None => self.heads_of_ours(task, &log)?,
+        let mut cache = FoldCache::default();
+        let parts = if log.heads().len() > 1 { log.parts() } else { Vec::new() };
+        let several = log.tasks_in_one(&parts, &mut cache).map_err(|fault| unreadable(task, &fault))?;
+        let own_sides = if several.is_some() {
+            self.task_sides(task, &log, sides.as_ref())?.heads(&log)
+        } else {
+            let ours = match &sides {
+                Some(sides) => EventLog::parse(&sides.ours).0.heads(),
+                None => self.heads_of_ours(task, &log)?,
+            };
+            let known = log.ancestry(&ours);
+            let theirs = log.heads().into_iter().filter(|head| !known.contains(head)).collect();
+            [ours, theirs]
         };
-        let known = log.ancestry(&ours);
-        let theirs = log.heads().into_iter().filter(|head| !known.contains(head)).collect();
         let compiled = match log.in_order().last() {
             Some(last) => Arc::clone(self.workspace.setting.workflow(last.workflow.name.as_str())?.usable()?),
             None => Arc::clone(&judged.compiled),
         };
-        Ok(UnitedLog { lines, log, sides: [ours, theirs], compiled, cache: FoldCache::default() })
+        Ok(UnitedLog { lines, log, sides: own_sides, compiled, cache, several })
     }
 
     /// The state after choosing a side, which follows the heads of both.
@@ -252,7 +281,7 @@ impl Writer<'_> {
         match &self.workspace.store {
             Some(store) if stage => {
                 let log = (task.transcript_path(), files.log.clone());
-                Ok(store.settle(&[(task.state_path(), files.state.clone()), log])?)
+                Ok(store.settle(&[(task.state_path(), files.state.clone()), log], &[])?)
             }
             _ => self.write_record(task, files).map(drop),
         }
@@ -287,6 +316,9 @@ impl Writer<'_> {
 impl UnitedLog {
     fn fold(&mut self, workflow: &Workflow) -> Result<State, FoldError> {
         let heads = self.log.heads();
+        if let Some(conflict) = self.several.clone() {
+            return Err(FoldError::Disputed { conflict, heads });
+        }
         Ok(self.log.fold(workflow, &heads, &mut self.cache)?.map(Arc::unwrap_or_clone).unwrap_or_default())
     }
 

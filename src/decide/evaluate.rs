@@ -8,7 +8,7 @@ use super::rules::{Fired, join};
 use super::scope::TaskScope;
 use super::{
     BrokenNeed, Choice, Decision, Evidence, Facts, FileFact, Recorded, SendBack, State, Transition, Verdict,
-    WHY, expect,
+    WHY, expect, rename_side,
 };
 use crate::base::{ArtifactName, Code, Diagnostic, ObjectFormat, PhaseId, Place, RepoPath, command, nearest};
 use crate::workflow::{Owner, Phase, Workflow};
@@ -165,6 +165,15 @@ fn ways_out(facts: &Facts, code: Code) -> Vec<Choice> {
         // Restoring the file from git would discard what the other branch did.
         let effect = "unite both sides of the log and fold the state from them";
         return vec![choice("resolve", ["orch", "resolve", facts.task.as_str()], Owner::Orch, effect)];
+    }
+    if code == Code::CreatedTwice {
+        let [theirs, ours] = ["--rename-theirs", "--rename-ours"].map(|flag| rename_side(&facts.task, flag));
+        let theirs_effect = "give the task that was merged another id";
+        let ours_effect = "give the task of this branch another id";
+        return vec![
+            choice("rename-theirs", theirs.iter().map(String::as_str), Owner::Human, theirs_effect),
+            choice("rename-ours", ours.iter().map(String::as_str), Owner::Human, ours_effect),
+        ];
     }
     let log =
         facts.place.directory().join("transcript.jsonl").map(|path| path.to_string()).unwrap_or_default();

@@ -4,11 +4,12 @@
 //! side used up stays used up; then the rules evaluate the merged artifacts. So a verdict that was sent back
 //! on one branch never returns through a merge, and whatever both sides changed is reviewed again.
 
+use super::rules::join as listed;
 use super::{
     Actor, ActorStatus, ERRORS_WINDOW, HISTORY_WINDOW, HistoryEntry, Kind, RunRecord, Stamp, State, Tally,
     Transition, WorkflowRef, document, history_value,
 };
-use crate::base::{ActionName, ArtifactName, Code, Digest, Error, PhaseId};
+use crate::base::{ActionName, ArtifactName, Code, Digest, Error, PhaseId, TaskId};
 use crate::workflow::{Phase, Workflow};
 use serde_json::{Map, Value};
 use std::borrow::Cow;
@@ -39,6 +40,12 @@ pub enum Conflict {
     /// A side was written by another tool, so the rules of merging do not apply.
     #[error("one side of the state was written by another tool")]
     Foreign,
+    /// The sides are tasks that were created independently under the same id.
+    #[error("tasks were created independently under this id: {}", listed(tasks))]
+    SeveralTasks {
+        /// Each of them in words.
+        tasks: Vec<String>,
+    },
 }
 
 impl Conflict {
@@ -50,8 +57,15 @@ impl Conflict {
             Self::Workflows => Code::OtherWorkflow,
             Self::UnknownPhase { .. } => Code::UnknownPhase,
             Self::Foreign => Code::ForeignState,
+            Self::SeveralTasks { .. } => Code::CreatedTwice,
         }
     }
+}
+
+/// The command that gives one of two tasks in one record an id of its own. `flag` says which.
+#[must_use]
+pub fn rename_side(task: &TaskId, flag: &str) -> [String; 5] {
+    ["orch", "resolve", task.as_str(), flag, &format!("{task}-2")].map(str::to_owned)
 }
 
 /// The joined state of a task that two branches moved independently.

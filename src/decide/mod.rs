@@ -58,7 +58,7 @@ pub use duty::{
 pub use evaluate::{evaluate, other_format};
 pub use facts::{Facts, FileFact, STALE_STATE};
 pub use import::{ImportFault, Original, adopt, import, import_of, is_original, refused_import};
-pub use merge::{Conflict, choose, join, merging};
+pub use merge::{Conflict, choose, join, merging, rename_side};
 pub use nearest_rule::nearest_rule;
 pub use notice::{NoticeKind, run_notices, task_notice};
 pub use order::{confirm, create, override_to, refuse_placeholder, reopen, rollback, unknown_artifact};

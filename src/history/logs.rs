@@ -166,6 +166,17 @@ impl LogPool {
         if ids.len() < 2 { ids.to_vec() } else { self.events.borrow().tips(ids) }
     }
 
+    /// These events of one or several logs, grouped by the task that they are of: no event connects two groups.
+    pub(super) fn parts(&self, ids: &HashSet<Digest>) -> Vec<HashSet<Digest>> {
+        let heads = self.events.borrow().heads_of(ids);
+        self.events.borrow().parts_of(&heads).into_iter().map(|part| part.ids).collect()
+    }
+
+    /// The lines of these events, each after the events that it follows.
+    pub(super) fn lines_of(&self, ids: &HashSet<Digest>) -> Vec<u8> {
+        self.events.borrow().lines_of(ids)
+    }
+
     /// The state after an event. Returns the fault if the event has no state.
     pub(super) fn state_at(&self, id: &Digest) -> Result<Arc<State>, LogFaultKind> {
         let state = self.events.borrow().state_at(id, &mut self.folds.borrow_mut());

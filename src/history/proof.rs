@@ -114,7 +114,11 @@ impl RecordChange<'_> {
             Ok(Some(record).filter(|_| !held.is_empty() && held.is_subset(&ids)))
         };
         let on_side = |other: &TaskRef| -> Result<Option<Option<(TaskRef, TaskRecord)>>, Error> {
-            let Some(record) = record_in(other, before.source)? else { return Ok(None) };
+            let whole = record_in(other, before.source)?;
+            let part = || -> Result<Option<TaskRecord>, Error> {
+                Ok(TaskRecord::in_source(other, before.source)?.part_within(pool, &ids))
+            };
+            let Some(record) = whole.map_or_else(part, |whole| Ok(Some(whole)))? else { return Ok(None) };
             let is_copied = !ids.is_disjoint(&events_of(pool, other, self.after.source)?);
             Ok(Some((!is_copied).then(|| (other.clone(), record))))
         };
@@ -189,13 +193,47 @@ impl RecordChange<'_> {
         let dropped_by = |id: &Digest| sides.iter().any(|side| !side.contains(id));
         let lost: HashSet<Digest> = sides.iter().flatten().filter(|id| !now.contains(*id)).copied().collect();
         // If one side dropped an event of the common ancestor, the commit that dropped it has that finding.
-        let lost = lost.into_iter().filter(|id| !(common.contains(id) && dropped_by(id)));
+        let lost = lost.into_iter().filter(|id| !(common.contains(id) && dropped_by(id))).collect();
+        let lost = self.not_elsewhere(lost, olds)?;
         let is_new = |id: &Digest| {
             let is_known = sides.iter().any(|side| side.contains(id));
             !is_known || (intact.contains(id) && !intact_before.contains(id))
         };
         let added = now.into_iter().filter(is_new);
         Ok((pool.sorted(lost), pool.sorted(added)))
+    }
+}
+
+impl RecordChange<'_> {
+    /// Those of the lost events that did not get a record of their own: a log that two tasks shared was split if all
+    /// events of one of them are in the record of another task now.
+    fn not_elsewhere(
+        &self,
+        mut lost: HashSet<Digest>,
+        olds: &[TaskRecord],
+    ) -> Result<HashSet<Digest>, Error> {
+        let pool = self.archive.logs();
+        if lost.is_empty() {
+            return Ok(lost);
+        }
+        let mut parts: Vec<HashSet<Digest>> = Vec::new();
+        let all: HashSet<Digest> = olds.iter().flat_map(|old| pool.ids(&old.read(pool, None))).collect();
+        for part in pool.parts(&all) {
+            // Events of the same task that stay say that it only lost some.
+            if part.is_subset(&lost) && part.len() < all.len() {
+                parts.push(part);
+            }
+        }
+        if parts.is_empty() {
+            return Ok(lost);
+        }
+        for other in self.after.tasks()?.iter().filter(|other| other.directory() != self.task.directory()) {
+            let there = events_of(pool, other, self.after.source)?;
+            for part in parts.iter().filter(|part| part.is_subset(&there)) {
+                lost.retain(|id| !part.contains(id));
+            }
+        }
+        Ok(lost)
     }
 }
 

@@ -110,6 +110,21 @@ impl TaskRecord {
         self.log_bytes().map(|log| pool.read(log, older)).unwrap_or_default()
     }
 
+    /// The record of one of several tasks in this log, all of whose events are among these ids; `None` if there is no
+    /// such task, or this log holds no other.
+    pub(super) fn part_within(&self, pool: &LogPool, ids: &HashSet<Digest>) -> Option<Self> {
+        let (log, held) = (self.log.as_ref()?, pool.ids(&self.read(pool, None)));
+        let parts = pool.parts(&held);
+        let within = parts.into_iter().filter(|part| part.is_subset(ids)).flatten();
+        let within: HashSet<Digest> = within.collect();
+        if within.is_empty() || within.len() == held.len() {
+            return None;
+        }
+        let bytes = pool.lines_of(&within);
+        let blob = log.blob.format().blob(&bytes);
+        Some(Self { state: None, log: Some(RecordFile { blob, bytes }) })
+    }
+
     fn log_bytes(&self) -> Option<LogBytes<'_>> {
         self.log.as_ref().map(|file| LogBytes { blob: file.blob, bytes: &file.bytes })
     }

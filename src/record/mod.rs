@@ -15,6 +15,7 @@ mod layout;
 mod log;
 mod log_event;
 mod other_format;
+mod parts;
 mod patch_text;
 mod reading;
 mod seal;
@@ -30,6 +31,7 @@ pub use known_log::KnownLog;
 pub use log::{EventLog, LogFault, LogFaultKind, LogPeek, has_lost_events, whole_lines};
 pub use log_event::{LogEvent, NotAnEvent};
 pub use other_format::{format_of_log, log_in_format};
+pub use parts::LogPart;
 pub use patch_text::PatchText;
 pub use reading::{RecordReading, StateDefect, StateText, believed_state, read_foreign, read_record};
 pub use state::{

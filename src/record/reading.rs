@@ -105,7 +105,7 @@ pub fn read_record(
     // Of a long log the state vouches only for the size, so every line is read.
     if own.extent().is_some_and(|extent| extent.digest.is_some())
         && own.is_of(LogPeek::new(length, bytes))
-        && let Some(state) = own.whole()
+        && let Some(state) = own.whole().filter(has_one_head)
     {
         return RecordReading::Current(Box::new(state));
     }
@@ -114,6 +114,12 @@ pub fn read_record(
         Err(faults) => return RecordReading::LogFaults(faults),
     };
     let heads = log.heads();
+    let parts = if heads.len() > 1 { log.parts() } else { Vec::new() };
+    match log.tasks_in_one(&parts, cache) {
+        Ok(None) => {}
+        Ok(Some(conflict)) => return RecordReading::Disputed { conflict, heads },
+        Err(fault) => return RecordReading::LogFaults(vec![fault]),
+    }
     if let Some(state) = own.whole().filter(|state| state.heads == heads) {
         return RecordReading::Current(Box::new(state));
     }
@@ -128,13 +134,18 @@ pub fn read_record(
     }
 }
 
+/// Whether nothing of the state may be the join of two tasks.
+fn has_one_head(state: &State) -> bool {
+    state.heads.len() < 2
+}
+
 /// The state in `state.json`, if it is believed given only the size and the last event of the log.
 ///
 /// `None` means that the whole log has to be read.
 #[must_use]
 pub fn believed_state(workflow: &Workflow, state: StateText<'_>, log: LogPeek<'_>) -> Option<State> {
     let own = OwnState::of(workflow, Some(state));
-    own.read.as_ref().filter(|_| own.is_of(log)).cloned()
+    own.read.as_ref().filter(|state| has_one_head(state) && own.is_of(log)).cloned()
 }
 
 fn without_log(workflow: &Workflow, state: Option<StateText<'_>>) -> RecordReading {

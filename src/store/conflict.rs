@@ -83,9 +83,9 @@ impl Store {
         Ok(found)
     }
 
-    /// Writes these files of `orch` and stages them, which marks them as resolved. Stages nothing else.
+    /// Writes these files and removes those, and stages both, which marks them as resolved. Stages nothing else.
     /// Returns an error if a file cannot be written or git fails.
-    pub fn settle(&self, files: &[(RepoPath, Vec<u8>)]) -> Result<(), Error> {
+    pub fn settle(&self, files: &[(RepoPath, Vec<u8>)], removed: &[RepoPath]) -> Result<(), Error> {
         let _lock = self.lock()?;
         self.clear_index_lock()?;
         self.wait_for_index()?;
@@ -95,7 +95,8 @@ impl Store {
         let placed: Vec<(PathBuf, &[u8])> =
             files.iter().map(|(path, bytes)| (path.under(&self.root), bytes.as_slice())).collect();
         durable::write_all(&self.root, &placed)?;
-        let names = files.iter().map(|(path, _)| path.as_str());
+        removed.iter().for_each(|path| durable::remove(&self.root, &path.under(&self.root)));
+        let names = files.iter().map(|(path, _)| path.as_str()).chain(removed.iter().map(RepoPath::as_str));
         let arguments: Vec<&str> = ["--literal-pathspecs", "add", "--"].into_iter().chain(names).collect();
         let Some(lock) = lock else { return Ok(self.git(&arguments, &[]).map(drop)?) };
         let add = |index: &Path| Ok(self.git_with_index(index, &arguments)?);

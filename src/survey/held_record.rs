@@ -6,7 +6,7 @@ use super::snapshot::{Reading, log_faults};
 use super::{Error, TaskRef, Workspace};
 use crate::base::{Code, Diagnostic, Digest, Place, command};
 use crate::decide::Recorded;
-use crate::record::has_lost_events;
+use crate::record::{EventLog, LogPart, has_lost_events};
 use crate::scan::{Observed, ObservedLog, io_error};
 use crate::store::{Head, Store, durable};
 
@@ -61,7 +61,7 @@ impl Workspace {
             && !matches!(recorded, Recorded::Broken(_) | Recorded::Lost)
         {
             basis.note_unknown();
-            recorded = still_whole(store, task, &observed, held, recorded)?;
+            recorded = self.still_whole((store, task), &observed, held, recorded)?;
         }
         if let (Some(store), Some(held)) = (&self.store, in_head) {
             let commit = head.and_then(|head| head.commit);
@@ -113,34 +113,63 @@ pub(crate) fn has_own_remedy(fault: &Diagnostic) -> bool {
     matches!(fault.code, ImportInvalid | UnknownPhase | RecordElsewhere | RecordLost)
 }
 
-/// The recorded state, or an error if the log has lost events that HEAD contains: the next step would commit
-/// that loss.
-fn still_whole(
-    store: &Store,
-    task: &TaskRef,
-    observed: &Observed,
-    held: Digest,
-    recorded: Recorded,
-) -> Result<Recorded, Error> {
-    let Some(log) = observed.log.whole() else { return Ok(Recorded::Lost) };
-    let held = store.blob(held)?.unwrap_or_default();
-    if !has_lost_events(&held, &with_own_line_endings(log.into())) {
-        return Ok(recorded);
+impl Workspace {
+    /// The recorded state, or an error if the log has lost events that HEAD contains: the next step would commit
+    /// that loss.
+    fn still_whole(
+        &self,
+        (store, task): (&Store, &TaskRef),
+        observed: &Observed,
+        held: Digest,
+        recorded: Recorded,
+    ) -> Result<Recorded, Error> {
+        let Some(log) = observed.log.whole() else { return Ok(Recorded::Lost) };
+        let held = store.blob(held)?.unwrap_or_default();
+        let here = with_own_line_endings(log.into());
+        if !has_lost_events(&held, &here) {
+            return Ok(recorded);
+        }
+        let path = task.transcript_path();
+        // Another process may have moved the branch since the log was read: then there is a journal, or its files
+        // are in place by now. A decision on the older log is made again before it is committed.
+        let place = path.under(store.root());
+        let now =
+            durable::read_if_there(&place).map_err(|source| io_error(&place, source))?.unwrap_or_default();
+        if store.has_journal()? || !has_lost_events(&held, &with_own_line_endings(now.into())) {
+            return Ok(recorded);
+        }
+        if let Some(found) = log_faults(task, log) {
+            return Ok(Recorded::Broken(found));
+        }
+        if self.is_split_off(task, &held, &here)? {
+            return Ok(recorded);
+        }
+        let message = "this log has lost events that are in HEAD";
+        let restore = command(&["git", "restore", "--", path.as_str()]);
+        let recover = command(&["orch", "recover", task.id.as_str()]);
+        let found = Diagnostic::error(Code::TranscriptCut, message).at(Place::file(&path));
+        Ok(Recorded::Broken(vec![found.hint(format!("{restore}, or: {recover}"))]))
     }
-    let path = task.transcript_path();
-    // Another process may have moved the branch since the log was read: then there is a journal, or its files
-    // are in place by now. A decision on the older log is made again before it is committed.
-    let place = path.under(store.root());
-    let now = durable::read_if_there(&place).map_err(|source| io_error(&place, source))?.unwrap_or_default();
-    if store.has_journal()? || !has_lost_events(&held, &with_own_line_endings(now.into())) {
-        return Ok(recorded);
+
+    /// Whether the events that a log has lost are those of another task, which was created under the same id and
+    /// has a record of its own now: a merge in progress gave it another id.
+    fn is_split_off(&self, task: &TaskRef, held: &[u8], now: &[u8]) -> Result<bool, Error> {
+        let (held, now) = (EventLog::parse(held).0, EventLog::parse(now).0);
+        let is_here = |id: &Digest| now.get(id).is_some();
+        let parts = held.parts();
+        let mut lost: Vec<&LogPart> = Vec::new();
+        for part in parts.iter().filter(|part| !part.ids.iter().all(is_here)) {
+            if now.is_empty() || part.ids.iter().any(is_here) {
+                return Ok(false);
+            }
+            lost.push(part);
+        }
+        for other in self.tasks()?.iter().filter(|other| other.directory() != task.directory()) {
+            let path = other.transcript_path().under(&self.root);
+            let bytes = durable::read_if_there(&path).map_err(|source| io_error(&path, source))?;
+            let log = EventLog::parse(&bytes.unwrap_or_default()).0;
+            lost.retain(|part| !part.ids.iter().all(|id| log.get(id).is_some()));
+        }
+        Ok(lost.is_empty())
     }
-    if let Some(found) = log_faults(task, log) {
-        return Ok(Recorded::Broken(found));
-    }
-    let message = "this log has lost events that are in HEAD";
-    let restore = command(&["git", "restore", "--", path.as_str()]);
-    let recover = command(&["orch", "recover", task.id.as_str()]);
-    let found = Diagnostic::error(Code::TranscriptCut, message).at(Place::file(&path));
-    Ok(Recorded::Broken(vec![found.hint(format!("{restore}, or: {recover}"))]))
 }

@@ -7,9 +7,11 @@ use super::glance::Glance;
 use super::setting::Setting;
 use super::{CodeAt, Error, Loaded, TaskRef, UsableWorkflow};
 use crate::base::{Code, Diagnostic, Digest, Place, RepoPath, command, shell_word};
-use crate::decide::{ImportFault, Original, Recorded, State, import_of, refused_import};
+use crate::decide::{
+    Conflict, ImportFault, Original, Recorded, State, import_of, refused_import, rename_side,
+};
 use crate::record::{
-    EventLog, KnownLog, LogFault, LogPeek, RecordReading, StateDefect, StateFault, StateText,
+    EventLog, KnownLog, LogFault, LogPart, LogPeek, RecordReading, StateDefect, StateFault, StateText,
     TRANSCRIPT_FILE, believed_state, read_record, sides,
 };
 use crate::scan::{
@@ -311,7 +313,8 @@ fn recorded(
                 None => folded_note(&path, &because),
             };
             let unread = observed.state.iter().flat_map(|file| file.problems.iter().cloned());
-            (Recorded::Known(state), std::iter::once(note).chain(unread).collect())
+            let joined = log.and_then(|log| joined_note(task, &state, &known.read(log).ok()?.0.parts()));
+            (Recorded::Known(state), std::iter::once(note).chain(joined).chain(unread).collect())
         }
         RecordReading::LogGone => (Recorded::Lost, Vec::new()),
         RecordReading::StateFaults(faults) => {
@@ -336,12 +339,22 @@ fn recorded(
             }
         }
         RecordReading::Disputed { conflict, .. } => {
-            let message = format!("two branches moved this task, and a person must choose one: {conflict}");
             let resolve = command(&["orch", "resolve", task.id.as_str()]);
-            let found = Diagnostic::error(conflict.code(), message)
-                .at(Place::file(&task.transcript_path()))
-                .hint(format!("{resolve} --ours --reason \"why\", or --theirs"));
-            broken(vec![found])
+            let side = format!("{resolve} --ours --reason \"why\", or --theirs");
+            let (message, hint) = match &conflict {
+                Conflict::SeveralTasks { .. } => {
+                    let rename = rename_side(&task.id, "--rename-theirs");
+                    let rename = command(&rename.each_ref().map(String::as_str));
+                    let hint = format!("{rename}, or --rename-ours; if they are one task: {side}");
+                    (conflict.to_string(), hint)
+                }
+                _ => {
+                    let what = "two branches moved this task, and a person must choose one";
+                    (format!("{what}: {conflict}"), side)
+                }
+            };
+            let found = Diagnostic::error(conflict.code(), message);
+            broken(vec![found.at(Place::file(&task.transcript_path())).hint(hint)])
         }
     }
 }
@@ -388,6 +401,19 @@ fn folded_note(path: &RepoPath, because: &StateDefect) -> Diagnostic {
             Diagnostic::note(because.code(), message).at(place)
         }
     }
+}
+
+/// The note that a state joins several tasks that were created apart and seem to be one.
+fn joined_note(task: &TaskRef, state: &State, parts: &[LogPart]) -> Option<Diagnostic> {
+    if state.heads.len() < 2 || parts.len() < 2 {
+        return None;
+    }
+    let message =
+        "this task was created independently on several branches, under one title; their events are joined";
+    let rename = rename_side(&task.id, "--rename-theirs");
+    let rename = command(&rename.each_ref().map(String::as_str));
+    let note = Diagnostic::note(Code::CreatedTwice, message).at(Place::file(&task.transcript_path()));
+    Some(note.hint(format!("if they are different tasks: {rename}")))
 }
 
 fn state_fault(path: &RepoPath, text: &str, fault: StateFault) -> Diagnostic {

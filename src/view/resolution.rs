@@ -6,8 +6,18 @@ use serde::Serialize;
 
 /// The words for the result of resolving a record.
 #[cfg(test)]
-const HOW: [&str; 8] =
-    ["ours", "theirs", "merged", "chosen-ours", "chosen-theirs", "renewed", "disputed", "failed"];
+const HOW: [&str; 10] = [
+    "ours",
+    "theirs",
+    "merged",
+    "chosen-ours",
+    "chosen-theirs",
+    "renamed-ours",
+    "renamed-theirs",
+    "renewed",
+    "disputed",
+    "failed",
+];
 
 /// The envelope of an `orch resolve`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -36,8 +46,8 @@ pub struct Resolution {
     pub path: String,
     /// Whether the record is resolved.
     pub settled: bool,
-    /// `ours` or `theirs` if only one side had moved, `merged`, `chosen-ours`, `chosen-theirs`, `renewed`,
-    /// `disputed`, or `failed`.
+    /// `ours` or `theirs` if only one side had moved, `merged`, `chosen-ours`, `chosen-theirs`, `renamed-ours` or
+    /// `renamed-theirs` if one of two tasks got another id, `renewed`, `disputed`, or `failed`.
     #[cfg_attr(test, schemars(extend("enum" = HOW)))]
     pub how: &'static str,
     /// The phases of the two sides, ours first.

@@ -5,6 +5,7 @@ mod driver;
 mod evasions;
 mod folded;
 mod places;
+mod two_tasks;
 
 use crate::harness::{Ended, World, started};
 use serde_json::{Value, json};

@@ -136,6 +136,12 @@ codes! {
         "Something other than `orch pause` or `orch stop` has written `control.json`, or a file that an earlier run left could \
          not be removed. The request has no effect.",
         "Send the request again: `orch pause TASK`, or `orch stop TASK`.";
+    CreatedTwice = "created-twice", No,
+        "The log of a task holds the events of two tasks, which were created under one id.",
+        "Two branches each created a task with this id, and git united their logs. Tasks that were created \
+         under the same title, or took over the same state of another tool, are one task and are joined.",
+        "Give one of them another id: `orch resolve TASK --rename-theirs NEW`, or `--rename-ours NEW`. If they are one \
+         task, keep a side: `orch resolve TASK --ours --reason WHY`, or `--theirs`.";
     CsvSyntax = "csv-syntax", Finding,
         "A file is not a valid CSV table.",
         "A record has another number of fields than the first, or two columns have one name.",

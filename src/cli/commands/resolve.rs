@@ -2,10 +2,12 @@
 
 use super::prelude::{Args, Context, ExitCode, Failure, LockArgs, Ui};
 use super::report;
-use crate::apply::{Chosen, Dispute, MergeSide, Resolved, ResolvedBy, Settlement, Writer};
-use crate::base::command;
-use crate::decide::{HistoryEntry, WHY};
-use crate::survey::{Error, TaskRef};
+use crate::apply::{
+    Chosen, Dispute, MergeSide, NewIdFor, Resolved, ResolvedBy, Settlement, SplitRecord, Writer,
+};
+use crate::base::{Code, command};
+use crate::decide::{Conflict, HistoryEntry, WHY, rename_side};
+use crate::survey::{Error, Sight, TaskRef};
 use crate::view::{CommandView, Finding, Resolution, Resolutions, StepView};
 use crate::workflow::Owner;
 
@@ -20,7 +22,12 @@ use crate::workflow::Owner;
 /// `state.json` and `transcript.jsonl` and nothing else; otherwise it writes them, and commits only the choice
 /// of a side. Resolve conflicts in other files yourself.
 ///
-/// Exits with 1 if a task needs you to choose a side, and with 3 if there is nothing to resolve.
+/// Two branches may have created two tasks under one id. Then nothing moves before you give one of them another id:
+/// `--rename-theirs` moves the events and the files of the task that was merged to a task of their own, and
+/// `--rename-ours` those of the task in HEAD; the other task is as it was. During a merge both are staged; if the merge
+/// is committed already, this is one commit. If they are one task, choose a side.
+///
+/// Exits with 1 if a task needs you to choose a side or an id, and with 3 if there is nothing to resolve.
 #[derive(Debug, Args)]
 pub struct ResolveArgs {
     /// The tasks or patterns; default: every task whose record is conflicted.
@@ -34,11 +41,26 @@ pub struct ResolveArgs {
     /// The reason for choosing that side. It is recorded, and `orch audit` reports the choice as overridden.
     #[arg(long, value_name = "WHY", requires = "side")]
     reason: Option<String>,
+    /// If two tasks were created under this id: give the one being merged another id.
+    #[arg(long, group = "side", requires = "tasks", conflicts_with = "reason", value_name = "ID")]
+    rename_theirs: Option<String>,
+    /// If two tasks were created under this id: give the one in HEAD another id.
+    #[arg(long, group = "side", requires = "tasks", conflicts_with = "reason", value_name = "ID")]
+    rename_ours: Option<String>,
     #[command(flatten)]
     pub locks: LockArgs,
 }
 
 impl ResolveArgs {
+    /// Which of two tasks gets another id, if one does.
+    fn new_id(&self) -> Option<NewIdFor<'_>> {
+        match (&self.rename_theirs, &self.rename_ours) {
+            (Some(id), _) => Some(NewIdFor { side: MergeSide::Theirs, id }),
+            (None, Some(id)) => Some(NewIdFor { side: MergeSide::Ours, id }),
+            (None, None) => None,
+        }
+    }
+
     fn chosen(&self) -> Option<Chosen> {
         let side = if self.ours { MergeSide::Ours } else { MergeSide::Theirs };
         self.reason.clone().filter(|_| self.ours || self.theirs).map(|reason| Chosen { side, reason })
@@ -52,9 +74,18 @@ pub fn run(args: &ResolveArgs, context: &Context, ui: &Ui) -> Result<ExitCode, F
     } else {
         report::named(&workspace, &args.tasks)?
     };
-    let chosen = args.chosen();
+    let (chosen, new_id) = (args.chosen(), args.new_id());
+    if let (Some(_), [_, another, ..]) = (new_id, tasks.as_slice()) {
+        let message = format!("an id is for one task, and `{}` is another", another.id);
+        return Err(Error::new(Code::Usage, message).into());
+    }
     let mut rows = Vec::new();
     for task in &tasks {
+        if let Some(which) = new_id {
+            let split = context.writer(&workspace).split(task, which)?;
+            rows.extend(split.map(|split| split_row(task, which, &split)));
+            continue;
+        }
         match context.writer(&workspace).resolve(task, chosen.as_ref()) {
             Ok(Some(Resolved::Settled(settlement))) => rows.push(settled(task, &settlement)),
             Ok(Some(Resolved::Disputed(dispute))) => rows.push(disputed(&dispute)),
@@ -89,7 +120,7 @@ fn advise(answer: &Resolutions, next: Option<&str>, writer: &Writer<'_>, ui: &Ui
     for option in answer.tasks.iter().flat_map(|task| &task.options) {
         ui.status(&format!("hint: {}", command(&option.argv)));
     }
-    if answer.tasks.iter().any(|task| !task.settled) {
+    if answer.tasks.iter().any(|task| !task.settled && !task.staged) {
         return Ok(());
     }
     match next {
@@ -137,6 +168,29 @@ fn settled(task: &TaskRef, settlement: &Settlement) -> Resolution {
     }
 }
 
+fn split_row(task: &TaskRef, which: NewIdFor<'_>, split: &SplitRecord) -> Resolution {
+    let phase = |judged: &Sight| judged.decision.phase.as_ref().map(ToString::to_string);
+    let sides = [&split.kept, &split.moved].map(|judged| phase(judged).unwrap_or_default());
+    let (id, moved) = (&task.id, &split.moved.task.id);
+    let [kept_as, moved_as] = &split.created_as;
+    Resolution {
+        settled: split.kept.require_whole_record().is_ok(),
+        how: match which.side {
+            MergeSide::Ours => "renamed-ours",
+            MergeSide::Theirs => "renamed-theirs",
+        },
+        sides: match which.side {
+            MergeSide::Ours => sides.iter().rev().cloned().collect(),
+            MergeSide::Theirs => sides.to_vec(),
+        },
+        current_phase: phase(&split.kept),
+        staged: split.staged,
+        commit: split.commit.map(|commit| commit.to_string()),
+        left: split.left.iter().map(Finding::of).collect(),
+        ..unsettled(task, format!("`{id}` is {kept_as}; `{moved}` is {moved_as}"))
+    }
+}
+
 fn failed(task: &TaskRef, error: &Error) -> Resolution {
     let hint = error.hint().map(|hint| format!("; {hint}")).unwrap_or_default();
     Resolution { how: "failed", ..unsettled(task, format!("{error}{hint}")) }
@@ -172,15 +226,31 @@ fn disputed(dispute: &Dispute) -> Resolution {
         by: Owner::Human,
         effect: effect.to_owned(),
     };
+    let mut reason = dispute.conflict.to_string();
+    if dispute.staged {
+        reason.push_str("; their events are staged as they are, and wait until the operation of git is over");
+    }
+    let mut options = Vec::new();
+    if matches!(dispute.conflict, Conflict::SeveralTasks { .. }) && !dispute.staged {
+        let rename = |side: MergeSide, effect: &str| {
+            let id = format!("rename-{}", name(side));
+            let argv = rename_side(&dispute.task.id, &format!("--{id}")).to_vec();
+            CommandView { id, argv, by: Owner::Human, effect: effect.to_owned() }
+        };
+        options.push(rename(MergeSide::Theirs, "give the task being merged another id"));
+        options.push(rename(MergeSide::Ours, "give the task in HEAD another id"));
+    }
+    if !dispute.staged {
+        options.push(option(MergeSide::Ours, "keep the side in HEAD"));
+        options.push(option(MergeSide::Theirs, "keep the side being merged"));
+    }
     Resolution {
         sides: dispute.phases.to_vec(),
         ours: timeline(&dispute.ours),
         theirs: timeline(&dispute.theirs),
-        options: vec![
-            option(MergeSide::Ours, "keep the side in HEAD"),
-            option(MergeSide::Theirs, "keep the side being merged"),
-        ],
-        ..unsettled(&dispute.task, dispute.conflict.to_string())
+        options,
+        staged: dispute.staged,
+        ..unsettled(&dispute.task, reason)
     }
 }
 
