@@ -1,15 +1,17 @@
 //! Applies a transition: computes the next state from the state before and the facts.
 
 use super::data::{bound, set_pointer};
-use super::derive::{SeenArtifact, look};
+use super::derive::{SeenArtifact, is_spent, look};
 use super::scope::TaskScope;
+use super::standing::is_noted_early;
 use super::{
-    Actor, ActorKind, ActorStatus, By, Change, ERRORS_WINDOW, Facts, HISTORY_WINDOW, HistoryEntry, Kind,
-    Performance, State, Transition, WorkflowRef,
+    Actor, ActorKind, ActorStatus, By, Change, ERRORS_WINDOW, Facts, HistoryEntry, Kind, NotedFile,
+    NotedFiles, Performance, RecordVersion, State, Transition, WorkflowRef, keep_latest,
 };
 use crate::base::{ArtifactName, Digest, PhaseId, Timestamp};
-use crate::workflow::Workflow;
+use crate::workflow::{Artifact, Workflow};
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 
 /// Who applies a transition, and when. The core has no clock of its own.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -20,13 +22,21 @@ pub struct Stamp {
     pub by: By,
     /// How an executor performed the action, for a step that records one.
     pub performance: Option<Box<Performance>>,
+    /// The version of the rules of recording.
+    pub version: RecordVersion,
 }
 
 impl Stamp {
     /// The stamp of a step that no executor performed.
     #[must_use]
     pub fn new(at: Timestamp, by: By) -> Self {
-        Self { at, by, performance: None }
+        Self { at, by, performance: None, version: RecordVersion::CURRENT }
+    }
+
+    /// The stamp with which a step was recorded, apart from how an action was performed.
+    #[must_use]
+    pub fn of(entry: &HistoryEntry) -> Self {
+        Self { version: entry.version, ..Self::new(entry.at, entry.actor.clone()) }
     }
 
     /// A stamp for steps that are only simulated and never recorded.
@@ -63,6 +73,7 @@ pub fn apply(
         _ => state.clone(),
     };
     let seq = state.rev.saturating_add(1);
+    let mut early = Vec::new();
     // A rename and an undo rest on no file, so they can be derived without any.
     let looks_at_files = !matches!(transition.kind, Kind::Rename | Kind::Undo);
     if let Some(from) = transition.from.as_ref().filter(|_| looks_at_files) {
@@ -77,7 +88,11 @@ pub fn apply(
             Kind::Create => {}
             Kind::Confirm => confirm(workflow, transition, &mut next),
             kind if kind.stays() => stay(transition, seq, stamp, &mut next),
-            _ => step(workflow, from, transition, &seen, seq, &mut next),
+            _ => {
+                let stepping = Stepping { workflow, version: facts.version, seen: &seen };
+                step(&stepping, from, transition, seq, &mut next);
+                early = note_early(workflow, facts, state, &mut next);
+            }
         }
     }
     if looks_at_files && transition.kind != Kind::Confirm {
@@ -93,9 +108,12 @@ pub fn apply(
         set_pointer(&mut next.extra, pointer, value.clone());
     }
     bound(&workflow.state, &mut next.extra);
-    next.history.push(entry(transition, seq, stamp).into());
-    let surplus = next.history.len().saturating_sub(HISTORY_WINDOW);
-    next.history.drain(..surplus);
+    let files = match stamp.version {
+        RecordVersion::First => NotedFiles::new(),
+        RecordVersion::Second => noted_files(facts, transition, &early),
+    };
+    next.history.push(entry(transition, seq, stamp, files).into());
+    keep_latest(&mut next.history);
     next.rev = seq;
     next.foreign = false;
     next.original = None;
@@ -120,8 +138,9 @@ fn taken_back(workflow: &Workflow, state: &State, before: &State) -> State {
     State { title, history, heads, ..before.under_own_names(workflow).into_owned() }
 }
 
-fn entry(transition: &Transition, seq: u64, stamp: &Stamp) -> HistoryEntry {
+fn entry(transition: &Transition, seq: u64, stamp: &Stamp, files: NotedFiles) -> HistoryEntry {
     HistoryEntry {
+        version: stamp.version,
         seq,
         at: stamp.at,
         from: transition.from.clone(),
@@ -131,6 +150,7 @@ fn entry(transition: &Transition, seq: u64, stamp: &Stamp) -> HistoryEntry {
         reason: transition.reason.clone(),
         actor: stamp.by.clone(),
         evidence: evidence(transition),
+        files,
         waived: transition.waive.clone(),
         confirmed: transition.confirm.as_ref().map(|(artifact, _)| artifact.clone()),
         action: transition.action.clone(),
@@ -167,25 +187,30 @@ fn note_code(workflow: &Workflow, facts: &Facts, to: &PhaseId, next: &mut State)
     }
 }
 
-/// Removes a digest from the used-up ones. If the digest is the code as it was on entering its phase, that
+/// Removes digests from a list of an artifact.
+fn forget(lists: &mut BTreeMap<ArtifactName, Vec<Digest>>, artifact: &ArtifactName, digests: &[Digest]) {
+    let Some(list) = lists.get_mut(artifact) else { return };
+    list.retain(|digest| !digests.contains(digest));
+    if list.is_empty() {
+        lists.remove(artifact);
+    }
+}
+
+/// Removes digests from those that are used up or early. If one is the code as it was on entering its phase, that
 /// record goes as well, because the code no longer differs from it.
 fn confirm(workflow: &Workflow, transition: &Transition, next: &mut State) {
-    let Some((artifact, digest)) = &transition.confirm else { return };
+    let Some((artifact, confirmed)) = &transition.confirm else { return };
     for phase in workflow.producers(artifact) {
-        if let Some(actor) = next.actors.get_mut(phase.id.as_str())
-            && let Some(spent) = actor.spent.get_mut(artifact)
-        {
-            spent.retain(|other| other != digest);
-            if spent.is_empty() {
-                actor.spent.remove(artifact);
-            }
+        let Some(actor) = next.actors.get_mut(phase.id.as_str()) else { continue };
+        for digests in [&mut actor.spent, &mut actor.early] {
+            forget(digests, artifact, confirmed);
         }
     }
     let is_code = workflow.artifact(artifact).is_some_and(|artifact| artifact.tree.is_some());
     for phase in workflow.producers(artifact).filter(|_| is_code) {
         if let Some(actor) = next.actors.get_mut(phase.id.as_str())
             && let Some(entered_with) = actor.entered_with.get_mut(artifact)
-            && *entered_with == Some(*digest)
+            && entered_with.is_some_and(|digest| confirmed.contains(&digest))
         {
             *entered_with = None;
         }
@@ -229,23 +254,17 @@ fn stay(transition: &Transition, seq: u64, stamp: &Stamp, next: &mut State) {
     run.chosen = run.chosen.take().filter(|chosen| chosen != action);
 }
 
-fn step(
-    workflow: &Workflow,
-    from: &PhaseId,
-    transition: &Transition,
-    seen: &[SeenArtifact<'_>],
-    seq: u64,
-    next: &mut State,
-) {
+fn step(stepping: &Stepping<'_>, from: &PhaseId, transition: &Transition, seq: u64, next: &mut State) {
+    let Stepping { workflow, seen, .. } = *stepping;
     let to = &transition.to;
     let (Some(start), Some(end)) = (workflow.position(from), workflow.position(to)) else { return };
     // A terminal phase need not be the last in the document, but leaving it always uses up evidence.
     let is_back = end <= start || transition.kind == Kind::Reopen;
     if is_back {
-        backward(workflow, start, end, transition.kind, seen, next);
+        backward(stepping, start, end, transition.kind, next);
         actor(next, from).status = ActorStatus::SentBack;
     } else {
-        forward(workflow, start, end, seen, next);
+        forward(stepping, start, end, next);
     }
     if transition.kind == Kind::Reopen {
         // Only a person reopens a task, and expects that it is tried again.
@@ -270,50 +289,57 @@ fn step(
 }
 
 /// Records the outputs of the phase that is left, and of every phase jumped over.
-fn forward(workflow: &Workflow, start: usize, end: usize, seen: &[SeenArtifact<'_>], next: &mut State) {
+fn forward(stepping: &Stepping<'_>, start: usize, end: usize, next: &mut State) {
+    let Stepping { workflow, seen, .. } = *stepping;
     for (position, phase) in workflow.phases.iter().enumerate().take(end).skip(start) {
         let left_with =
             phase.produces.iter().map(|artifact| (artifact.clone(), present(seen, artifact))).collect();
+        let left_files = phase.produces.iter().filter_map(|artifact| stepping.files_of_set(artifact)).collect();
         let left = actor(next, &phase.id);
         left.left_with = left_with;
+        left.left_files = left_files;
         left.status = if position == start { ActorStatus::Done } else { ActorStatus::Skipped };
     }
     let target = actor(next, &workflow.phases[end].id);
     target.left_with.clear();
+    target.left_files.clear();
     target.entered_with.clear();
 }
 
 /// Uses up the outputs of the target and of every later phase, and drops their records.
-fn backward(
-    workflow: &Workflow,
-    start: usize,
-    end: usize,
-    kind: Kind,
-    seen: &[SeenArtifact<'_>],
-    next: &mut State,
-) {
+fn backward(stepping: &Stepping<'_>, start: usize, end: usize, kind: Kind, next: &mut State) {
+    let Stepping { workflow, seen, .. } = *stepping;
     let by_person = matches!(kind, Kind::Rollback | Kind::Reopen);
     for (position, phase) in workflow.phases.iter().enumerate().skip(end) {
         for artifact in &phase.produces {
-            let left_with =
-                next.actor(&phase.id).and_then(|actor| actor.left_with.get(artifact).copied().flatten());
-            let now = present(seen, artifact);
-            let judged = if position < start { left_with.or(now) } else { now };
+            let left = next.actor(&phase.id).map(|actor| stepping.left(actor, artifact)).unwrap_or_default();
+            let now = stepping.now(artifact);
             // The present code becomes the code with which the target is entered, so it is no longer a
             // change.
             let is_code =
                 seen.iter().any(|seen| seen.derived.name == *artifact && seen.derived.tree.is_some());
-            let used: [Option<Digest>; 2] =
-                if by_person || is_code { [left_with, now] } else { [judged, None] };
-            for digest in used.into_iter().flatten() {
-                let spent = actor(next, &phase.id).spent.entry(artifact.clone()).or_default();
-                if !spent.contains(&digest) {
-                    spent.push(digest);
+            let used = if by_person || is_code {
+                [left, now].concat()
+            } else if position < start && !left.is_empty() {
+                left
+            } else {
+                now
+            };
+            if used.is_empty() {
+                continue;
+            }
+            let used_up = actor(next, &phase.id);
+            let spent = used_up.spent.entry(artifact.clone()).or_default();
+            for digest in &used {
+                if !spent.contains(digest) {
+                    spent.push(*digest);
                 }
             }
+            forget(&mut used_up.early, artifact, &used);
         }
         if let Some(actor) = next.actors.get_mut(phase.id.as_str()) {
             actor.left_with.clear();
+            actor.left_files.clear();
             actor.entered_with.clear();
             if position > end {
                 actor.substate = None;
@@ -324,6 +350,115 @@ fn backward(
     let target = &workflow.phases[end];
     let entered_with = target.needs.iter().map(|need| (need.clone(), present(seen, need))).collect();
     actor(next, &target.id).entered_with = entered_with;
+}
+
+/// What a step between phases is computed from.
+#[derive(Clone, Copy)]
+struct Stepping<'a> {
+    workflow: &'a Workflow,
+    version: RecordVersion,
+    /// The artifacts as the phase that is left sees them.
+    seen: &'a [SeenArtifact<'a>],
+}
+
+impl Stepping<'_> {
+    fn seen_of(&self, artifact: &ArtifactName) -> Option<&SeenArtifact<'_>> {
+        self.seen.iter().find(|seen| seen.derived.name == *artifact)
+    }
+
+    /// The files of an artifact that may have several, by their paths.
+    fn files_of_set(&self, artifact: &ArtifactName) -> Option<(ArtifactName, BTreeMap<String, Digest>)> {
+        let is_glob = self.workflow.artifact(artifact).is_some_and(Artifact::is_glob);
+        if self.version == RecordVersion::First || !is_glob {
+            return None;
+        }
+        let files = self.seen_of(artifact)?.files.iter().filter(|file| !file.is_tree);
+        let files: BTreeMap<String, Digest> =
+            files.filter_map(|file| Some((file.path.clone(), file.digest?))).collect();
+        if files.is_empty() { None } else { Some((artifact.clone(), files)) }
+    }
+
+    /// The digests to use up of the present files of an artifact.
+    fn now(&self, artifact: &ArtifactName) -> Vec<Digest> {
+        let Some(seen) = self.seen_of(artifact) else { return Vec::new() };
+        match self.version {
+            RecordVersion::First => seen.derived.digest.into_iter().collect(),
+            RecordVersion::Second => seen.files.iter().filter_map(|file| file.digest).collect(),
+        }
+    }
+
+    /// The digests to use up of what a phase was left with. Of a set that the first version recorded, only the digest of
+    /// all its files together is known, unless they are still there.
+    fn left(&self, actor: &Actor, artifact: &ArtifactName) -> Vec<Digest> {
+        let left_with = actor.left_with.get(artifact).copied().flatten();
+        match actor.left_files.get(artifact) {
+            Some(files) => files.values().copied().collect(),
+            None if left_with.is_some() && left_with == present(self.seen, artifact) => self.now(artifact),
+            None => left_with.into_iter().collect(),
+        }
+    }
+}
+
+/// Notes the files that were there before what they judge was recorded by this step, each with its artifact.
+///
+/// A version is recorded by a step if no phase knows it yet: neither as what it was left or entered with, nor as used up.
+fn note_early(workflow: &Workflow, facts: &Facts, before: &State, next: &mut State) -> Vec<(ArtifactName, Digest)> {
+    if facts.version == RecordVersion::First {
+        return Vec::new();
+    }
+    let is_new = |judged: &ArtifactName| {
+        let records = |state: &'_ State| -> Vec<Digest> {
+            let judged_by = |actor: &'_ Actor| [actor.left_with.get(judged).copied(), actor.entered_with.get(judged).copied()];
+            state.actors.values().flat_map(judged_by).flatten().flatten().collect()
+        };
+        let known = records(before);
+        let is_known = |digest: &Digest| known.contains(digest) || is_spent(workflow, before, judged, *digest);
+        left_with(next, judged).any(|digest| !is_known(&digest))
+    };
+    let judges: Vec<&Artifact> =
+        workflow.artifacts.iter().filter(|artifact| artifact.judges.iter().any(is_new)).collect();
+    let mut noted = Vec::new();
+    for artifact in judges {
+        let Some(phase) = workflow.producers(&artifact.name).next() else { continue };
+        let files = facts.artifacts.get(&artifact.name).into_iter().flatten();
+        for digest in files.filter_map(|file| file.digest) {
+            let is_noted = is_noted_early(workflow, next, artifact, digest);
+            if is_noted || is_spent(workflow, next, &artifact.name, digest) {
+                continue;
+            }
+            actor(next, &phase.id).early.entry(artifact.name.clone()).or_default().push(digest);
+            noted.push((artifact.name.clone(), digest));
+        }
+    }
+    noted
+}
+
+/// The digests with which phases were left, of an artifact.
+fn left_with<'s>(state: &'s State, artifact: &'s ArtifactName) -> impl Iterator<Item = Digest> + 's {
+    state.actors.values().filter_map(|actor| actor.left_with.get(artifact).copied().flatten())
+}
+
+/// What a step notes of files: those that it found to be early, and the writers of those that it rests on.
+fn noted_files(facts: &Facts, transition: &Transition, early: &[(ArtifactName, Digest)]) -> NotedFiles {
+    let mut noted = NotedFiles::new();
+    for (artifact, files) in &facts.artifacts {
+        let rests_on = transition.evidence.iter().find(|evidence| evidence.artifact == *artifact);
+        let mut found: Vec<NotedFile> = Vec::new();
+        for file in files {
+            let Some(digest) = file.digest else { continue };
+            let early = early.iter().any(|(name, noted)| name == artifact && *noted == digest);
+            let is_evidence = rests_on.is_some_and(|evidence| evidence.files.contains(&(file.path.clone(), digest)));
+            let writer = file.writer.clone().filter(|_| is_evidence);
+            if early || writer.is_some() {
+                found.push(NotedFile { path: file.path.clone(), digest, early, writer });
+            }
+        }
+        if !found.is_empty() {
+            found.sort_by(|a, b| a.path.cmp(&b.path));
+            noted.insert(artifact.clone(), found);
+        }
+    }
+    noted
 }
 
 fn actor<'s>(state: &'s mut State, phase: &PhaseId) -> &'s mut Actor {

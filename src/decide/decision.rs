@@ -158,8 +158,8 @@ pub struct Transition {
     pub set: Vec<(String, Value)>,
     /// Artifacts whose absence it accepts.
     pub waive: Vec<ArtifactName>,
-    /// For a confirmation: the artifact, and the digest that becomes fresh again.
-    pub confirm: Option<(ArtifactName, Digest)>,
+    /// For a confirmation: the artifact, and the digests that count again.
+    pub confirm: Option<(ArtifactName, Vec<Digest>)>,
     /// Whether the rule requires a person.
     pub by_human: bool,
     /// The action that it records.
@@ -270,17 +270,17 @@ pub struct Evidence {
 pub struct Derived {
     /// The name of the artifact.
     pub name: ArtifactName,
-    /// The files that count, sorted by path.
+    /// The files, sorted by path.
     pub files: Vec<DerivedFile>,
     /// Whether at least one file matches.
     pub present: bool,
-    /// Whether every file parses and matches the schema.
+    /// Whether every file that counts parses and matches the schema; if none counts, whether every file does.
     pub valid: bool,
-    /// Whether the digest is not used up, and everything in `of` still has its digest.
+    /// Whether a file counts: it is not used up, early or unfilled, and what its `of` names still has that digest.
     pub fresh: bool,
     /// Whether the latest record of the artifact has another digest.
     pub changed: bool,
-    /// The digest of the files that count.
+    /// The digest of the files.
     pub digest: Option<Digest>,
     /// Why the artifact is not fresh, in words; `None` if it is.
     pub stale_because: Option<String>,
@@ -313,7 +313,7 @@ impl NamedVersion {
     }
 }
 
-/// A file of an artifact that counts.
+/// A file of an artifact.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DerivedFile {
     /// The path relative to the task directory.
@@ -322,6 +322,8 @@ pub struct DerivedFile {
     pub digest: Option<Digest>,
     /// Whether the file parses and matches the schema.
     pub valid: bool,
+    /// Why the file does not count, in words; `None` if it does.
+    pub not_counted: Option<String>,
 }
 
 /// A rule that was tried.

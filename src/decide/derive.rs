@@ -2,8 +2,12 @@
 //! they are fresh and changed.
 //!
 //! Only content decides, never a modification time, so a fresh clone behaves like the original.
+//!
+//! Each file is judged by itself ([`super::standing`]). By the first version of the rules of recording, which events of
+//! that version are replayed by, the files of an artifact are judged together, by their common digest.
 
-use super::{Derived, DerivedFile, Evidence, Facts, FileFact, NamedVersion, State};
+use super::standing::{Standings, WhyNot};
+use super::{Derived, DerivedFile, Evidence, Facts, FileFact, NamedVersion, RecordVersion, State};
 use crate::base::{ArtifactName, Code, Diagnostic, Digest, PhaseId, Place, TaskPlace};
 use crate::workflow::{Artifact, TreeScope, Workflow};
 use serde_json::Value;
@@ -13,7 +17,12 @@ use std::collections::BTreeMap;
 #[derive(Debug, Clone)]
 pub(super) struct SeenArtifact<'f> {
     pub derived: Derived,
+    /// All files, sorted by path.
     pub files: Vec<&'f FileFact>,
+    /// Those that guards see: by the present version those that count, by the first all.
+    pub counting: Vec<&'f FileFact>,
+    /// Those that do not count, each with the reason.
+    pub excluded: Vec<(&'f FileFact, WhyNot)>,
     /// The file that makes the artifact invalid or stale, if it has several files.
     pub culprit: Option<&'f FileFact>,
     /// Fresh files at paths of lower precedence; probably misplaced.
@@ -21,7 +30,7 @@ pub(super) struct SeenArtifact<'f> {
 }
 
 /// The present digest of every artifact, and its scope if it is committed code.
-type Present<'w> = BTreeMap<ArtifactName, (Option<Digest>, Option<&'w TreeScope>)>;
+pub(super) type Present<'w> = BTreeMap<ArtifactName, (Option<Digest>, Option<&'w TreeScope>)>;
 
 /// Derives every artifact of the workflow, in document order.
 #[must_use]
@@ -45,9 +54,14 @@ pub(super) fn look<'f>(
             (seen.derived.name.clone(), (seen.derived.digest, tree))
         })
         .collect();
-    for seen in &mut all {
-        derive_freshness(workflow, state, &present, &mut seen.derived);
-        seen.culprit = if seen.derived.ready() { None } else { culprit(seen, &present) };
+    for (seen, artifact) in all.iter_mut().zip(&workflow.artifacts) {
+        match facts.version {
+            RecordVersion::First => judge_together(workflow, state, &present, seen),
+            RecordVersion::Second => {
+                let standings = Standings { workflow, state, artifact, present: &present };
+                judge_each(&standings, seen);
+            }
+        }
         seen.derived.changed = match record_of(workflow, state, phase, &seen.derived) {
             Some(recorded) => recorded != seen.derived.digest,
             None => false,
@@ -70,7 +84,22 @@ impl Derived {
     }
 }
 
-impl SeenArtifact<'_> {
+impl<'f> SeenArtifact<'f> {
+    /// Whether a person may confirm it as it is: nothing of it counts, because it is used up or early.
+    pub(super) fn can_be_confirmed(&self) -> bool {
+        !self.derived.fresh && self.excluded.iter().any(|(_, why)| why.can_be_confirmed())
+    }
+
+    /// The only file, whose data guards see: the one that counts, or, of an artifact that has one file at most, the one
+    /// that does not. A used-up verdict remains readable; that it does not count is what `ready` says.
+    pub(super) fn only_file(&self, artifact: &Artifact) -> Option<&'f FileFact> {
+        match (self.counting.as_slice(), self.files.as_slice()) {
+            ([only], _) => Some(only),
+            ([], [only]) if !artifact.is_glob() => Some(only),
+            _ => None,
+        }
+    }
+
     /// The artifact as evidence; `None` if it has no readable file.
     pub(super) fn evidence(&self, workflow: &Workflow) -> Option<Evidence> {
         Some(Evidence {
@@ -88,7 +117,30 @@ impl SeenArtifact<'_> {
         })
     }
 
-    /// The problems of its files, and a finding for each file that does not count.
+    /// A finding for each file that does not count. A single file that is expected anew is named there, unless it is
+    /// only to be filled in.
+    pub(super) fn not_counted(&self, place: &TaskPlace, is_expected: bool) -> Vec<Diagnostic> {
+        let is_named = is_expected && self.files.len() == 1;
+        let mut found = Vec::new();
+        for (file, why) in &self.excluded {
+            let (code, hint) = match why {
+                WhyNot::Unfilled => (Code::Unfilled, "write what is meant; the example only shows the form"),
+                _ if is_named => continue,
+                WhyNot::Early(_) => (Code::NotCounted, "write it anew, or name what it judged in `of`"),
+                _ => (Code::NotCounted, "write it anew, or remove it"),
+            };
+            let at = place.path(&file.path).map_or_else(|_| Place::default(), |path| Place::file(&path));
+            let message = format!("the file does not count: {why}");
+            let finding = match why {
+                WhyNot::Unfilled => Diagnostic::warning(code, message),
+                _ => Diagnostic::note(code, message),
+            };
+            found.push(finding.at(at).hint(hint));
+        }
+        found
+    }
+
+    /// The problems of its files, and a finding for each file that another path takes precedence over.
     pub(super) fn diagnostics(&self, place: &TaskPlace) -> impl Iterator<Item = Diagnostic> {
         let used = self.derived.files.first().map(|file| file.path.as_str()).unwrap_or_default();
         let elsewhere = self.elsewhere.iter().map(move |file| {
@@ -104,14 +156,23 @@ impl SeenArtifact<'_> {
 /// that matches.
 fn select<'f>(workflow: &Workflow, state: &State, artifact: &Artifact, facts: &'f Facts) -> SeenArtifact<'f> {
     let observed = facts.artifacts.get(&artifact.name).map(Vec::as_slice).unwrap_or_default();
-    let counts = |file: &FileFact| !file.is_tree || is_change(workflow, state, &artifact.name, file.digest);
+    let is_there = |file: &FileFact| !file.is_tree || is_change(workflow, state, &artifact.name, file.digest);
     let mut groups: Vec<Vec<&FileFact>> = (0..=artifact.paths.len())
-        .map(|pattern| observed.iter().filter(|file| file.pattern == pattern && counts(file)).collect())
+        .map(|pattern| observed.iter().filter(|file| file.pattern == pattern && is_there(file)).collect())
         .filter(|group: &Vec<&FileFact>| !group.is_empty())
         .collect();
     groups.iter_mut().for_each(|group| group.sort_by(|a, b| a.path.cmp(&b.path)));
-    let unspent = |group: &Vec<&FileFact>| {
-        digest_of(group).is_none_or(|digest| !is_spent(workflow, state, &artifact.name, digest))
+    let unspent = |group: &Vec<&FileFact>| match facts.version {
+        RecordVersion::First => {
+            digest_of(group).is_none_or(|digest| !is_spent(workflow, state, &artifact.name, digest))
+        }
+        RecordVersion::Second => {
+            let is_set_spent = is_set_spent(workflow, state, &artifact.name, group);
+            let is_unspent = |file: &&FileFact| {
+                file.digest.is_none_or(|digest| !is_spent(workflow, state, &artifact.name, digest))
+            };
+            !is_set_spent && group.iter().any(is_unspent)
+        }
     };
     let chosen = groups.iter().position(&unspent).unwrap_or(0);
     let elsewhere = groups
@@ -134,10 +195,62 @@ fn select<'f>(workflow: &Workflow, state: &State, artifact: &Artifact, facts: &'
         tree: files.iter().find(|file| file.is_tree).map(|file| file.data.clone().unwrap_or_default()),
         files: files
             .iter()
-            .map(|file| DerivedFile { path: file.path.clone(), digest: file.digest, valid: file.is_valid() })
+            .map(|file| DerivedFile {
+                path: file.path.clone(),
+                digest: file.digest,
+                valid: file.is_valid(),
+                not_counted: None,
+            })
             .collect(),
     };
-    SeenArtifact { derived, files, culprit: None, elsewhere }
+    SeenArtifact { derived, counting: files.clone(), files, excluded: Vec::new(), culprit: None, elsewhere }
+}
+
+/// Whether an event of the first version used up just this set of files. It used up the set, and no file of it alone.
+pub(super) fn is_set_spent(
+    workflow: &Workflow,
+    state: &State,
+    artifact: &ArtifactName,
+    files: &[&FileFact],
+) -> bool {
+    files.len() > 1 && digest_of(files).is_some_and(|digest| is_spent(workflow, state, artifact, digest))
+}
+
+/// Judges each file by itself. Those that count are valid if each is; if none counts, all are asked whether they are
+/// valid, because a need may be used up.
+fn judge_each(standings: &Standings<'_>, seen: &mut SeenArtifact<'_>) {
+    let is_set_spent = is_set_spent(standings.workflow, standings.state, &standings.artifact.name, &seen.files);
+    seen.counting.clear();
+    for (file, derived) in seen.files.iter().zip(&mut seen.derived.files) {
+        match standings.why_not(file, is_set_spent) {
+            Some(why) => {
+                derived.not_counted = Some(why.to_string());
+                seen.excluded.push((file, why));
+            }
+            None => seen.counting.push(file),
+        }
+    }
+    let asked = if seen.counting.is_empty() { &seen.files } else { &seen.counting };
+    seen.derived.valid = !asked.is_empty() && asked.iter().all(|file| file.is_valid());
+    seen.derived.of = judged_by(asked);
+    seen.derived.fresh = !seen.counting.is_empty();
+    let first = seen.excluded.first().filter(|_| seen.counting.is_empty());
+    seen.derived.stale_because = first.map(|(_, why)| why.to_string());
+    if !seen.derived.ready() {
+        let broken = seen.counting.iter().find(|file| !file.is_valid());
+        seen.culprit = broken.copied().or_else(|| first.map(|(file, _)| *file));
+    }
+}
+
+/// Judges all files by their common digest.
+fn judge_together<'f>(workflow: &Workflow, state: &State, present: &Present<'_>, seen: &mut SeenArtifact<'f>) {
+    derive_freshness(workflow, state, present, &mut seen.derived);
+    seen.culprit = if seen.derived.ready() { None } else { culprit(seen, present) };
+    let is_used_up = seen.derived.digest.is_some_and(|digest| is_spent(workflow, state, &seen.derived.name, digest));
+    if is_used_up {
+        let why = WhyNot::UsedUp(used_up(workflow, state, &seen.derived.name));
+        seen.excluded = seen.files.iter().map(|file| (*file, why.clone())).collect();
+    }
 }
 
 /// Whether the code is a change: it differs from the code with which the phase that makes it was entered, or
@@ -176,7 +289,7 @@ fn judged_by(files: &[&FileFact]) -> BTreeMap<String, NamedVersion> {
 
 /// The `of` map of a report: what it says it judged. Null stands for an absent artifact; any other value that
 /// is not a digest never matches.
-fn judged(file: &FileFact) -> Option<Vec<(String, NamedVersion)>> {
+pub(super) fn judged(file: &FileFact) -> Option<Vec<(String, NamedVersion)>> {
     let data = file.data.as_deref()?;
     let of = data.get("of").or_else(|| data.get("front_matter")?.get("of"))?.as_object()?;
     let version = |value: &Value| match value {
@@ -193,7 +306,7 @@ fn derive_freshness(workflow: &Workflow, state: &State, present: &Present<'_>, d
     }
     derived.stale_because = match derived.digest {
         Some(digest) if is_spent(workflow, state, &derived.name, digest) => {
-            Some(used_up(workflow, state, derived))
+            Some(used_up(workflow, state, &derived.name))
         }
         _ => derived.of.iter().find_map(|(name, judged)| outdated_because(present, name, *judged)),
     };
@@ -201,7 +314,7 @@ fn derive_freshness(workflow: &Workflow, state: &State, present: &Present<'_>, d
 }
 
 /// Why an entry of an `of` map is outdated; `None` if it matches what is present.
-fn outdated_because(present: &Present<'_>, name: &str, judged: NamedVersion) -> Option<String> {
+pub(super) fn outdated_because(present: &Present<'_>, name: &str, judged: NamedVersion) -> Option<String> {
     let Some((present, tree)) = present.get(name) else {
         return Some(format!("`of` names `{name}`, which is not in the workflow"));
     };
@@ -226,8 +339,8 @@ fn culprit<'f>(seen: &SeenArtifact<'f>, present: &Present<'_>) -> Option<&'f Fil
     seen.files.iter().copied().find(is_faulty)
 }
 
-fn used_up(workflow: &Workflow, state: &State, derived: &Derived) -> String {
-    let attempt = workflow.producers(&derived.name).map(|phase| state.attempt(&phase.id)).max().unwrap_or(0);
+pub(super) fn used_up(workflow: &Workflow, state: &State, artifact: &ArtifactName) -> String {
+    let attempt = workflow.producers(artifact).map(|phase| state.attempt(&phase.id)).max().unwrap_or(0);
     match attempt {
         0 | 1 => "unchanged since it was used up".to_owned(),
         attempt => format!("unchanged since attempt {} was sent back", attempt - 1),
@@ -288,11 +401,14 @@ pub(super) fn last_recorded(
         .find_map(|record| record.copied().flatten())
 }
 
-/// A file as guards see it in `all`.
+/// A file that counts, as guards see it in `all`.
 pub(super) fn file_value(file: &FileFact) -> Value {
     serde_json::json!({
         "path": file.path,
         "valid": file.is_valid(),
+        "fresh": true,
+        "ready": file.is_valid(),
+        "author": file.writer.as_ref().map(|writer| writer.name.as_str()),
         "data": file.data.as_deref().cloned().unwrap_or(Value::Null),
     })
 }

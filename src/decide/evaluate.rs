@@ -42,6 +42,10 @@ pub fn evaluate(workflow: &Workflow, recorded: &Recorded, facts: &Facts) -> Deci
     note_workflow(workflow, state, &mut diagnostics);
     let seen = look(workflow, state, &phase.id, facts);
     diagnostics.extend(seen.iter().flat_map(|seen| seen.diagnostics(&facts.place)));
+    for seen in seen.iter().filter(|seen| phase.produces.contains(&seen.derived.name)) {
+        let is_expected = !phase.optional.contains(&seen.derived.name);
+        diagnostics.extend(seen.not_counted(&facts.place, is_expected));
+    }
     let judge = Judge { workflow, state, facts, phase, seen: &seen };
     let decision = judge.decide(diagnostics);
     debug_assert_eq!(judge.yielded(), decision.yielded(), "an audit would conclude something else");

@@ -89,7 +89,7 @@ pub(super) fn of_phase(judge: &Judge<'_>, decision: &mut Decision) {
         let optional = judge.phase.optional.contains(artifact);
         let Some(expected) = for_output(judge, seen, optional) else { continue };
         // If a set of files is used up, any of them may be the reason, so all are listed.
-        let is_set = seen.files.len() > 1 && judge.is_used_up(artifact);
+        let is_set = seen.files.len() > 1 && judge.can_be_confirmed(artifact);
         let others = seen.files.iter().filter(|file| is_set && file.path != expected.path);
         let others: Vec<Expectation> =
             others.map(|file| Expectation { path: file.path.clone(), ..expected.clone() }).collect();
@@ -252,7 +252,7 @@ pub(super) fn options(judge: &Judge<'_>, decision: &mut Decision) {
         .iter()
         .filter(|expected| expected.state == ExpectState::Stale)
         .map(|expected| expected.artifact.clone())
-        .filter(|artifact| judge.is_used_up(artifact))
+        .filter(|artifact| judge.can_be_confirmed(artifact))
         .collect();
     stale.dedup();
     for artifact in stale {

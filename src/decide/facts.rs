@@ -2,6 +2,7 @@
 //!
 //! Freshness and change are not among them; [`super::derive`] derives them from these values and the state.
 
+use super::{NotedFiles, RecordVersion, Writer};
 use crate::base::{ArtifactName, Code, Diagnostic, Digest, RepoPath, TaskId, TaskPlace};
 use serde_json::{Value, json};
 use std::borrow::Cow;
@@ -11,6 +12,9 @@ use std::sync::Arc;
 /// What was observed of one task in one source (work directory, index or commit).
 #[derive(Debug, Clone, PartialEq)]
 pub struct Facts {
+    /// The version of the rules of recording by which they are judged: the present one, or for a recorded step that of its
+    /// event.
+    pub version: RecordVersion,
     /// The id of the task.
     pub task: TaskId,
     /// Where its files are.
@@ -40,6 +44,8 @@ pub struct FileFact {
     pub data: Option<Arc<Value>>,
     /// What is wrong with the file; any error makes it invalid.
     pub problems: Vec<Diagnostic>,
+    /// Who wrote the present bytes, as far as that was seen.
+    pub writer: Option<Writer>,
 }
 
 /// The codes for a task whose `state.json` is not the fold of its log.
@@ -49,7 +55,14 @@ impl Facts {
     /// The facts of a task of which no file was read.
     pub(super) fn of_no_files(task: TaskId) -> Self {
         let place = TaskPlace::of_directory(RepoPath::root());
-        Self { task, place, artifacts: BTreeMap::new(), diagnostics: Vec::new(), missing: Vec::new() }
+        Self {
+            version: RecordVersion::CURRENT,
+            task,
+            place,
+            artifacts: BTreeMap::new(),
+            diagnostics: Vec::new(),
+            missing: Vec::new(),
+        }
     }
 
     /// The path that stands for the task: that of its file if it is one, or else of its directory.
@@ -72,6 +85,25 @@ impl Facts {
         for tree in facts.artifacts.values_mut().flatten().filter(|file| file.is_tree) {
             tree.data = Some(Arc::new(FileFact::no_commits()));
             tree.problems.clear();
+        }
+        Cow::Owned(facts)
+    }
+
+    /// The same facts for a step that was recorded by a version of the rules, with the writers that the step noted.
+    #[must_use]
+    pub fn as_noted(&self, version: RecordVersion, noted: &NotedFiles) -> Cow<'_, Self> {
+        let has_writers = self.artifacts.values().flatten().any(|file| file.writer.is_some());
+        if self.version == version && noted.is_empty() && !has_writers {
+            return Cow::Borrowed(self);
+        }
+        let mut facts = self.clone();
+        facts.version = version;
+        for (artifact, files) in &mut facts.artifacts {
+            let noted = noted.get(artifact).map(Vec::as_slice).unwrap_or_default();
+            for file in files {
+                let same = noted.iter().find(|one| one.path == file.path && Some(one.digest) == file.digest);
+                file.writer = same.and_then(|one| one.writer.clone());
+            }
         }
         Cow::Owned(facts)
     }

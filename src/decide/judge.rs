@@ -69,11 +69,10 @@ impl Judge<'_> {
         broken
     }
 
-    /// Whether a send-back has used up the present bytes of an artifact.
-    pub(super) fn is_used_up(&self, artifact: &ArtifactName) -> bool {
+    /// Whether nothing of an artifact counts until it is written anew or a person confirms it.
+    pub(super) fn can_be_confirmed(&self, artifact: &ArtifactName) -> bool {
         let seen = self.seen.iter().find(|seen| seen.derived.name == *artifact);
-        seen.and_then(|seen| seen.derived.digest)
-            .is_some_and(|digest| is_spent(self.workflow, self.state, artifact, digest))
+        seen.is_some_and(SeenArtifact::can_be_confirmed)
     }
 
     /// The path of an artifact, or where it would be written. If it has several files, the path of the faulty

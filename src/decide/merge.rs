@@ -6,8 +6,8 @@
 
 use super::rules::join as listed;
 use super::{
-    Actor, ActorStatus, ERRORS_WINDOW, HISTORY_WINDOW, HistoryEntry, Kind, RunRecord, Stamp, State, Tally,
-    Transition, WorkflowRef, document, history_value,
+    Actor, ActorStatus, ERRORS_WINDOW, HistoryEntry, Kind, NotedFiles, RunRecord, Stamp,
+    State, Tally, Transition, WorkflowRef, document, history_value, keep_latest,
 };
 use crate::base::{ActionName, ArtifactName, Code, Digest, Error, PhaseId, TaskId};
 use crate::workflow::{Phase, Workflow};
@@ -134,14 +134,15 @@ pub fn choose(
     for (name, actor) in &other.under_own_names(workflow).actors {
         if let Some(own) = state.actors.get_mut(name) {
             own.take_over(actor.clone());
-        } else if !actor.spent.is_empty() {
+        } else if !actor.spent.is_empty() || !actor.early.is_empty() {
             let status = ActorStatus::SentBack;
-            let (attempt, spent) = (actor.attempt, actor.spent.clone());
-            state.actors.insert(name.clone(), Actor { status, attempt, spent, ..Actor::default() });
+            let (attempt, spent, early) = (actor.attempt, actor.spent.clone(), actor.early.clone());
+            state.actors.insert(name.clone(), Actor { status, attempt, spent, early, ..Actor::default() });
         }
     }
     let rev = chosen.rev.max(other.rev).saturating_add(1);
     let entry = HistoryEntry {
+        version: stamp.version,
         seq: rev,
         at: stamp.at,
         from: Some(left),
@@ -152,13 +153,14 @@ pub fn choose(
         actor: stamp.by.clone(),
         evidence: Vec::new(),
         waived: Vec::new(),
+        files: NotedFiles::new(),
         confirmed: None,
         action: None,
         performance: None,
     };
     let mut history = join_histories(chosen.history.iter().chain(&other.history));
     history.push(entry.into());
-    history.drain(..history.len().saturating_sub(HISTORY_WINDOW));
+    keep_latest(&mut history);
     state.run.errors = state.run.errors.max(other.run.errors);
     Ok(State {
         rev,
@@ -248,7 +250,7 @@ impl Merging<'_> {
         let (lead, other) = (&*self.lead.state, &*self.other.state);
         let names: BTreeSet<&String> = lead.actors.keys().chain(other.actors.keys()).collect();
         let mut history = join_histories(lead.history.iter().chain(&other.history));
-        history.drain(..history.len().saturating_sub(HISTORY_WINDOW));
+        keep_latest(&mut history);
         let rev = lead.rev.max(other.rev);
         State {
             title: {
@@ -276,7 +278,12 @@ impl Merging<'_> {
         let (own, others) = (side(Some(&self.lead.state)), side(Some(&self.other.state)));
         let (lead, other) = (own.as_ref().unwrap_or(&nothing), others.as_ref().unwrap_or(&nothing));
         let base = base.as_ref();
-        let mut spent = Actor { spent: lead.spent.clone(), attempt: lead.attempt, ..Actor::default() };
+        let mut spent = Actor {
+            spent: lead.spent.clone(),
+            early: lead.early.clone(),
+            attempt: lead.attempt,
+            ..Actor::default()
+        };
         spent.take_over(other.clone());
         let substate = three_way(
             base.and_then(|base| base.substate.as_ref()),
@@ -294,7 +301,9 @@ impl Merging<'_> {
                 &lead.entered_with,
                 &other.entered_with,
             ),
+            left_files: left_files(base, lead, other),
             spent: spent.spent,
+            early: spent.early,
             extra: objects(base.map(|base| &base.extra), &lead.extra, &other.extra),
         }
     }
@@ -384,6 +393,20 @@ fn records(base: Option<&DigestRecords>, lead: &DigestRecords, other: &DigestRec
         three_way(base, lead.get(name), other.get(name)).map_or(Some(None), |record| record.copied())
     };
     names.into_iter().filter_map(|name| Some((name.clone(), record(name)?))).collect()
+}
+
+/// The files with which outputs were left. If both sides changed them, neither is kept, so the present ones count.
+fn left_files(
+    base: Option<&Actor>,
+    lead: &Actor,
+    other: &Actor,
+) -> BTreeMap<ArtifactName, BTreeMap<String, Digest>> {
+    let names: BTreeSet<&ArtifactName> = lead.left_files.keys().chain(other.left_files.keys()).collect();
+    let files = |name: &ArtifactName| {
+        let base = base.and_then(|base| base.left_files.get(name));
+        three_way(base, lead.left_files.get(name), other.left_files.get(name)).flatten().cloned()
+    };
+    names.into_iter().filter_map(|name| Some((name.clone(), files(name)?))).collect()
 }
 
 /// Keys of the workflow or of other tools: joined three-way, also inside objects.

@@ -38,9 +38,12 @@ mod run;
 mod scope;
 mod send_back;
 mod settle;
+mod standing;
 mod state;
 mod state_document;
 mod undo;
+mod version;
+mod writer;
 
 pub use activity::{accept, answer, asked, data_of, end, give_up, offers, phase_id, pick, signalled, start};
 pub use apply::{Stamp, apply, initial_state};
@@ -81,10 +84,12 @@ pub use run::{
 pub use send_back::{QuotedIssue, SendBack};
 pub use settle::{Settled, Step, settle, settle_from};
 pub use state::{
-    Actor, ActorKind, ActorStatus, By, ERRORS_WINDOW, FILES_KEPT, FilesByPath, HISTORY_WINDOW, HistoryEntry,
-    Performance, Recorded, RunRecord, State, Tally, WorkflowRef,
+    Actor, ActorKind, ActorStatus, By, ERRORS_WINDOW, FILES_KEPT, FilesByPath, HistoryEntry, Performance,
+    Recorded, RunRecord, State, Tally, WorkflowRef, keep_latest,
 };
 pub use state_document::{
     STATE_VERSION, StateDocument, document, history_value, put_member, standing_document,
 };
 pub use undo::{TakenBack, is_person_order, undo};
+pub use version::RecordVersion;
+pub use writer::{NotedFile, NotedFiles, Turn, Writer};

@@ -1,10 +1,10 @@
 //! Orders of people: overrides, rollbacks, reopenings, confirmations. Each is checked and then becomes a
 //! transition like any other.
 
-use super::derive::{SeenArtifact, look};
+use super::derive::{SeenArtifact, is_set_spent, look};
 use super::judge::Judge;
 use super::rules::join;
-use super::{BrokenNeed, Facts, Kind, State, Transition, WHY};
+use super::{BrokenNeed, Facts, Kind, RecordVersion, State, Transition, WHY};
 use crate::base::{ArtifactName, Code, Error, PhaseId, nearest, shell_word};
 use crate::workflow::{Outcome, Phase, Workflow};
 
@@ -130,8 +130,8 @@ pub fn reopen(
     back(&judge, target, Kind::Reopen, reason)
 }
 
-/// Confirms an unchanged artifact: its digest is no longer used up. Returns an error if the artifact is
-/// unknown, absent, or not used up.
+/// Confirms an unchanged artifact: its files are no longer used up or early. Returns an error if the artifact is
+/// unknown, absent, or neither.
 pub fn confirm(
     workflow: &Workflow,
     state: &State,
@@ -155,8 +155,7 @@ pub fn confirm(
             "write it first; only an existing file can be confirmed",
         ));
     };
-    let spent = super::derive::is_spent(workflow, state, &derived.name, digest);
-    if !spent {
+    if !one.can_be_confirmed() {
         let message = match &derived.stale_because {
             Some(because) => format!("`{artifact}` cannot be confirmed: {because}"),
             None => format!("`{artifact}` is fresh; there is nothing to confirm"),
@@ -166,7 +165,15 @@ pub fn confirm(
     let judge = Judge { workflow, state, facts, phase, seen: &seen };
     let mut transition = Transition::new(Some(phase.id.clone()), phase.id.clone(), Kind::Confirm, reason);
     transition.evidence = judge.evidence(std::slice::from_ref(&derived.name));
-    transition.confirm = Some((derived.name.clone(), digest));
+    let confirmed = match facts.version {
+        RecordVersion::First => vec![digest],
+        RecordVersion::Second => {
+            let files = one.excluded.iter().filter(|(_, why)| why.can_be_confirmed());
+            let set = is_set_spent(workflow, state, &derived.name, &one.files).then_some(digest);
+            files.filter_map(|(file, _)| file.digest).chain(set).collect()
+        }
+    };
+    transition.confirm = Some((derived.name.clone(), confirmed));
     Ok(transition)
 }
 

@@ -51,6 +51,7 @@ pub fn replay(
     entry: &HistoryEntry,
     after: Option<&State>,
 ) -> Result<Replayed, Disproof> {
+    let facts = &*facts.as_noted(entry.version, &entry.files);
     let initial;
     let state = match before {
         Recorded::Known(state) => state,
@@ -81,6 +82,7 @@ pub fn refute(
     after: &State,
 ) -> Option<Disproof> {
     let Recorded::Known(state) = before else { return None };
+    let facts = &*facts.as_noted(entry.version, &entry.files);
     if matches!(entry.kind, Kind::Run | Kind::Skip | Kind::Answer | Kind::End) {
         let refused = refuse_in_any_case(workflow, state, facts, entry, after);
         return refused.err().map(|message| disproof(entry, message.into()));
@@ -145,7 +147,7 @@ fn follow(
     };
     let is_performed = matches!(entry.kind, Kind::Run | Kind::Skip);
     let performance = entry.performance.clone().filter(|_| is_performed);
-    let stamp = Stamp { performance, ..Stamp::new(entry.at, entry.actor.clone()) };
+    let stamp = Stamp { performance, ..Stamp::of(entry) };
     let mut next = apply(workflow, state, facts, &transition, &stamp);
     if let Some(after) = after {
         // The recording event is its head, and is only known afterwards.

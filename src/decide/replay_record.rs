@@ -30,7 +30,7 @@ pub fn replay_record(
         }
     };
     let transition = transition.map_err(|error| error.to_string())?;
-    let stamp = Stamp::new(entry.at, entry.actor.clone());
+    let stamp = Stamp::of(entry);
     let mut next = apply(workflow, before, &Facts::of_no_files(task), &transition, &stamp);
     next.heads.clone_from(&after.heads);
     let [next, after] = [&next, after].map(|state| document(state, &workflow.phase_key));

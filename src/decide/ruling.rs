@@ -7,7 +7,7 @@
 use super::derive::look;
 use super::judge::Judge;
 use super::order::{current, given, refused};
-use super::{Facts, FileFact, Stamp, State, Transition, Verdict};
+use super::{By, Facts, FileFact, Stamp, State, Transition, Verdict, Writer};
 use crate::base::{ArtifactName, Code, Error, PhaseId, command, words};
 use crate::workflow::{Artifact, Format, Owner, SchemaText, Workflow, blank};
 use serde_json::{Map, Value};
@@ -174,13 +174,14 @@ impl Judge<'_> {
             let choices = choices(schema, order.to.is_some()).into_iter();
             let values =
                 choices.filter_map(|choice| self.filled(schema, choice, &artifact.name, (order, stamp)));
-            values.map(|value| self.with_value(artifact, value)).collect::<Vec<_>>()
+            values.map(|value| self.with_value(artifact, value, &stamp.by)).collect::<Vec<_>>()
         })
     }
 
-    fn with_value(&self, artifact: &Artifact, value: Value) -> Draft {
+    fn with_value(&self, artifact: &Artifact, value: Value, by: &By) -> Draft {
         let path = self.path_of(&artifact.name);
         let text = format!("{value:#}\n");
+        let writer = Writer { kind: by.kind, name: by.name.clone(), ordered: true, turn: None };
         let mut facts = self.facts.clone();
         let files = facts.artifacts.entry(artifact.name.clone()).or_default();
         let pattern = files.iter().find(|file| file.path == path).map_or(0, |file| file.pattern);
@@ -192,6 +193,7 @@ impl Judge<'_> {
             digest: Some(self.workflow.digest.format().blob(text.as_bytes())),
             data: Some(Arc::new(value)),
             problems: Vec::new(),
+            writer: Some(writer),
         });
         Draft { path, text, facts }
     }

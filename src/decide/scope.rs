@@ -2,7 +2,7 @@
 
 use super::derive::{SeenArtifact, file_value};
 use super::state_document::document;
-use super::{Mode, State};
+use super::{FileFact, Mode, State};
 use crate::base::{ActionName, PhaseId, Reason, TaskId};
 use crate::workflow::Workflow;
 use crate::workflow::guard::{Lookup, Scope, follow};
@@ -95,11 +95,12 @@ impl<'a> TaskScope<'a> {
             "ready" => Value::from(derived.ready()),
             "changed" => Value::from(derived.changed),
             "digest" => derived.digest.map_or(Value::Null, |digest| Value::from(digest.to_string())),
-            "count" => Value::from(seen.files.len()),
-            "path" => seen.files.first().map_or(Value::Null, |file| Value::from(file.path.as_str())),
-            "all" => seen.files.iter().map(|file| file_value(file)).collect(),
+            "count" => Value::from(seen.counting.len()),
+            "path" => self.path(seen),
+            "all" => seen.counting.iter().map(|file| file_value(file)).collect(),
+            "not_counted" => not_counted(seen),
             "problems" => problems(seen),
-            "data" if derived.holds() => return follow(data(seen), path, 2),
+            "data" if derived.holds() => return follow(self.data(seen), path, 2),
             "data" => Value::Null,
             _ if derived.holds() => {
                 return match self.fact(seen, member) {
@@ -113,10 +114,27 @@ impl<'a> TaskScope<'a> {
         settle(value, path, 2)
     }
 
-    /// The value of a named fact of an artifact; `None` if the artifact is not valid, or has no such fact, or
-    /// the fact cannot be computed.
-    pub(super) fn fact_of(&self, seen: &SeenArtifact<'_>, name: &str) -> Option<Value> {
-        self.fact(seen, name).filter(|_| seen.derived.holds())?.as_ref().ok().cloned()
+    /// The data of an artifact with one file; for several files it is null, and `all` contains them.
+    fn data<'s>(&'s self, seen: &'s SeenArtifact<'a>) -> &'s Value {
+        static NULL: Value = Value::Null;
+        let only = self.workflow.artifact(&seen.derived.name).and_then(|artifact| seen.only_file(artifact));
+        only.and_then(|file| file.data.as_deref()).unwrap_or(&NULL)
+    }
+
+    /// The path of the first file that counts, or else of the only file.
+    fn path(&self, seen: &SeenArtifact<'_>) -> Value {
+        let only = self.workflow.artifact(&seen.derived.name).and_then(|artifact| seen.only_file(artifact));
+        let shown = seen.counting.first().copied().or(only);
+        shown.map_or(Value::Null, |file| Value::from(file.path.as_str()))
+    }
+
+    /// The value of a named fact over these files of an artifact, also of those that do not count; `None` if the artifact
+    /// is not valid, or has no such fact, or the fact cannot be computed.
+    pub(super) fn fact_of(&self, seen: &SeenArtifact<'_>, files: &[&FileFact], name: &str) -> Option<Value> {
+        let artifact = self.workflow.artifact(&seen.derived.name).filter(|_| seen.derived.holds())?;
+        let (_, guard) = artifact.facts.iter().find(|(fact, _)| fact == name)?;
+        let only = if let [only] = files { only.data.as_deref() } else { None };
+        guard.value(&FactScope { files, only }).ok()
     }
 
     fn fact(&self, seen: &SeenArtifact<'_>, name: &str) -> Option<&Result<Value, Reason>> {
@@ -124,7 +142,10 @@ impl<'a> TaskScope<'a> {
         let artifact = artifacts.iter().position(|artifact| artifact.name == seen.derived.name)?;
         let fact = artifacts[artifact].facts.iter().position(|(fact, _)| fact == name)?;
         let guard = &artifacts[artifact].facts[fact].1;
-        Some(self.facts[artifact][fact].get_or_init(|| guard.value(&FactScope { seen })))
+        Some(self.facts[artifact][fact].get_or_init(|| {
+            let only = seen.only_file(&artifacts[artifact]).and_then(|file| file.data.as_deref());
+            guard.value(&FactScope { files: &seen.counting, only })
+        }))
     }
 }
 
@@ -155,32 +176,37 @@ impl Scope for TaskScope<'_> {
 
 /// What the named facts of an artifact see: its own data and files, nothing else.
 struct FactScope<'a> {
-    seen: &'a SeenArtifact<'a>,
+    files: &'a [&'a FileFact],
+    /// The data of the only file.
+    only: Option<&'a Value>,
 }
 
 impl Scope for FactScope<'_> {
     fn look_up(&self, path: &[String]) -> Lookup<'_> {
         match path.first().map(String::as_str) {
-            Some("data") => follow(data(self.seen), path, 1),
-            Some("all") => settle(self.seen.files.iter().map(|file| file_value(file)).collect(), path, 1),
-            Some("count") => settle(Value::from(self.seen.files.len()), path, 1),
-            Some("path") => settle(
-                self.seen.files.first().map_or(Value::Null, |file| Value::from(file.path.as_str())),
-                path,
-                1,
-            ),
+            Some("data") => follow(self.only.unwrap_or(&Value::Null), path, 1),
+            Some("all") => settle(self.files.iter().map(|file| file_value(file)).collect(), path, 1),
+            Some("count") => settle(Value::from(self.files.len()), path, 1),
+            Some("path") => {
+                let first = self.files.first().map_or(Value::Null, |file| Value::from(file.path.as_str()));
+                settle(first, path, 1)
+            }
             _ => Lookup::Missing { depth: 0 },
         }
     }
 }
 
-/// The data of an artifact with one file; for several files it is null, and `all` contains them.
-fn data<'a>(seen: &'a SeenArtifact<'_>) -> &'a Value {
-    static NULL: Value = Value::Null;
-    match seen.files.as_slice() {
-        [only] => only.data.as_deref().unwrap_or(&NULL),
-        _ => &NULL,
-    }
+/// The files that do not count, each with its path and the reason, as a list of maps.
+fn not_counted(seen: &SeenArtifact<'_>) -> Value {
+    let shown = seen.excluded.iter().map(|(file, why)| {
+        serde_json::json!({
+            "path": file.path,
+            "valid": file.is_valid(),
+            "because": why.to_string(),
+            "data": file.data.as_deref().cloned().unwrap_or(Value::Null),
+        })
+    });
+    shown.collect()
 }
 
 /// The problems of an artifact's files, as a list of maps.

@@ -3,7 +3,7 @@
 use super::derive::SeenArtifact;
 use super::judge::Judge;
 use super::scope::TaskScope;
-use super::{HistoryEntry, Kind};
+use super::{FileFact, HistoryEntry, Kind};
 use crate::base::{ArtifactName, PhaseId, pointer};
 use serde_json::Value;
 
@@ -54,7 +54,7 @@ impl Judge<'_> {
         let mut issues: Vec<QuotedIssue> = Vec::new();
         let mut omitted = 0;
         for (seen, value) in
-            read.iter().flat_map(|seen| objections(seen, scope).into_iter().map(|v| (*seen, v)))
+            read.iter().flat_map(|seen| objections(seen, entry, scope).into_iter().map(|v| (*seen, v)))
         {
             if issues.len() < MOST_ISSUES {
                 issues.push(quoted(seen, value, &issues));
@@ -74,22 +74,24 @@ impl Judge<'_> {
             || (entry.kind == Kind::Override && is_back)
     }
 
-    /// Whether the rule of a step reads an artifact whose present file is one that the step rests on.
+    /// Whether the rule of a step reads an artifact of which a present file is one that the step rests on.
     fn was_read(&self, entry: &HistoryEntry, seen: &SeenArtifact<'_>) -> bool {
         let rule = self.workflow.rules.iter().find(|rule| entry.rule.as_deref() == Some(rule.id.as_str()));
-        let is_evidence = |path: &str, digest: &str| {
-            seen.derived.files.iter().any(|file| {
-                file.path == path && file.digest.is_some_and(|present| present.to_string() == digest)
-            })
-        };
         rule.is_some_and(|rule| self.reads(rule, seen.derived.name.as_str()))
-            && entry.evidence.iter().any(|(path, digest)| is_evidence(path, digest))
+            && seen.files.iter().any(|file| rested_on(entry, file))
     }
 }
 
-/// What a verdict objects to; nothing if it is not valid or has no such fact.
-fn objections(seen: &SeenArtifact<'_>, scope: &TaskScope<'_>) -> Vec<Value> {
-    let Some(Value::Array(values)) = scope.fact_of(seen, ISSUES) else { return Vec::new() };
+/// Whether a step rests on a file as it is now.
+fn rested_on(entry: &HistoryEntry, file: &FileFact) -> bool {
+    let Some(digest) = file.digest.map(|digest| digest.to_string()) else { return false };
+    entry.evidence.iter().any(|(path, named)| *path == file.path && *named == digest)
+}
+
+/// What the files of a verdict object to that a step rests on; nothing if they are not valid or have no such fact.
+fn objections(seen: &SeenArtifact<'_>, entry: &HistoryEntry, scope: &TaskScope<'_>) -> Vec<Value> {
+    let files: Vec<&FileFact> = seen.files.iter().copied().filter(|file| rested_on(entry, file)).collect();
+    let Some(Value::Array(values)) = scope.fact_of(seen, &files, ISSUES) else { return Vec::new() };
     // An expression cannot join lists that are inside other values, so a list in the list counts as its items.
     let items = values.into_iter().flat_map(|value| match value {
         Value::Array(inner) => inner,

@@ -1,6 +1,6 @@
 //! The recorded state of a task as the core sees it; [`crate::record`] defines its file format.
 
-use super::{Mode, Original};
+use super::{Mode, NotedFiles, Original, RecordVersion};
 use crate::base::{
     ActionName, ArtifactName, Code, Diagnostic, Digest, ObjectFormat, PhaseId, TaskId, Timestamp,
     WorkflowName, command, words,
@@ -61,7 +61,7 @@ pub struct State {
     pub actors: BTreeMap<String, Actor>,
     /// Artifacts whose absence a person has accepted, with the sequence number of that override.
     pub waived: BTreeMap<ArtifactName, u64>,
-    /// The latest transitions, oldest first, at most [`HISTORY_WINDOW`].
+    /// The latest transitions, oldest first, at most as many as [`keep_latest`] keeps.
     pub history: Vec<Arc<HistoryEntry>>,
     /// The latest failures, oldest first, at most [`ERRORS_WINDOW`].
     pub errors: Vec<Value>,
@@ -101,8 +101,12 @@ pub struct Tally {
     pub skipped: bool,
 }
 
-/// How many history entries the state keeps.
-pub const HISTORY_WINDOW: usize = 10;
+/// Drops the oldest entries of a history that a state does not keep.
+pub fn keep_latest(history: &mut Vec<Arc<HistoryEntry>>) {
+    let window = history.last().map_or(0, |last| last.version.history_window());
+    history.drain(..history.len().saturating_sub(window));
+}
+
 /// How many errors the state keeps.
 pub const ERRORS_WINDOW: usize = 5;
 
@@ -129,8 +133,12 @@ pub struct Actor {
     /// The digests of the needs when the phase was entered backward, and those of the code that the phase
     /// makes at every entry.
     pub entered_with: BTreeMap<ArtifactName, Option<Digest>>,
+    /// The files of `left_with`, by their paths, of outputs that may have several files.
+    pub left_files: BTreeMap<ArtifactName, BTreeMap<String, Digest>>,
     /// Digests of the outputs that a send-back has used up.
     pub spent: BTreeMap<ArtifactName, Vec<Digest>>,
+    /// Digests of files of the outputs that were there before what they judge was recorded.
+    pub early: BTreeMap<ArtifactName, Vec<Digest>>,
     /// Keys that other tools added, kept as they are.
     pub extra: Map<String, Value>,
 }
@@ -175,6 +183,9 @@ words! {
 /// One recorded transition. Its fields are the members of the entry in `state.json`, in this order.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct HistoryEntry {
+    /// The version of the rules by which it was recorded.
+    #[serde(rename = "v", skip_serializing_if = "RecordVersion::is_unstated")]
+    pub version: RecordVersion,
     /// Its number, from 1, without gaps. Before a merge, two branches may have used the same number.
     pub seq: u64,
     /// The time of the transition.
@@ -194,6 +205,9 @@ pub struct HistoryEntry {
     /// The evidence: paths relative to the task directory, and blob ids.
     #[serde(serialize_with = "by_path")]
     pub evidence: Vec<(String, String)>,
+    /// What was noted of single files: that they are early, and who wrote them.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub files: NotedFiles,
     /// Artifacts whose absence the transition accepted.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub waived: Vec<ArtifactName>,
@@ -278,12 +292,18 @@ impl Actor {
     /// Adds the used-up digests and counters of another record of the same phase; its own other values stay.
     pub(super) fn take_over(&mut self, other: Self) {
         self.attempt = self.attempt.max(other.attempt);
-        for (artifact, digests) in other.spent {
-            let own = self.spent.entry(artifact).or_default();
-            for digest in digests {
-                if !own.contains(&digest) {
-                    own.push(digest);
-                }
+        unite(&mut self.spent, other.spent);
+        unite(&mut self.early, other.early);
+    }
+}
+
+/// Adds the digests of another list of each artifact that are not in its own.
+fn unite(own: &mut BTreeMap<ArtifactName, Vec<Digest>>, other: BTreeMap<ArtifactName, Vec<Digest>>) {
+    for (artifact, digests) in other {
+        let known = own.entry(artifact).or_default();
+        for digest in digests {
+            if !known.contains(&digest) {
+                known.push(digest);
             }
         }
     }
@@ -308,7 +328,8 @@ impl State {
     pub fn is_of_another_format(&self, format: ObjectFormat) -> bool {
         let digests = |actor: &'_ Actor| {
             let ends = actor.entered_with.values().chain(actor.left_with.values()).copied().flatten();
-            ends.chain(actor.spent.values().flatten().copied()).any(|digest| digest.format() != format)
+            let files = actor.spent.values().chain(actor.early.values()).flatten().copied();
+            ends.chain(files).any(|digest| digest.format() != format)
         };
         self.actors.values().any(digests)
     }

@@ -136,20 +136,24 @@ fn has_results(run: &RunRecord) -> bool {
 
 impl Serialize for Actor {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let Self { substate, entered_with, left_with, spent, extra, .. } = self;
+        let Self { substate, entered_with, left_with, left_files, spent, early, extra, .. } = self;
         let mut members = serializer.serialize_map(None)?;
         members.serialize_entry("status", self.status.as_str())?;
         members.serialize_entry("attempt", &self.attempt)?;
         put_member(&mut members, "substate", substate.as_ref())?;
         put_member(&mut members, "entered_with", Some(entered_with).filter(|held| !held.is_empty()))?;
         put_member(&mut members, "left_with", Some(left_with).filter(|held| !held.is_empty()))?;
+        put_member(&mut members, "left_files", Some(left_files).filter(|held| !held.is_empty()))?;
         put_member(&mut members, "spent", Some(spent).filter(|held| !held.is_empty()))?;
+        put_member(&mut members, "early", Some(early).filter(|held| !held.is_empty()))?;
         let has_own = |key: &str| match key {
             "status" | "attempt" => true,
             "substate" => substate.is_some(),
             "entered_with" => !entered_with.is_empty(),
             "left_with" => !left_with.is_empty(),
+            "left_files" => !left_files.is_empty(),
             "spent" => !spent.is_empty(),
+            "early" => !early.is_empty(),
             _ => false,
         };
         for (key, value) in extra.iter().filter(|(key, _)| !has_own(key)) {

@@ -107,7 +107,7 @@ impl NewSteps<'_> {
         if after.len() > MOST_BRANCHES {
             return Ok(false);
         }
-        let stamp = Stamp::new(entry.at, entry.actor.clone());
+        let stamp = Stamp::of(entry);
         let is_made = |chosen: &[Digest], other: &[Digest]| {
             let side = |heads: &[Digest]| pool.fold(Some(workflow), heads).ok()?;
             let sides = side(chosen).zip(side(other));

@@ -9,7 +9,7 @@ use super::log::{EventLog, LogFault, LogFaultKind};
 use super::log_event::LogEvent;
 use super::state::read_standing;
 use crate::base::{Digest, Error};
-use crate::decide::{Conflict, HISTORY_WINDOW, Stamp, State, choose, join, standing_document};
+use crate::decide::{Conflict, Stamp, State, choose, join, keep_latest, standing_document};
 use crate::workflow::Workflow;
 use serde_json::{Map, Value};
 use std::collections::{HashMap, VecDeque};
@@ -181,7 +181,7 @@ impl EventLog {
             state.heads = self.tips(&[chosen, other].concat());
             let mut history = self.history(&state.heads);
             history.extend(state.history.pop());
-            history.drain(..history.len().saturating_sub(HISTORY_WINDOW));
+            keep_latest(&mut history);
             State { history, ..state }
         }))
     }

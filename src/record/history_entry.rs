@@ -1,7 +1,7 @@
 //! A history entry, which has the same form in a state and in a log.
 
 use crate::base::{ActionName, ArtifactName, PhaseId, Timestamp};
-use crate::decide::{ActorKind, By, HistoryEntry, Kind, Performance};
+use crate::decide::{ActorKind, By, HistoryEntry, Kind, NotedFiles, Performance, RecordVersion};
 use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value};
 use std::borrow::Cow;
@@ -15,16 +15,23 @@ pub(super) fn history_entry(value: &Value) -> Option<HistoryEntry> {
 /// The members of a history entry, as far as they are read. What is of another type than it should be is taken as
 /// missing.
 pub(super) struct EntryMembers {
+    /// The outer `None` if it is not known.
+    version: Option<RecordVersion>,
+    /// The first member that no version knows, or that has a member which none knows.
+    unknown: Option<String>,
     seq: Option<u64>,
     at: Option<Timestamp>,
     /// The outer `None` if it is invalid.
     from: Option<Option<PhaseId>>,
     to: Option<PhaseId>,
     kind: Option<Kind>,
+    /// The text of a kind that is not known.
+    other_kind: Option<String>,
     rule: Option<String>,
     reason: Option<String>,
     actor: Option<By>,
     evidence: Vec<(String, String)>,
+    files: NotedFiles,
     waives: Option<Vec<ArtifactName>>,
     /// What earlier versions wrote for `waives`.
     waived: Option<Vec<ArtifactName>>,
@@ -36,15 +43,19 @@ pub(super) struct EntryMembers {
 impl EntryMembers {
     /// No member so far.
     pub(super) const NONE: Self = Self {
+        version: Some(RecordVersion::First),
+        unknown: None,
         seq: None,
         at: None,
         from: Some(None),
         to: None,
         kind: None,
+        other_kind: None,
         rule: None,
         reason: None,
         actor: None,
         evidence: Vec::new(),
+        files: NotedFiles::new(),
         waives: None,
         waived: None,
         confirmed: None,
@@ -63,6 +74,10 @@ impl EntryMembers {
         members: &mut A,
     ) -> Result<(), A::Error> {
         match key {
+            "files" => match serde_json::from_value(members.next_value()?) {
+                Ok(files) => self.files = files,
+                Err(fault) => self.note_unknown(format!("files: {fault}")),
+            },
             "evidence" => self.evidence = texts(members.next_value()?),
             "waives" => self.waives = Some(names(members.next_value()?)),
             "waived" => self.waived = Some(names(members.next_value()?)),
@@ -75,6 +90,7 @@ impl EntryMembers {
 
     fn set(&mut self, key: &str, value: Scalar<'_>) {
         match key {
+            "v" => self.version = value.number().and_then(RecordVersion::numbered),
             "seq" => self.seq = value.number(),
             "at" => self.at = value.text().and_then(|at| Timestamp::parse(&at)),
             "from" => {
@@ -84,18 +100,38 @@ impl EntryMembers {
                 }
             }
             "to" => self.to = value.text().and_then(|phase| PhaseId::new(phase).ok()),
-            "kind" => self.kind = value.text().and_then(|kind| Kind::named(&kind)),
+            "kind" => {
+                let text = value.text().unwrap_or_default();
+                self.kind = Kind::named(&text);
+                self.other_kind = self.kind.is_none().then(|| text.into_owned());
+            }
             "rule" => self.rule = value.text().map(Cow::into_owned),
             "reason" => self.reason = value.text().map(Cow::into_owned),
             "confirmed" => self.confirmed = value.text().and_then(|name| ArtifactName::new(name).ok()),
             "action" => self.action = value.text().and_then(|name| ActionName::new(name).ok()),
-            _ => {}
+            _ => self.note_unknown(key.to_owned()),
         }
+    }
+
+    fn note_unknown(&mut self, member: String) {
+        self.unknown.get_or_insert(member);
+    }
+
+    /// What a newer program than this one wrote, in words: a version, a kind or a member that this one does not know.
+    /// Events of the first version may have members that nobody knows.
+    pub(super) fn newer(&self) -> Option<String> {
+        let Some(version) = self.version else { return Some("its version of the record".to_owned()) };
+        if version == RecordVersion::First {
+            return None;
+        }
+        let kind = self.other_kind.as_ref().map(|kind| format!("the kind `{kind}`"));
+        kind.or_else(|| self.unknown.as_ref().map(|member| format!("the member `{member}`")))
     }
 
     /// The entry, or the first member that is missing or invalid.
     pub(super) fn entry(self) -> Result<HistoryEntry, &'static str> {
         Ok(HistoryEntry {
+            version: self.version.ok_or("v")?,
             seq: self.seq.ok_or("seq")?,
             at: self.at.ok_or("at")?,
             kind: self.kind.ok_or("kind")?,
@@ -105,6 +141,7 @@ impl EntryMembers {
             rule: self.rule,
             reason: self.reason.unwrap_or_default(),
             evidence: self.evidence,
+            files: self.files,
             waived: self.waives.or(self.waived).unwrap_or_default(),
             confirmed: self.confirmed,
             action: self.action,
@@ -319,6 +356,7 @@ mod tests {
             rule: None,
             reason: String::new(),
             evidence: Vec::new(),
+            files: NotedFiles::new(),
             waived: Vec::new(),
             confirmed: None,
             action: None,

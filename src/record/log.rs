@@ -5,7 +5,7 @@
 use super::extent::{LogExtent, digest_of};
 use super::log_event::{LogEvent, NotAnEvent};
 use crate::base::{Code, Digest};
-use crate::decide::{HISTORY_WINDOW, HistoryEntry};
+use crate::decide::HistoryEntry;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap, HashSet};
 use std::sync::Arc;
@@ -69,6 +69,7 @@ impl LogFaultKind {
             Self::ByteOrderMark => Code::ByteOrderMark,
             Self::ConflictMarker => Code::ConflictMarkers,
             Self::NotAnEvent(NotAnEvent::OtherId { .. }) => Code::LogChanged,
+            Self::NotAnEvent(NotAnEvent::Newer(_)) => Code::LogNewer,
             Self::NotAnEvent(_) => Code::LogInvalid,
             Self::UnknownPredecessor(_) => Code::LogIncomplete,
             Self::Misnumbered { .. } | Self::Inapplicable(_) => Code::LogInconsistent,
@@ -283,7 +284,7 @@ impl EventLog {
     #[must_use]
     pub fn history(&self, heads: &[Digest]) -> Vec<Arc<HistoryEntry>> {
         let mut open: BinaryHeap<Rank> = heads.iter().filter_map(|id| self.get(id)).map(rank).collect();
-        let (mut entries, mut last) = (Vec::new(), None);
+        let (mut entries, mut last): (Vec<Arc<HistoryEntry>>, _) = (Vec::new(), None);
         while let Some((_, _, id)) = open.pop() {
             if last == Some(id) {
                 continue;
@@ -291,7 +292,7 @@ impl EventLog {
             last = Some(id);
             let Some(event) = self.get(&id) else { continue };
             entries.push(event.entry.clone());
-            if entries.len() == HISTORY_WINDOW {
+            if entries.first().is_some_and(|newest| entries.len() == newest.version.history_window()) {
                 break;
             }
             open.extend(event.after.iter().filter_map(|id| self.get(id)).map(rank));

@@ -5,7 +5,7 @@ use super::json_patch::diff;
 use super::patch_text::PatchText;
 use crate::base::{Digest, ObjectFormat, WorkflowName};
 use crate::decide::{
-    FilesByPath, HistoryEntry, Performance, State, WorkflowRef, put_member, standing_document,
+    FilesByPath, HistoryEntry, Performance, RecordVersion, State, WorkflowRef, put_member, standing_document,
 };
 use serde::de::{Deserialize, Deserializer, Error, IgnoredAny, MapAccess, Visitor};
 use serde::ser::{Serialize, SerializeMap, Serializer};
@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 /// One event of a task's log.
 ///
-/// A line begins with `"id"` and `"after"`. The id is the git blob id of the line without its `id` member and
+/// A line begins with `"id"` and `"after"`, from the second version of the record on with `"v"` between them. The id is the git blob id of the line without its `id` member and
 /// without the newline, in the format of the repository in which the event was recorded. The text contains the
 /// ids of the preceding events, so the id determines the whole past.
 #[derive(Debug, Clone, PartialEq)]
@@ -54,6 +54,9 @@ pub enum NotAnEvent {
         /// The id computed from the text.
         computed: Digest,
     },
+    /// A newer program wrote what this one does not know.
+    #[error("written by a newer orch: this one does not know {0}")]
+    Newer(String),
     /// A member is missing or has an invalid value.
     #[error("not an event: `{0}` is missing or invalid")]
     Member(&'static str),
@@ -128,7 +131,7 @@ impl LogEvent {
     pub fn read(line: &str) -> Result<Self, NotAnEvent> {
         let parts = line.strip_prefix(BEFORE_ID).and_then(|rest| rest.split_once(AFTER_ID));
         let parts = parts.and_then(|(id, rest)| Some((Digest::parse(id)?, rest)));
-        let Some((stated, rest)) = parts.filter(|(_, rest)| rest.starts_with("\"after\":")) else {
+        let Some((stated, rest)) = parts.filter(|(_, rest)| rest.starts_with("\"after\":") || rest.starts_with("\"v\":")) else {
             return Err(match serde_json::from_str::<Value>(line) {
                 Err(error) => NotAnEvent::Unreadable(error.to_string()),
                 Ok(_) => NotAnEvent::NoId,
@@ -145,6 +148,9 @@ impl LogEvent {
         }
         let raw: RawEvent =
             serde_json::from_str(&body).map_err(|error| NotAnEvent::Unreadable(error.to_string()))?;
+        if let Some(what) = raw.entry.newer() {
+            return Err(NotAnEvent::Newer(what));
+        }
         Ok(Self {
             id: computed,
             after: raw.after.ok_or(NotAnEvent::Member("after"))?,
@@ -214,6 +220,8 @@ impl Serialize for EventMembers<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let LogEvent { after, entry, workflow, .. } = self.0;
         let mut members = serializer.serialize_map(None)?;
+        let version = Some(&entry.version).filter(|version| **version != RecordVersion::First);
+        put_member(&mut members, "v", version)?;
         members.serialize_entry("after", after)?;
         members.serialize_entry("seq", &entry.seq)?;
         members.serialize_entry("at", &entry.at)?;
@@ -225,6 +233,7 @@ impl Serialize for EventMembers<'_> {
         members.serialize_entry("actor", &entry.actor)?;
         let evidence = FilesByPath(&entry.evidence);
         put_member(&mut members, "evidence", Some(&evidence).filter(|evidence| !evidence.0.is_empty()))?;
+        put_member(&mut members, "files", Some(&entry.files).filter(|files| !files.is_empty()))?;
         put_member(&mut members, "waives", Some(&entry.waived).filter(|waived| !waived.is_empty()))?;
         put_member(&mut members, "confirmed", entry.confirmed.as_ref())?;
         put_member(&mut members, "action", entry.action.as_ref())?;

@@ -279,7 +279,8 @@ impl StateReader {
             }
             return Actor::default();
         };
-        let known = ["status", "attempt", "substate", "left_with", "entered_with", "spent"];
+        let known =
+            ["status", "attempt", "substate", "left_with", "left_files", "entered_with", "spent", "early"];
         // Predecessors of this format write `round` for what is `attempt` here.
         let attempt = members.get("attempt").or_else(|| members.get("round")).and_then(Value::as_u64);
         if !foreign && members.get("attempt").and_then(Value::as_u64).is_none() {
@@ -291,7 +292,9 @@ impl StateReader {
             substate: members.get("substate").cloned(),
             left_with: self.record(members.get("left_with"), &format!("{pointer}/left_with")),
             entered_with: self.record(members.get("entered_with"), &format!("{pointer}/entered_with")),
-            spent: self.spent(members.get("spent"), &format!("{pointer}/spent")),
+            left_files: self.left_files(members.get("left_files"), &format!("{pointer}/left_files")),
+            spent: self.digests(members.get("spent"), &format!("{pointer}/spent")),
+            early: self.digests(members.get("early"), &format!("{pointer}/early")),
             extra: members
                 .iter()
                 .filter(|(key, _)| !known.contains(&key.as_str()))
@@ -314,7 +317,7 @@ impl StateReader {
         records
     }
 
-    fn spent(&mut self, value: Option<&Value>, pointer: &str) -> BTreeMap<ArtifactName, Vec<Digest>> {
+    fn digests(&mut self, value: Option<&Value>, pointer: &str) -> BTreeMap<ArtifactName, Vec<Digest>> {
         let mut spent = BTreeMap::new();
         for (name, value) in value.and_then(Value::as_object).into_iter().flatten() {
             let digests: Option<Vec<Digest>> = value
@@ -328,6 +331,27 @@ impl StateReader {
             }
         }
         spent
+    }
+
+    fn left_files(
+        &mut self,
+        value: Option<&Value>,
+        pointer: &str,
+    ) -> BTreeMap<ArtifactName, BTreeMap<String, Digest>> {
+        let mut left = BTreeMap::new();
+        for (name, value) in value.and_then(Value::as_object).into_iter().flatten() {
+            let files = value.as_object().map(|files| {
+                let digest = |(path, digest): (&String, &Value)| Some((path.clone(), Digest::parse(digest.as_str()?)?));
+                files.iter().map(digest).collect::<Option<BTreeMap<_, _>>>()
+            });
+            match (ArtifactName::new(name), files.flatten()) {
+                (Ok(name), Some(files)) => {
+                    left.insert(name, files);
+                }
+                _ => self.invalid(child(pointer, name), "the value should be an object of digests by path"),
+            }
+        }
+        left
     }
 
     fn history(&mut self, value: Option<&Value>, foreign: bool) -> Vec<HistoryEntry> {
@@ -392,6 +416,8 @@ mod tests {
             actors: BTreeMap::from([("planning".to_owned(), actor)]),
             waived: BTreeMap::from([(plan, 4)]),
             history: vec![Arc::new(HistoryEntry {
+                version: crate::decide::RecordVersion::CURRENT,
+                files: crate::decide::NotedFiles::new(),
                 seq: 7,
                 at: Timestamp::from_seconds(1_000_000_000),
                 from: None,

@@ -3,7 +3,7 @@
 use super::read::{Edition, ReadResult, memory_limit, memory_of, read_by};
 use super::{Content, Entry, EntryKind, Matcher, Schemas, Source, ValidationCache};
 use crate::base::{ArtifactName, Code, Diagnostic, Digest, Error, Place, RepoPath, TaskId, TaskPlace};
-use crate::decide::{Facts, FileFact};
+use crate::decide::{Facts, FileFact, RecordVersion};
 use crate::record::{STATE_FILE, TRANSCRIPT_FILE};
 use crate::workflow::{Artifact, Format, Workflow};
 use std::collections::BTreeMap;
@@ -146,6 +146,7 @@ pub fn observe(
     let mut observer = Observer { source, workflow, schemas, validations, place, limits, has_reports };
     let mut observed = Observed {
         facts: Facts {
+            version: RecordVersion::CURRENT,
             task: task.clone(),
             place: place.clone(),
             artifacts: workflow
@@ -284,6 +285,7 @@ impl Observer<'_> {
                         continue;
                     }
                     let fact = FileFact {
+                        writer: None,
                         pattern,
                         is_tree: false,
                         path: below.clone(),
@@ -301,7 +303,8 @@ impl Observer<'_> {
                     commit |= artifact.commit;
                     let (data, problems) = self.read_and_validate(artifact, path, &bytes);
                     let (path, digest) = (below.clone(), Some(digest));
-                    let fact = FileFact { pattern, is_tree: false, path, digest, data, problems };
+                    let fact =
+                        FileFact { pattern, is_tree: false, path, digest, data, problems, writer: None };
                     push(&mut observed.facts.artifacts, &artifact.name, fact);
                 }
                 let executable = entry.executable;

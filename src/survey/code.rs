@@ -393,6 +393,7 @@ fn trees(workflow: &Workflow) -> impl Iterator<Item = (&Artifact, &TreeScope)> {
 /// The fact of code without known changes.
 fn tree_fact(artifact: &Artifact, digest: Digest) -> FileFact {
     FileFact {
+        writer: None,
         pattern: artifact.paths.len(),
         is_tree: true,
         path: tree_name(artifact.name.as_str()),

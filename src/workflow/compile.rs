@@ -17,8 +17,10 @@ const DEFAULT_ATTEMPTS: u32 = 5;
 /// The patterns that `tree` accepts.
 const TREE_HINT: &str = "write `src/**` for a directory, `Cargo.toml` for a file, or `**` alone";
 /// The members of every artifact in a guard.
-pub(super) const ARTIFACT_MEMBERS: [&str; 11] =
-    ["present", "valid", "fresh", "ready", "changed", "digest", "count", "all", "data", "path", "problems"];
+pub(super) const ARTIFACT_MEMBERS: [&str; 12] = [
+    "present", "valid", "fresh", "ready", "changed", "digest", "count", "all", "data", "path", "problems",
+    "not_counted",
+];
 /// The root names in a named fact of an artifact.
 const FACT_ROOTS: [&str; 4] = ["data", "all", "count", "path"];
 /// The root names in a guard, apart from artifacts and named expressions.
@@ -146,7 +148,7 @@ impl Compiler<'_> {
         }
     }
 
-    fn workflow(&mut self, raw: raw::RawWorkflow) -> Option<Workflow> {
+    fn workflow(&mut self, mut raw: raw::RawWorkflow) -> Option<Workflow> {
         let top = Spanned { value: self.document.name.clone(), span: 0..0 };
         let name = self.name(&top, |text| WorkflowName::new(text));
         if raw.phases.is_empty() {
@@ -156,8 +158,11 @@ impl Compiler<'_> {
             self.problem(&(0..0), diagnostic);
             return None;
         }
-        let artifacts: Vec<Artifact> =
-            raw.artifacts.into_iter().filter_map(|artifact| self.artifact(artifact)).collect();
+        let judges: Vec<Vec<Text>> =
+            raw.artifacts.iter_mut().map(|artifact| std::mem::take(&mut artifact.judges)).collect();
+        let read: Vec<Option<Artifact>> =
+            raw.artifacts.into_iter().map(|artifact| self.artifact(artifact)).collect();
+        let artifacts = self.judged(read, &judges);
         let defines = self.defines(&raw.defines, &artifacts);
         let phases: Vec<Phase> =
             raw.phases.iter().filter_map(|phase| self.phase(phase, &artifacts, &defines)).collect();
@@ -262,9 +267,29 @@ impl Compiler<'_> {
             schema,
             facts,
             commit: raw.commit,
+            judges: Vec::new(),
+            filled: raw.filled,
             title: raw.title.map(|title| title.value),
             example: raw.example.map(|example| example.value),
         })
+    }
+
+    /// The artifacts with what each judges.
+    fn judged(&mut self, read: Vec<Option<Artifact>>, judges: &[Vec<Text>]) -> Vec<Artifact> {
+        let known: Vec<Artifact> = read.iter().flatten().cloned().collect();
+        let mut artifacts = Vec::new();
+        for (artifact, judges) in read.into_iter().zip(judges) {
+            let names = self.artifact_names(judges, &known);
+            self.twice(judges.iter());
+            let Some(artifact) = artifact else { continue };
+            if let Some(own) = judges.iter().find(|text| text.value == artifact.name.as_str()) {
+                let message = format!("artifact `{}` cannot judge itself", artifact.name);
+                self.problem(&own.span, Diagnostic::error(Code::WorkflowValue, message));
+            }
+            let filled = artifact.filled || !names.is_empty();
+            artifacts.push(Artifact { judges: names, filled, ..artifact });
+        }
+        artifacts
     }
 
     /// The part of a commit's tree that an artifact consists of. Reports patterns that would require walking

@@ -117,6 +117,10 @@ pub struct Artifact {
     /// Whether transitions commit the artifact. One that is not committed proves nothing and cannot be a
     /// need.
     pub commit: bool,
+    /// The artifacts that its files judge. A file that was there before what it judges was recorded does not count.
+    pub judges: Vec<ArtifactName>,
+    /// Whether a file that says the same as an example of the schema does not count.
+    pub filled: bool,
     /// A one-line description for people and agents.
     pub title: Option<String>,
     /// The text of an example file, for an artifact without a schema. In it `<task>` stands for the id of the
@@ -169,11 +173,42 @@ impl SchemaText {
         self.value.get_or_init(|| serde_json::from_str(&self.text).ok()).as_ref()
     }
 
+    /// Whether a value says the same as one of its examples, apart from the members that are filled in for the writer:
+    /// the time, the name, and what was judged.
+    #[must_use]
+    pub fn is_example(&self, value: &Value) -> bool {
+        let Some(schema) = self.value() else { return false };
+        let given: Vec<&String> = schema_members(schema)
+            .filter(|(_, shape)| {
+                let mark = shape.get("x-orch-fill").and_then(Value::as_str);
+                mark.is_some_and(|mark| matches!(mark, "time" | "of" | "name"))
+            })
+            .map(|(name, _)| name)
+            .collect();
+        let examples = schema.get("examples").and_then(Value::as_array).into_iter().flatten();
+        let says_the_same = |example: &Value| match (example, value) {
+            (Value::Object(example), Value::Object(value)) => {
+                let own = |members: &serde_json::Map<String, Value>| {
+                    let own = members.iter().filter(|(name, _)| !given.contains(name));
+                    own.map(|(name, value)| (name.clone(), value.clone())).collect::<std::collections::BTreeMap<_, _>>()
+                };
+                own(example) == own(value)
+            }
+            _ => example == value,
+        };
+        examples.into_iter().any(says_the_same)
+    }
+
     /// Its first example.
     #[must_use]
     pub fn example(&self) -> Option<&Value> {
         self.example.get_or_init(|| first_example(&self.text)).as_ref()
     }
+}
+
+/// The members that a schema describes at its top level.
+fn schema_members(schema: &Value) -> impl Iterator<Item = (&String, &Value)> {
+    schema.get("properties").and_then(Value::as_object).into_iter().flatten()
 }
 
 /// The first example of a schema.

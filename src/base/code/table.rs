@@ -369,6 +369,10 @@ codes! {
         "A line of the log is not an event.",
         "The line was written by hand, or a crash truncated it.",
         "Restore the log: `git restore -- PATH`, or `orch recover TASK`.";
+    LogNewer = "log-newer", NotNow,
+        "A newer orch wrote an event of the log.",
+        "The event has a version, a kind or a member that this orch does not know, so it cannot tell what follows from it.",
+        "Update orch: `cargo install --path .` in a newer checkout, or as you installed it.";
     MarkdownLimit = "markdown-limit", Finding,
         "A Markdown file has too many headings, check boxes, fields or placeholders.",
         "The number of each of them is limited to 10,000.",

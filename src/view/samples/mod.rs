@@ -131,7 +131,7 @@ fn derived(name: &str, path: &str, valid: bool) -> Derived {
     let digest = Some(Digest::of_blob(name.as_bytes()));
     Derived {
         name: artifact(name),
-        files: vec![DerivedFile { path: path.to_owned(), digest, valid }],
+        files: vec![DerivedFile { path: path.to_owned(), digest, valid, not_counted: None }],
         present: true,
         valid,
         fresh: true,
@@ -394,6 +394,8 @@ pub fn run() -> Sample {
 
 pub fn log() -> Vec<StepView> {
     let entry = |seq, transition: &Transition, kind, name: &str| HistoryEntry {
+        version: crate::decide::RecordVersion::CURRENT,
+        files: crate::decide::NotedFiles::new(),
         seq,
         at: Timestamp::parse("2026-11-21T04:50:00Z").expect("valid"),
         from: transition.from.clone(),

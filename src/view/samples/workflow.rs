@@ -45,6 +45,8 @@ pub fn workflow() -> Workflow {
                 schema,
                 facts: Vec::new(),
                 commit: true,
+                judges: Vec::new(),
+                filled: false,
                 title: None,
                 example: None,
             })

@@ -21,6 +21,7 @@ pub fn workflow(text: &str) -> Workflow {
 /// A task without files.
 pub fn facts() -> Facts {
     Facts {
+        version: orch::decide::RecordVersion::CURRENT,
         task: TaskId::new("t").expect("valid"),
         place: TaskPlace::of_directory(RepoPath::new("tasks/t").expect("valid")),
         artifacts: BTreeMap::new(),

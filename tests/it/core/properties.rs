@@ -69,6 +69,7 @@ fn file() -> impl Strategy<Value = FileFact> {
     let path = select(vec!["a.json", "b.json", "c/d.json"]);
     (0_usize..4, path, option::weighted(0.9, digest()), option::weighted(0.8, data()), any::<bool>())
         .prop_map(|(pattern, path, digest, data, problem)| FileFact {
+            writer: None,
             is_tree: false,
             pattern,
             path: path.to_owned(),
@@ -93,17 +94,21 @@ fn files() -> impl Strategy<Value = Vec<FileFact>> {
 
 fn actor() -> impl Strategy<Value = Actor> {
     let record = || btree_map(artifact(), option::of(digest()), 0..3);
-    let spent = btree_map(artifact(), vec(digest(), 1..3), 0..3);
+    let spent = || btree_map(artifact(), vec(digest(), 1..3), 0..3);
+    let files = btree_map(artifact(), btree_map("[ab]", digest(), 1..3), 0..2);
+    let digests = (record(), record(), files, spent(), spent());
     let attempt = prop_oneof![0_u32..7, Just(u32::MAX)];
     let status = select(vec!["active", "done", "sent_back", "skipped", "completed"]);
-    (attempt, status, record(), record(), spent, option::of(data()), any::<bool>()).prop_map(
-        |(attempt, status, left_with, entered_with, spent, substate, odd)| Actor {
+    (attempt, status, digests, option::of(data()), any::<bool>()).prop_map(
+        |(attempt, status, (left_with, entered_with, left_files, spent, early), substate, odd)| Actor {
             status: ActorStatus::named(status),
             attempt,
             substate,
             left_with,
             entered_with,
+            left_files,
             spent,
+            early,
             extra: if odd { Map::from_iter([("note".to_owned(), json!("?"))]) } else { Map::new() },
         },
     )
@@ -123,6 +128,8 @@ fn entry() -> impl Strategy<Value = HistoryEntry> {
         artifact(),
     )
         .prop_map(|(seq, at, from, to, kind, reason, who, artifact)| HistoryEntry {
+            version: orch::decide::RecordVersion::CURRENT,
+            files: orch::decide::NotedFiles::new(),
             seq,
             at: Timestamp::from_seconds(at),
             from: from.map(|from| PhaseId::new(from).expect("valid")),
@@ -185,6 +192,7 @@ fn task() -> impl Strategy<Value = (&'static Workflow, State, Facts)> {
         }
         let names = workflow.artifacts.iter().map(|artifact| artifact.name.clone());
         let facts = Facts {
+            version: orch::decide::RecordVersion::CURRENT,
             task: TaskId::new("t").expect("valid"),
             place: TaskPlace::of_directory(RepoPath::root()),
             artifacts: std::iter::once(stray).chain(names).zip(files).collect(),

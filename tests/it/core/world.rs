@@ -108,6 +108,7 @@ impl World {
                 Some(file_fact(pattern, path, file, artifact.format))
             });
             let tree = artifact.tree.iter().map(|_| FileFact {
+                writer: None,
                 pattern: artifact.paths.len(),
                 is_tree: true,
                 path: tree_name(artifact.name.as_str()),
@@ -120,6 +121,7 @@ impl World {
             artifacts.insert(artifact.name.clone(), found.chain(tree).collect());
         }
         Facts {
+            version: orch::decide::RecordVersion::CURRENT,
             task: TaskId::new("t-1").expect("valid"),
             place: TaskPlace::of_directory(RepoPath::new("tasks/t-1").expect("valid")),
             artifacts,
@@ -296,5 +298,5 @@ fn file_fact(pattern: usize, path: &str, file: &File, format: Format) -> FileFac
         Err(message) => (None, vec![Diagnostic::error(Code::Unreadable, message)]),
     };
     let digest = Some(Digest::of_blob(file.text.as_bytes()));
-    FileFact { pattern, is_tree: false, path: path.to_owned(), digest, data, problems }
+    FileFact { pattern, is_tree: false, path: path.to_owned(), digest, data, problems, writer: None }
 }

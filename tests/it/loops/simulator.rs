@@ -5,7 +5,7 @@ use crate::model::Chance;
 use orch::base::{ActionName, Period, Timestamp};
 use orch::decide::{
     ActionResult, ActorKind, Budget, By, Decision, ERRORS_WINDOW, Ending, ExecutorExit, Facts,
-    HISTORY_WINDOW, HistoryEntry, JudgedTask, Mode, RecordOutcome, Recorded, Recorder, Returned, RunEffect,
+    HistoryEntry, JudgedTask, Mode, RecordOutcome, Recorded, Recorder, Returned, RunEffect,
     RunEvent, RunMachine, Stamp, State, Step, Tick, Transition, Verdict, Work, answer, apply, asked, data_of,
     evaluate, initial_state, patch, pick, reopen, settle, signalled,
 };
@@ -293,7 +293,7 @@ impl Simulation<'_> {
     }
 
     fn take(&mut self, state: State) {
-        assert!(state.history.len() <= HISTORY_WINDOW && state.errors.len() <= ERRORS_WINDOW);
+        assert!(state.history.len() <= orch::decide::RecordVersion::CURRENT.history_window() && state.errors.len() <= ERRORS_WINDOW);
         self.told.extend(state.history.last().cloned());
         self.state = state;
     }

@@ -9,8 +9,8 @@ use super::past::{
 use crate::core::world::{LIFECYCLE, passing};
 use crate::model::{Chance, PATHS, refusing};
 use orch::decide::{
-    ActorKind, HISTORY_WINDOW, Recorded, Stamp, State, apply, choose, confirm, create, evaluate,
-    initial_state, override_to, reopen, rollback, settle,
+    ActorKind, Recorded, Stamp, State, apply, choose, confirm, create, evaluate, initial_state, keep_latest,
+    override_to, reopen, rollback, settle,
 };
 use orch::record::{EventLog, FoldCache, FoldError, LogEvent, united_lines};
 use serde_json::json;
@@ -340,7 +340,7 @@ fn join(ours: &Tree, theirs: &Tree, task: &str, stamp: Option<&Stamp>) -> Option
     let mut chosen = choose(&LIFECYCLE, &one, &other, "it is better", stamp).ok()?;
     let mut history = log.history(&heads);
     history.extend(chosen.history.pop());
-    history.drain(..history.len().saturating_sub(HISTORY_WINDOW));
+    keep_latest(&mut history);
     chosen.history = history;
     let first = log.state_at(&heads[0], &mut cache).expect("whole");
     let event = LogEvent::new(heads, Some(&first), &chosen)?;

@@ -374,7 +374,7 @@ fn order_refused(past: &mut Past, task: &str) -> Option<Tree> {
         Kind::Reopen => reopen(&LIFECYCLE, &state, &facts, to, reason),
         _ => {
             made_up.to = made_up.from.clone()?;
-            made_up.confirm = Some((artifact.clone(), Digest::of_blob(b"nowhere")));
+            made_up.confirm = Some((artifact.clone(), vec![Digest::of_blob(b"nowhere")]));
             confirm(&LIFECYCLE, &state, &facts, artifact.as_str(), reason)
         }
     };

@@ -539,3 +539,29 @@ plan_review#1 waits for agent: review/plan-review.json is missing
   option orch prompt t-1
   option orch next t-1 --override WHY
   guard-error: the remarks of `plan_review` cannot be computed: plan_remarks: unexpected type: got 'string', want 'iterable'
+
+## a report that was there before the code does not count, unless it says that it judged this code
+//- shipped global-state-machine
+//- at codegen
+//- eval/unit.xml
+<testsuite name="s" tests="1"><testcase name="a"/></testsuite>
+//- code/diff.patch
+--- a/src/a.rs
++++ b/src/a.rs
+@@ -1 +1 @@
+-a
++b
+//- settle
+//- review/code-review.json
+{"ok": true, "finished_at": "2026-01-02T03:04:05Z"}
+//- settle
+//- eval/later.xml
+<testsuite name="s" tests="1"><testcase name="b"/></testsuite>
+//- settle
+
+## an example that was saved as it is counts for nothing
+//- shipped global-state-machine
+//- at plan_review
+//- review/plan-review.json
+{"ok": true, "reasons": ["Every requirement can be checked, and the file plan covers them."], "issues": [{"id": "I1", "severity": "warning", "message": "Say what happens to an upload that is cancelled."}], "of": {"plan": "1c0a7d1b3d4f5e6a7b8c9d0e1f2a3b4c5d6e7f80"}, "finished_at": "2026-11-21T04:50:00Z"}
+//- settle

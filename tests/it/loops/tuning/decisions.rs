@@ -282,7 +282,7 @@ fn t18_the_state_holds_windows_and_the_story_is_whole() {
         "verify" => Some(super::verified(job, |fix| if fix == 1 { "pass" } else { "fail" })),
         _ => urgent(job),
     });
-    assert_eq!((task.state.history.len(), task.state.run.errors), (10, 3));
+    assert_eq!((task.state.history.len(), task.state.run.errors), (3, 3));
     assert!(task.state.errors.len() <= 5 && task.told.len() > 20, "{}", task.told.len());
     // Nothing that decides rests on a window: the counts reach back further than it does.
     let analyzed =

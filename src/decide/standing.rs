@@ -1,0 +1,103 @@
+//! Which files of an artifact count, and why others do not.
+//!
+//! A file counts unless it is used up, early, unfilled, or says that it judged something else than what is there now.
+//! Each is asked by itself, by its blob id alone, so that an old file neither counts again because another one changed,
+//! nor stands in the way of new ones.
+
+use super::derive::{Present, is_spent, judged, outdated_because, used_up};
+use super::{FileFact, State};
+use crate::base::Digest;
+use crate::workflow::{Artifact, Workflow};
+use std::fmt;
+
+/// Why a file does not count.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum WhyNot {
+    /// A send-back has used it up; when, in words.
+    UsedUp(String),
+    /// It was there before what it judges was recorded; what it judges, in words.
+    Early(String),
+    /// It says the same as an example of its schema.
+    Unfilled,
+    /// It says that it judged something else; what, in words.
+    Outdated(String),
+}
+
+impl WhyNot {
+    /// Whether a person may confirm that the file is right as it is.
+    pub(super) fn can_be_confirmed(&self) -> bool {
+        matches!(self, Self::UsedUp(_) | Self::Early(_))
+    }
+}
+
+impl fmt::Display for WhyNot {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::UsedUp(when) => f.write_str(when),
+            Self::Early(judges) => write!(f, "it was there before {judges} was recorded, and does not say what it judged"),
+            Self::Unfilled => f.write_str("it says the same as the example of its schema"),
+            Self::Outdated(what) => f.write_str(what),
+        }
+    }
+}
+
+/// What decides whether the files of an artifact count.
+pub(super) struct Standings<'a> {
+    pub workflow: &'a Workflow,
+    pub state: &'a State,
+    pub artifact: &'a Artifact,
+    pub present: &'a Present<'a>,
+}
+
+impl Standings<'_> {
+    /// Why a file does not count; `None` if it does. `is_set_spent` says whether all files that are there were used up
+    /// together.
+    pub(super) fn why_not(&self, file: &FileFact, is_set_spent: bool) -> Option<WhyNot> {
+        let name = &self.artifact.name;
+        let is_used_up = file.digest.is_some_and(|digest| is_spent(self.workflow, self.state, name, digest));
+        if is_used_up || is_set_spent {
+            return Some(WhyNot::UsedUp(used_up(self.workflow, self.state, name)));
+        }
+        if self.is_early(file) && !self.names_all_judged(file) {
+            let judges: Vec<String> = self.artifact.judges.iter().map(|judged| format!("`{judged}`")).collect();
+            return Some(WhyNot::Early(judges.join(" and ")));
+        }
+        if self.is_unfilled(file) {
+            return Some(WhyNot::Unfilled);
+        }
+        let mut of = judged(file)?.into_iter();
+        of.find_map(|(artifact, version)| outdated_because(self.present, &artifact, version)).map(WhyNot::Outdated)
+    }
+
+    fn is_early(&self, file: &FileFact) -> bool {
+        file.digest.is_some_and(|digest| is_noted_early(self.workflow, self.state, self.artifact, digest))
+    }
+
+    /// Whether the file names everything that it judges as it is now.
+    fn names_all_judged(&self, file: &FileFact) -> bool {
+        let of = judged(file).unwrap_or_default();
+        self.artifact.judges.iter().all(|judges| {
+            let named = of.iter().find(|(name, _)| name == judges.as_str());
+            named.is_some_and(|(name, version)| outdated_because(self.present, name, *version).is_none())
+        })
+    }
+
+    /// Whether nobody has filled in what the example of the schema leaves to the writer. What an order wrote is
+    /// the word of whoever gave it, whatever it says.
+    fn is_unfilled(&self, file: &FileFact) -> bool {
+        let is_ordered = file.writer.as_ref().is_some_and(|writer| writer.ordered);
+        if !self.artifact.filled || is_ordered {
+            return false;
+        }
+        let Some(schema) = &self.artifact.schema else { return false };
+        file.data.as_deref().is_some_and(|data| schema.is_example(data))
+    }
+}
+
+/// Whether a digest of an artifact's file was there before what it judges was recorded.
+pub(super) fn is_noted_early(workflow: &Workflow, state: &State, artifact: &Artifact, digest: Digest) -> bool {
+    workflow
+        .producers(&artifact.name)
+        .filter_map(|phase| state.actor(&phase.id)?.early.get(&artifact.name))
+        .any(|early| early.contains(&digest))
+}
