@@ -458,6 +458,11 @@ codes! {
         "A file is not a patch.",
         "A patch has the form that `git diff` writes.",
         "Write it with `git diff > FILE`.";
+    NotCounted = "not-counted", Finding,
+        "A file of an artifact does not count, and nothing rests on it.",
+        "A send-back has used it up, it was there before what it judges was recorded, or what it says it judged has \
+         changed. The message says which.",
+        "Write it anew, or name in `of` what it judged. A person may confirm it as it is: `orch confirm TASK ARTIFACT`.";
     NotEarlier = "not-earlier", No,
         "The phase is not earlier than the current one.",
         "`orch rollback` only goes back.",
@@ -800,6 +805,10 @@ codes! {
         "The transcript exists but cannot be read.",
         "Its permissions forbid it, it is not a regular file, or it has more than 256 MiB.",
         "Run `orch check TASK`, which says what is wrong with it.";
+    Unfilled = "unfilled", Finding,
+        "A file says the same as the example of its schema.",
+        "The example of a prompt was saved as it was. It shows the form and says nothing about the task.",
+        "Write what is meant into the file.";
     Unfinished = "unfinished", Finding,
         "A commit was made, but the files or the index could not be brought up to date.",
         "Writing failed after the branch had moved; nothing is lost.",

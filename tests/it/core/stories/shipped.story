@@ -552,12 +552,26 @@ plan_review#1 waits for agent: review/plan-review.json is missing
 -a
 +b
 //- settle
+codegen -> review (code-ready) on plan, patch
+review#1 waits for agent: review/code-review.json is missing
+  expects review/code-review.json missing, of patch, plan
+  option orch prompt t-1
+  option orch next t-1 --override WHY
 //- review/code-review.json
 {"ok": true, "finished_at": "2026-01-02T03:04:05Z"}
 //- settle
+review -> test (code-accepted) on plan, patch, code_review
+test#1 waits for agent: eval/eval-report.json is missing
+  expects eval/eval-report.json missing, of patch, plan
+  option orch prompt t-1
+  option orch next t-1 --override WHY
+  not-counted: the file does not count: it was there before `patch` was recorded, and does not say what it judged (write it anew, or name what it judged in `of`)
 //- eval/later.xml
 <testsuite name="s" tests="1"><testcase name="b"/></testsuite>
 //- settle
+test#1 error guard-error: rule `tests-failed` cannot be evaluated: in `tests_failed`, tests_failed: junit.failed: there is no key `errors` (tests_failed is missing)
+  option orch next t-1 --override WHY
+  not-counted: the file does not count: it was there before `patch` was recorded, and does not say what it judged (write it anew, or name what it judged in `of`)
 
 ## an example that was saved as it is counts for nothing
 //- shipped global-state-machine
@@ -565,3 +579,12 @@ plan_review#1 waits for agent: review/plan-review.json is missing
 //- review/plan-review.json
 {"ok": true, "reasons": ["Every requirement can be checked, and the file plan covers them."], "issues": [{"id": "I1", "severity": "warning", "message": "Say what happens to an upload that is cancelled."}], "of": {"plan": "1c0a7d1b3d4f5e6a7b8c9d0e1f2a3b4c5d6e7f80"}, "finished_at": "2026-11-21T04:50:00Z"}
 //- settle
+plan_review#1 waits for agent: review/plan-review.json is stale: it says the same as the example of its schema
+  remark: the plan states no requirement
+  remark: the plan names no file that it changes
+  remark: the plan has no acceptance criterion
+  remark: the plan does not say how the work is tested
+  expects review/plan-review.json stale, of plan
+  option orch prompt t-1
+  option orch next t-1 --override WHY
+  unfilled: the file does not count: it says the same as the example of its schema (write what is meant; the example only shows the form)
