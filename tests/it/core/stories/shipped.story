@@ -569,9 +569,11 @@ test#1 waits for agent: eval/eval-report.json is missing
 //- eval/later.xml
 <testsuite name="s" tests="1"><testcase name="b"/></testsuite>
 //- settle
-test#1 error guard-error: rule `tests-failed` cannot be evaluated: in `tests_failed`, tests_failed: junit.failed: there is no key `errors` (tests_failed is missing)
-  option orch next t-1 --override WHY
-  not-counted: the file does not count: it was there before `patch` was recorded, and does not say what it judged (write it anew, or name what it judged in `of`)
+test -> accept (tests-passed) on plan, patch, junit
+accept#1 waits for human: accept/decision.json is missing
+  expects accept/decision.json missing, of patch, plan
+  option orch approve t-1
+  option orch reject t-1 --reason WHY
 
 ## an example that was saved as it is counts for nothing
 //- shipped global-state-machine
