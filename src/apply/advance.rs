@@ -174,7 +174,10 @@ impl Writer<'_> {
         let (workflow, facts) = (judged.workflow(), &judged.observed.facts);
         let stamp = if plan.own { self.caller.own_stamp() } else { self.stamp() };
         let taken = std::cell::Cell::new(false);
-        let may = |transition: &Transition| (plan.may)(transition) && !(plan.once && taken.replace(true));
+        let is_held = |transition: &Transition| self.holds.is_some_and(|holds| holds(judged, transition));
+        let may = |transition: &Transition| {
+            (plan.may)(transition) && !is_held(transition) && !(plan.once && taken.replace(true))
+        };
         if !judged.untracked {
             let first = judged.decision.clone();
             let settled = settle_from(first, workflow, &judged.recorded, facts, &stamp, &may);

@@ -40,9 +40,9 @@ pub(crate) use advance::Wanted;
 pub(crate) use orders::first_applied;
 
 use crate::base::Timestamp;
-use crate::decide::{ActorKind, Stamp};
+use crate::decide::{ActorKind, Stamp, Transition};
 use crate::store::Store;
-use crate::survey::{Caller, Error, Workspace};
+use crate::survey::{Caller, Error, Sight, Workspace};
 
 /// Writes in a workspace on behalf of a caller.
 ///
@@ -59,13 +59,18 @@ pub struct Writer<'w> {
     stops: Option<&'w (dyn Fn() -> bool + 'w)>,
     /// The others of this process, with which it commits.
     group: Option<&'w CommitGroup>,
+    /// Which transitions of a task it holds back although they are due.
+    holds: Option<&'w Holds<'w>>,
 }
+
+/// Whether a transition of a task is held back although it is due.
+pub(crate) type Holds<'w> = dyn Fn(&Sight, &Transition) -> bool + 'w;
 
 impl<'w> Writer<'w> {
     /// A writer for a caller.
     #[must_use]
     pub fn new(workspace: &'w Workspace, caller: &'w Caller) -> Self {
-        Self { workspace, caller, stops: None, group: None }
+        Self { workspace, caller, stops: None, group: None, holds: None }
     }
 
     /// The same, but it commits steps together with the others of this group.
@@ -78,6 +83,12 @@ impl<'w> Writer<'w> {
     #[must_use]
     pub fn until(self, stops: &'w (dyn Fn() -> bool + 'w)) -> Self {
         Self { stops: Some(stops), ..self }
+    }
+
+    /// The same, but it leaves transitions that are held back.
+    #[must_use]
+    pub(crate) fn holding(self, holds: &'w Holds<'w>) -> Self {
+        Self { holds: Some(holds), ..self }
     }
 
     /// Whether the tasks that were not begun are left.

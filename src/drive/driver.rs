@@ -1,5 +1,6 @@
 //! Drives a run: executes the effects of the run machine and feeds it their outcomes.
 
+use super::complete::{FileSets, incomplete_now};
 use super::trust::{refuse_untrusted, remember};
 use super::{
     Happened, RunEnd, RunOptions, StopFlag, Tell, budget, command_for, continued, look_ahead, refuse_idle,
@@ -62,6 +63,11 @@ pub(super) struct Drive<'a> {
     pub(super) was_overwritten: bool,
     /// What was wrong with the control request that was reported.
     bad_control: Option<Reason>,
+    /// The files that have been quiet long enough.
+    complete: FileSets,
+    /// Whether this process has waited for an executor: what that has written is complete, because its processes have
+    /// ended.
+    has_performed: bool,
 }
 
 /// The maximum age of the record while an executor works.
@@ -170,6 +176,8 @@ pub(super) fn take_up(
         written: None,
         was_overwritten: false,
         bad_control: None,
+        complete: FileSets::new(),
+        has_performed: false,
     };
     let ended = drive.go(tell);
     ended.map(Some)
@@ -195,6 +203,7 @@ impl Drive<'_> {
             RunEffect::Record(command) => self.record(command, tell),
             RunEffect::Perform => {
                 let tried = self.perform(tell);
+                self.has_performed = true;
                 self.step(RunEvent::Performed(tried), tell)
             }
             RunEffect::Wait(time, following) => {
@@ -251,6 +260,14 @@ impl Drive<'_> {
             Ok(judged) => own(judged),
             Err(error) => return self.block(RunEffect::Judge, error, tell),
         };
+        let judged = match self.completed(judged, tell) {
+            Ok(Ok(judged)) => judged,
+            Ok(Err(why)) => {
+                let blocker = Blocker { retry: RetryPolicy::Never(Ending::Waiting), why };
+                return self.step(RunEvent::Blocked(RunEffect::Judge, blocker), tell);
+            }
+            Err(error) => return self.block(RunEffect::Judge, error, tell),
+        };
         let has = |agent: &str| command_for(self.writer, [agent], self.options).is_some();
         let effect = match case(&judged, &has) {
             Ok(case) => self.step(RunEvent::Judged(&case), tell),
@@ -259,6 +276,28 @@ impl Drive<'_> {
         self.compiled = Arc::clone(&judged.compiled);
         self.judged = Some(judged);
         effect
+    }
+
+    /// The task once the files of one run are complete that a due transition rests on, or what is still to come. A
+    /// request to the run ends the wait. Returns an error if the task cannot be read again.
+    fn completed(&mut self, mut judged: Sight, tell: &mut Tell<'_>) -> Result<Result<Sight, String>, Error> {
+        let mut told = String::new();
+        while let Some(found) = incomplete_now(self.writer.workspace, &judged, &self.complete) {
+            let Some(quiet) = found.quiet else { return Ok(Err(found.why)) };
+            if !self.has_performed {
+                if told != found.why {
+                    tell(&Happened::Note(&Diagnostic::note(Code::FilesIncomplete, found.why.as_str())));
+                    told = found.why;
+                }
+                self.wait(quiet);
+                if self.requested().is_some() {
+                    break;
+                }
+                judged = own(self.writer.workspace.look(self.task)?);
+            }
+            self.complete = found.sets;
+        }
+        Ok(Ok(judged))
     }
 
     /// Reports that an effect is not possible now. A temporary obstacle is reported only once.

@@ -1,12 +1,14 @@
 //! Looks at the next tasks of a watch in another thread, while what is due for others is committed.
 
+use super::complete::{FileSets, incomplete};
 use super::known_task::KeptTask;
 use super::watch_events::WatchMode;
 use crate::apply::{AdvancePlan, Wanted, Writer};
-use crate::base::{Diagnostic, TaskId};
+use crate::base::{Diagnostic, RepoPath, TaskId};
 use crate::decide::Transition;
 use crate::store::Head;
-use crate::survey::{Caller, Error, Opener, THREAD_STACK, TaskRef, Workspace};
+use crate::survey::{Caller, Error, Opener, Sight, THREAD_STACK, TaskRef, Workspace};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::thread;
 
@@ -17,6 +19,8 @@ pub(super) struct Mandate {
     pub mode: WatchMode,
     /// Whether the watch is to end after the task that is in progress.
     pub stops: Arc<dyn Fn() -> bool + Send + Sync>,
+    /// The files of each task that have been quiet long enough; `None` if nothing waits for files of the same run.
+    pub complete: Option<Arc<BTreeMap<RepoPath, FileSets>>>,
 }
 
 /// The result of a look at a task, with the steps that are due; `None` if it had not begun when the watch was stopped.
@@ -26,6 +30,19 @@ impl Mandate {
     /// Whether the watch writes nothing.
     pub(super) fn only_reads(&self) -> bool {
         self.mode != WatchMode::Apply
+    }
+
+    /// The files of a task that have been quiet long enough.
+    pub(super) fn complete_of(&self, task: &TaskRef) -> FileSets {
+        let known = self.complete.as_ref().and_then(|complete| complete.get(task.directory()));
+        known.cloned().unwrap_or_default()
+    }
+
+    /// Notes that these files of the task in a directory have been quiet long enough.
+    pub(super) fn note_complete(&mut self, directory: &RepoPath, sets: &FileSets) {
+        if let Some(complete) = &mut self.complete {
+            Arc::make_mut(complete).insert(directory.clone(), sets.clone());
+        }
     }
 
     /// The writer of the watch.
@@ -47,9 +64,16 @@ impl Mandate {
                 && !transition.by_human
                 && transition.rule.as_ref().is_some_and(|rule| watch.apply.allows(rule))
         };
+        let waits = |judged: &Sight, transition: &Transition| {
+            incomplete(workspace, judged, transition, &self.complete_of(&judged.task)).is_some()
+        };
         let adopt = |task: &TaskId| !is_left && watch.adopt.covers(task);
         let (once, own, dry_run) = (false, true, self.only_reads());
-        act(&self.writer(workspace), &AdvancePlan { may: &may, once, own, dry_run, adopt: &adopt })
+        let plan = AdvancePlan { may: &may, once, own, dry_run, adopt: &adopt };
+        match self.complete {
+            Some(_) => act(&self.writer(workspace).holding(&waits), &plan),
+            None => act(&self.writer(workspace), &plan),
+        }
     }
 
     /// Looks at each of these tasks, of few under this HEAD.

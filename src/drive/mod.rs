@@ -3,6 +3,7 @@
 mod answer;
 mod attended;
 mod commission;
+mod complete;
 mod control;
 mod driver;
 mod foresee;

@@ -21,6 +21,9 @@ pub enum WatchEvent {
     Retry,
     /// No further transition became due for a while: apply those that wait for that.
     Quiet,
+    /// The files that a due transition of these tasks rests on have not changed for the time that they have to be
+    /// quiet. Tasks are named by their directories.
+    Complete(Vec<RepoPath>),
     /// A caller orders a transition.
     Order(Box<OrderRequest>),
     /// The watch has a problem, described by the text.
@@ -41,6 +44,7 @@ impl WatchEvent {
             Self::Rescan(why) => tracing::debug_span!("rescan", why),
             Self::Retry => tracing::debug_span!("retry"),
             Self::Quiet => tracing::info_span!("quiet"),
+            Self::Complete(tasks) => tracing::info_span!("complete", ?tasks),
             Self::Order(request) => tracing::info_span!("order", task = %request.task.id),
             Self::Trouble(_) => tracing::debug_span!("trouble"),
         }

@@ -3,6 +3,7 @@
 //! Files, HEAD, timers and orders only send events. The loop handles them one batch at a time, and the caller
 //! renders the effects.
 
+use super::complete::QuietTimer;
 use super::watch_events::{OrderRequest, WatchEffect, WatchEvent, WatchMode};
 use super::watching::Watching;
 use crate::apply::{Applied, Order};
@@ -28,6 +29,7 @@ const MOST_PERIODS: u32 = 10;
 pub struct WatchLoop {
     watching: Watching,
     batch: BatchTimer,
+    quiet: QuietTimer,
     watcher: Watcher,
     polls: bool,
     orders: Receiver<OrderRequest>,
@@ -68,10 +70,19 @@ impl WatchLoop {
         let watcher = listen(&workspace, polls)?;
         let is_stopped = Arc::new(AtomicBool::new(false));
         let asked = Arc::clone(&is_stopped);
-        let watching = Watching::new(workspace, caller, mode).until(move || asked.load(Ordering::SeqCst));
+        let watching =
+            Watching::new(workspace, caller, mode).with_quiet().until(move || asked.load(Ordering::SeqCst));
         let (send, orders) = channel();
         let handle = WatchHandle { orders: send, watcher: watcher.stop_handle(), is_stopped };
-        Ok(Self { watching, batch: BatchTimer::default(), watcher, polls, orders, handle })
+        Ok(Self {
+            watching,
+            batch: BatchTimer::default(),
+            quiet: QuietTimer::default(),
+            watcher,
+            polls,
+            orders,
+            handle,
+        })
     }
 
     /// A handle for other threads.
@@ -94,13 +105,18 @@ impl WatchLoop {
             };
             let quiet = Duration::from_secs(self.watching.workspace().quiet_seconds());
             let left = self.batch.left(self.watching.waits(), quiet, Instant::now());
-            let timeout = left.map_or(timeout, |left| left.min(timeout));
+            let (_, until_complete) = self.quiet.left(self.watching.incomplete(), Instant::now());
+            let timeout = [left, until_complete].into_iter().flatten().fold(timeout, Duration::min);
             let Some(signals) = self.watcher.next(timeout) else { return Ok(()) };
             let mut events = events_of(signals);
             events.extend(self.orders.try_iter().map(|request| WatchEvent::Order(Box::new(request))));
             let mut reloaded = self.take(events, hear)?;
             if self.watching.is_held() {
                 reloaded |= self.take(vec![WatchEvent::Retry], hear)?;
+            }
+            let (complete, _) = self.quiet.left(self.watching.incomplete(), Instant::now());
+            if !complete.is_empty() {
+                reloaded |= self.take(vec![WatchEvent::Complete(complete)], hear)?;
             }
             if self.batch.left(self.watching.waits(), quiet, Instant::now()) == Some(Duration::ZERO) {
                 reloaded |= self.take(vec![WatchEvent::Quiet], hear)?;

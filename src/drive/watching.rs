@@ -3,6 +3,7 @@
 //! The watcher, timers and signals only send events, so a test can drive it event by event.
 
 use super::TaskNotice;
+use super::complete::{Incomplete, incomplete_now};
 use super::known_task::{KeptTask, KnownTask, fingerprint};
 use super::looks_ahead::{Looked, LooksAhead, Mandate};
 use super::watch_events::{OrderRequest, WatchEffect, WatchEvent, WatchMode};
@@ -33,6 +34,8 @@ pub struct Watching {
     held: BTreeMap<RepoPath, TaskRef>,
     /// Tasks whose transitions wait to be committed with others.
     waiting: BTreeMap<RepoPath, TaskRef>,
+    /// Tasks with a transition due that waits for more files of the same run.
+    incomplete: BTreeMap<RepoPath, (TaskRef, Incomplete)>,
     /// How often a task has begun to wait, or has changed while it waited.
     waits: u64,
     /// Whether each retry may ask a person for a passphrase or a touch.
@@ -57,12 +60,13 @@ impl Watching {
     pub fn new(workspace: Workspace, caller: Caller, mode: WatchMode) -> Self {
         Self {
             workspace,
-            mandate: Mandate { caller, mode, stops: Arc::new(|| false) },
+            mandate: Mandate { caller, mode, stops: Arc::new(|| false), complete: None },
             begun: false,
             known: BTreeMap::new(),
             head: None,
             held: BTreeMap::new(),
             waiting: BTreeMap::new(),
+            incomplete: BTreeMap::new(),
             waits: 0,
             asks: false,
             told: None,
@@ -79,6 +83,19 @@ impl Watching {
     pub fn until(self, stops: impl Fn() -> bool + Send + Sync + 'static) -> Self {
         let mandate = Mandate { stops: Arc::new(stops), ..self.mandate };
         Self { mandate, ..self }
+    }
+
+    /// The same watch, which waits until the files of one run are complete. It needs a clock beside it, which sends
+    /// [`WatchEvent::Complete`].
+    #[must_use]
+    pub fn with_quiet(mut self) -> Self {
+        self.mandate.complete = (!self.mandate.only_reads()).then(Arc::default);
+        self
+    }
+
+    /// What waits for more files of the same run, by the directories of the tasks.
+    pub(super) fn incomplete(&self) -> impl Iterator<Item = (&RepoPath, &Incomplete)> {
+        self.incomplete.iter().map(|(directory, (_, incomplete))| (directory, incomplete))
     }
 
     /// Whether transitions are held back and should be retried soon.
@@ -173,6 +190,7 @@ impl Watching {
                 let held = std::mem::take(&mut self.held);
                 self.look_now(held, head, &mut effects);
             }
+            WatchEvent::Complete(tasks) => self.completed(&tasks, head, &mut effects),
             WatchEvent::Quiet => {
                 let waiting = std::mem::take(&mut self.waiting);
                 self.look_now(waiting, head, &mut effects);
@@ -240,6 +258,33 @@ impl Watching {
         tasks.extend(requiring.map(|known| known.task.clone()));
         sort_unique(&mut tasks);
         self.look_in_parts(tasks, head, effects);
+    }
+
+    /// Notes that the files of these tasks are complete, and looks at the tasks again.
+    fn completed(&mut self, tasks: &[RepoPath], head: &Option<Head>, effects: &mut Vec<WatchEffect>) {
+        let mut again = BTreeMap::new();
+        for directory in tasks {
+            let Some((task, found)) = self.incomplete.get(directory) else { continue };
+            self.mandate.note_complete(directory, &found.sets);
+            again.insert(directory.clone(), task.clone());
+        }
+        self.look_now(again, head, effects);
+    }
+
+    /// Notes whether the transition that is due for a task waits for more files, and tells it once.
+    fn note_incomplete(&mut self, judged: &Sight, effects: &mut Vec<WatchEffect>) {
+        let directory = judged.task.directory();
+        let before = self.incomplete.remove(directory);
+        if self.mandate.complete.is_none() {
+            return;
+        }
+        let known = self.mandate.complete_of(&judged.task);
+        let Some(found) = incomplete_now(&self.workspace, judged, &known) else { return };
+        if before.is_none_or(|(_, before)| before.why != found.why) {
+            let (tasks, message) = (vec![judged.task.id.clone()], found.why.clone());
+            effects.push(WatchEffect::Held { tasks, message, hint: None });
+        }
+        self.incomplete.insert(directory.clone(), (judged.task.clone(), found));
     }
 
     /// Whether nothing of a task has changed since the last look.
@@ -344,6 +389,7 @@ impl Watching {
             self.known.remove(task.directory());
             self.held.remove(task.directory());
             self.waiting.remove(task.directory());
+            self.incomplete.remove(task.directory());
             effects.push(WatchEffect::Gone(task.id));
         }
     }
@@ -534,6 +580,7 @@ impl Watching {
         };
         self.held.remove(judged.task.directory());
         self.waiting.remove(judged.task.directory());
+        self.note_incomplete(judged, effects);
         if self.held.is_empty() {
             self.told = None;
         }

@@ -3,17 +3,19 @@
 use super::place::{advised, bad_path};
 use super::raw::{self, RawArtifact, RawPhase, Text};
 use super::{
-    Action, Artifact, Ask, Document, Format, Guard, Owner, Phase, Rule, SchemaText, StateShape, System,
-    TreeScope, Workflow,
+    Action, Artifact, Ask, Completion, Document, Format, Guard, Owner, Phase, Rule, SchemaText, StateShape,
+    System, TreeScope, Workflow,
 };
 use crate::base::{
-    ArtifactName, Code, Diagnostic, Digest, InvalidName, Patterns, PhaseId, Place, RepoPath, Spanned,
+    ArtifactName, Code, Diagnostic, Digest, InvalidName, Patterns, Period, PhaseId, Place, RepoPath, Spanned,
     WorkflowName, nearest, with_line_feeds,
 };
 use std::ops::Range;
 
 /// The number of attempts at a phase, unless the workflow sets it.
 const DEFAULT_ATTEMPTS: u32 = 5;
+/// How long the reports of a directory have to be quiet, unless the workflow says when they are complete.
+const QUIET: Period = Period::from_seconds(3);
 /// The patterns that `tree` accepts.
 const TREE_HINT: &str = "write `src/**` for a directory, `Cargo.toml` for a file, or `**` alone";
 /// The members of every artifact in a guard.
@@ -258,6 +260,7 @@ impl Compiler<'_> {
             let hint = "name a path that `path` matches, for example with `<name>` in place of a `*`";
             self.problem(&text.span, Diagnostic::error(Code::WorkflowValue, message).hint(hint));
         }
+        let complete = self.completion(raw.complete.as_ref(), format, &paths);
         Some(Artifact {
             name,
             paths,
@@ -271,6 +274,7 @@ impl Compiler<'_> {
             filled: raw.filled,
             title: raw.title.map(|title| title.value),
             example: raw.example.map(|example| example.value),
+            complete,
         })
     }
 
@@ -290,6 +294,33 @@ impl Compiler<'_> {
             artifacts.push(Artifact { judges: names, filled, ..artifact });
         }
         artifacts
+    }
+
+    /// When the files of an artifact are complete. By default the reports of a directory have to be quiet.
+    fn completion(&mut self, text: Option<&Text>, format: Format, paths: &[String]) -> Option<Completion> {
+        let is_pattern = |path: &str| path.contains(['*', '?', '[', '{']);
+        let is_glob = paths.iter().any(|path| is_pattern(path));
+        let Some(text) = text else {
+            let is_set = format == Format::Junit && is_glob;
+            return is_set.then_some(Completion::Quiet(QUIET));
+        };
+        let found = match text.value.strip_prefix("quiet ") {
+            Some(period) => Period::parse(period.trim()).map(Completion::Quiet),
+            None => RepoPath::new(&text.value)
+                .ok()
+                .filter(|path| !is_pattern(path.as_str()))
+                .map(|path| Completion::Marker(path.to_string())),
+        };
+        if found.is_none() || !is_glob {
+            let message = match is_glob {
+                true => format!("`complete` is neither a quiet time nor a path: `{}`", text.value),
+                false => "`complete` is for a `path` with a wildcard, which several files match".to_owned(),
+            };
+            let hint = "write `quiet 3s`, or the path of a file that marks the end, such as `eval/done`";
+            self.problem(&text.span, Diagnostic::error(Code::WorkflowValue, message).hint(hint));
+            return None;
+        }
+        found
     }
 
     /// The part of a commit's tree that an artifact consists of. Reports patterns that would require walking

@@ -30,7 +30,8 @@ pub use system::System;
 pub use tree::{TreePart, TreeScope, is_tree_name, tree_name};
 
 use crate::base::{
-    ActionName, ArtifactName, Digest, Patterns, PhaseId, Place, RepoPath, RuleId, TaskId, WorkflowName, words,
+    ActionName, ArtifactName, Digest, Patterns, Period, PhaseId, Place, RepoPath, RuleId, TaskId,
+    WorkflowName, words,
 };
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -126,6 +127,17 @@ pub struct Artifact {
     /// The text of an example file, for an artifact without a schema. In it `<task>` stands for the id of the
     /// task, and `<title>` for its title.
     pub example: Option<String>,
+    /// When the files of one run are complete; `None` if each counts as soon as it is there.
+    pub complete: Option<Completion>,
+}
+
+/// When several files that one program writes are complete.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Completion {
+    /// Once none of them has changed for this long.
+    Quiet(Period),
+    /// Once the file with this path below the task's directory is there.
+    Marker(String),
 }
 
 /// The place in the path of a new file that the writer fills, for example `<capability>`; `None` if there is none.

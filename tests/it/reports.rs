@@ -1,6 +1,9 @@
 //! What reports of test runs come to, in the shipped life of a task.
 
-use crate::harness::World;
+use crate::harness::{World, taken};
+use crate::looks::{caller, open};
+use orch::base::RepoPath;
+use orch::drive::{WatchEffect, WatchEvent, WatchMode, Watching};
 
 /// A task whose code is to be tested.
 fn in_test() -> World {
@@ -77,5 +80,96 @@ fn a_report_decides_by_what_its_runner_means() {
         world.write(&format!("tasks/t/{path}"), text);
         world.orch(&["next", "t"]).says(says);
         assert_eq!(world.phase("t"), phase, "{text}");
+    }
+}
+
+/// A watch over a world, whose clock is the test.
+fn watched(world: &World) -> Watching {
+    let mut watching = Watching::new(open(world), caller(), WatchMode::Apply).with_quiet();
+    taken(&mut watching, vec![WatchEvent::Start]);
+    watching
+}
+
+/// Writes a file of the task and tells the watch. Returns why it holds the task back, if it says so.
+fn written(world: &World, watching: &mut Watching, path: &str, text: &str) -> Option<String> {
+    let path = format!("tasks/t/{path}");
+    world.write(&path, text);
+    let changed = WatchEvent::Changed(vec![RepoPath::new(&path).expect("a path")]);
+    let effects = taken(watching, vec![changed]);
+    effects.into_iter().find_map(|effect| match effect {
+        WatchEffect::Held { message, .. } => Some(message),
+        _ => None,
+    })
+}
+
+fn complete() -> Vec<WatchEvent> {
+    vec![WatchEvent::Complete(vec![RepoPath::new("tasks/t").expect("a path")])]
+}
+
+const PASSED: &str = "<testsuite><testcase name='a'/></testsuite>";
+const FAILED: &str = "<testsuite><testcase name='b'><failure/></testcase></testsuite>";
+
+#[test]
+fn a_watch_decides_once_all_reports_of_a_run_are_there() {
+    let world = in_test();
+    let mut watching = watched(&world);
+    let held = written(&world, &mut watching, "eval/TEST-A.xml", PASSED);
+    assert_eq!(held.as_deref(), Some("eval/*.xml: waiting until no report has changed for 3s"));
+    assert_eq!(world.phase("t"), "test");
+    assert_eq!(written(&world, &mut watching, "eval/TEST-B.xml", FAILED), None, "it is told once");
+    assert_eq!(world.phase("t"), "test");
+    taken(&mut watching, complete());
+    assert_eq!(world.phase("t"), "codegen");
+}
+
+#[test]
+fn a_report_that_comes_after_the_quiet_time_is_waited_for_again() {
+    let world = in_test();
+    let mut watching = watched(&world);
+    written(&world, &mut watching, "eval/TEST-A.xml", PASSED);
+    // The clock has fired, and the watch has not yet heard of the second file.
+    world.write("tasks/t/eval/TEST-B.xml", FAILED);
+    taken(&mut watching, complete());
+    assert_eq!(world.phase("t"), "test");
+    taken(&mut watching, complete());
+    assert_eq!(world.phase("t"), "codegen");
+}
+
+#[test]
+fn only_the_watch_waits_for_quiet() {
+    let world = in_test();
+    let mut watching = watched(&world);
+    assert!(written(&world, &mut watching, "eval/TEST-A.xml", PASSED).is_some());
+    let told = world.orch_json(&["suggest", "t"]);
+    assert_eq!(told["suggestions"][0]["kind"], "transition", "{told:#}");
+    world.orch(&["next", "t"]).succeeds();
+    assert_eq!(world.phase("t"), "accept");
+}
+
+#[test]
+fn nothing_is_complete_until_the_file_is_there_that_marks_the_end() {
+    let world = World::ready();
+    let workflow = world.orch(&["workflow", "show", "global-state-machine"]).succeeds().stdout;
+    let marked = workflow.replacen("format = \"junit\"", "format = \"junit\"\ncomplete = \"eval/done\"", 1);
+    world.write("system/workflows/global-state-machine.md", &marked);
+    world.orch(&["workflow", "check", "global-state-machine"]).succeeds();
+    world.commit("mark the end");
+    world.orch(&["new", "t"]).succeeds();
+    world.walk_to("t", "test");
+    let mut watching = watched(&world);
+    let held = written(&world, &mut watching, "eval/TEST-A.xml", PASSED);
+    assert_eq!(held.as_deref(), Some("eval/*.xml: waiting for eval/done"));
+    taken(&mut watching, complete());
+    assert_eq!(world.phase("t"), "test", "no time brings the file");
+    world.orch(&["run", "t", "--", "true"]).says("waiting for eval/done");
+    assert_eq!(world.phase("t"), "test");
+    written(&world, &mut watching, "eval/done", "done\n");
+    assert_eq!(world.phase("t"), "accept");
+
+    let refused = [("eval/*", "neither a quiet time nor a path"), ("quiet soon", "neither a quiet time")];
+    for (value, told) in refused {
+        let text = marked.replacen("\"eval/done\"", &format!("\"{value}\""), 1);
+        world.write("system/workflows/global-state-machine.md", text);
+        world.orch(&["workflow", "check", "global-state-machine"]).ends(1).says(told);
     }
 }

@@ -202,6 +202,10 @@ codes! {
         "Files that would be written already exist.",
         "`orch workflow new` does not overwrite files.",
         "Choose another name, or overwrite them with `--force`.";
+    FilesIncomplete = "files-incomplete", Finding,
+        "A step is due, and more files of the same run may come.",
+        "A test runner writes several reports, one after the other; `complete` of the artifact says when they are complete.",
+        "Wait. If a file marks the end, let the runner write it.";
     ForeignRequest = "foreign-request", No,
         "`orch serve` refused a request from elsewhere.",
         "The request names a host that is not the server, or a page of another site sent it.",

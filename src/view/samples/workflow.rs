@@ -49,6 +49,7 @@ pub fn workflow() -> Workflow {
                 filled: false,
                 title: None,
                 example: None,
+                complete: None,
             })
             .collect(),
         phases: phases

@@ -57,6 +57,7 @@ pub(super) struct RawArtifact {
     pub filled: bool,
     pub new_path: Option<Text>,
     pub example: Option<Text>,
+    pub complete: Option<Text>,
     pub facts: Vec<(Text, Text)>,
 }
 
@@ -243,6 +244,7 @@ impl BlockReader<'_> {
             filled: self.boolean(&mut table, "filled", false),
             new_path: self.text_at(&mut table, "new_path"),
             example: self.text_at(&mut table, "example"),
+            complete: self.text_at(&mut table, "complete"),
             facts: self.named_texts_at(&mut table, "facts"),
             name,
         };
