@@ -69,7 +69,8 @@ pub(super) fn yields(
     let validations = ValidationCache::default();
     let code = CodeAt::Commit(store, parent);
     let snapshot = Snapshot::new(rules, &source, &validations, code);
-    let (workflow, observed, _) = snapshot.observe_step(false, task, &loaded, &before, &[])?;
+    let (workflow, observed, _) =
+        snapshot.observe_step(false, task, &loaded, (&before, step.entry.version), &[])?;
     if decided_by(step).is_none() {
         let (Recorded::Known(before), Ok(after)) = (&before, pool.state_at(&event.id)) else {
             return Ok(false);

@@ -390,7 +390,7 @@ impl Attempts<'_> {
         let before = step.recorded();
         let task = at.task_then(step);
         let (workflow, observed, untrue) =
-            snapshot.observe_step(is_own, &task, self.loaded, &before, told)?;
+            snapshot.observe_step(is_own, &task, self.loaded, (&before, step.entry().version), told)?;
         if untrue.is_empty() && !told.is_empty() {
             return Ok(None);
         }

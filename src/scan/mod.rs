@@ -20,7 +20,7 @@ pub(crate) use error::{io_error, refusal};
 pub use files::FileSet;
 pub use matcher::Matcher;
 pub use observe::{LogEnd, Observed, ObservedFile, ObservedLog, ReadLimits, StateFile, observe};
-pub use read::{Edition, JsonText, ReadResult, conflict, locate, parse_json, parse_text, read, read_by};
+pub use read::{JsonText, ReadResult, conflict, locate, parse_json, parse_text, read, read_by};
 pub use regular::{open_linked, open_regular, read_up_to};
 use regular::{open_with_size, read_sized};
 pub use schema::{Problem, Schema, Schemas, example, lint};

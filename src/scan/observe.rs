@@ -1,6 +1,6 @@
 //! Observes one task: reads every file that matches a declared artifact once, parses and validates it.
 
-use super::read::{Edition, ReadResult, memory_limit, memory_of, read_by};
+use super::read::{ReadResult, memory_limit, memory_of, read_by};
 use super::{Content, Entry, EntryKind, Matcher, Schemas, Source, ValidationCache};
 use crate::base::{ArtifactName, Code, Diagnostic, Digest, Error, Place, RepoPath, TaskId, TaskPlace};
 use crate::decide::{Facts, FileFact, RecordVersion};
@@ -16,13 +16,13 @@ pub struct ReadLimits {
     pub bytes: u64,
     /// How many bytes of the end of a log are read. A shorter log is read whole.
     pub log_end: u64,
-    /// The rules by which artifacts are read.
-    pub edition: Edition,
+    /// By whose rules artifacts are read.
+    pub version: RecordVersion,
 }
 
 impl Default for ReadLimits {
     fn default() -> Self {
-        Self { bytes: 8 << 20, log_end: u64::MAX, edition: Edition::default() }
+        Self { bytes: 8 << 20, log_end: u64::MAX, version: RecordVersion::CURRENT }
     }
 }
 
@@ -324,11 +324,11 @@ impl Observer<'_> {
         if let Some(problem) = self.too_dense(artifact.format, path, bytes) {
             return (None, vec![problem]);
         }
-        let ReadResult { data, mut problems } = read_by(self.limits.edition, artifact.format, path, bytes);
+        let ReadResult { data, mut problems } = read_by(self.limits.version, artifact.format, path, bytes);
         let Some(data) = data else { return (None, problems) };
         // The bytes as read, not as git stores them: a filter may change them.
         let content = self.source.format().blob(bytes);
-        let is_latest = self.limits.edition == Edition::default();
+        let is_latest = self.limits.version == RecordVersion::CURRENT;
         if let Some(schema) = &artifact.schema
             && !(is_latest && self.validations.is_valid(content, schema.digest, artifact.format))
         {

@@ -6,7 +6,9 @@ use super::snapshot::{Snapshot, state_in};
 use super::{CodeAt, Error, Loaded, TaskRef};
 use crate::base::{ArtifactName, Code, Diagnostic, Digest, RepoPath, TaskId};
 use crate::config::Roots;
-use crate::decide::{Facts, FileFact, HistoryEntry, Recorded, State, former_id, is_just_renamed};
+use crate::decide::{
+    Facts, FileFact, HistoryEntry, RecordVersion, Recorded, State, former_id, is_just_renamed,
+};
 use crate::scan::{Observed, ObservedLog};
 use crate::store::{CodeCommit, CodePart, Since, Start, Store, TreeSource};
 use crate::workflow::{Artifact, TreePart, TreeScope, Workflow, tree_name};
@@ -79,18 +81,18 @@ impl Snapshot<'_> {
     }
 
     /// Observes what a task contained when a step was taken after `before`. Code is taken as committed,
-    /// except where the step recorded another digest; those digests are returned too. Returns an error if the
-    /// source cannot be read. With `is_own`, the code is that of the commit with the step, as after a squash;
+    /// except where the step recorded another digest; those digests are returned too. Files are read as they were when
+    /// events of `version` were recorded. Returns an error if the source cannot be read. With `is_own`, the code is that of the commit with the step, as after a squash;
     /// as this commit contains steps of the task, it names the task.
     pub(crate) fn observe_step<'l>(
         &self,
         is_own: bool,
         task: &TaskRef,
         loaded: &'l Loaded,
-        before: &Recorded,
+        (before, version): (&Recorded, RecordVersion),
         told: &[Told],
     ) -> Result<(&'l Workflow, Observed, Vec<Told>), Error> {
-        let (workflow, mut observed) = self.observe_by(task, loaded)?;
+        let (workflow, mut observed) = self.observe_by(task, loaded, version)?;
         self.look_at_code(task, workflow, before, &mut observed)?;
         if let (true, CodeAt::Commit(_, Some(own))) = (is_own, self.code) {
             name_task(&mut observed, own, task);

@@ -8,7 +8,7 @@ use super::setting::Setting;
 use super::{CodeAt, Error, Loaded, TaskRef, UsableWorkflow};
 use crate::base::{Code, Diagnostic, Digest, Place, RepoPath, command, shell_word};
 use crate::decide::{
-    Conflict, ImportFault, Original, Recorded, State, import_of, refused_import, rename_side,
+    Conflict, ImportFault, Original, RecordVersion, Recorded, State, import_of, refused_import, rename_side,
 };
 use crate::record::{
     EventLog, KnownLog, LogFault, LogPart, LogPeek, RecordReading, StateDefect, StateFault, StateText,
@@ -231,14 +231,15 @@ impl Snapshot<'_> {
         Ok(is_same.then_some(Some(held)))
     }
 
-    /// Reads a task's files by a given workflow. Returns an error if the source cannot be read or the
+    /// Reads a task's files by a given workflow, as they were read when events of `version` were recorded. Returns an error if the source cannot be read or the
     /// workflow cannot be used.
     pub(crate) fn observe_by<'l>(
         &self,
         task: &TaskRef,
         loaded: &'l Loaded,
+        version: RecordVersion,
     ) -> Result<(&'l Workflow, Observed), Error> {
-        self.observe_within(task, loaded, &self.setting.limits())
+        self.observe_within(task, loaded, &ReadLimits { version, ..self.setting.limits() })
     }
 
     fn observe_within<'l>(

@@ -20,7 +20,17 @@ const QUIET: Period = Period::from_seconds(3);
 const TREE_HINT: &str = "write `src/**` for a directory, `Cargo.toml` for a file, or `**` alone";
 /// The members of every artifact in a guard.
 pub(super) const ARTIFACT_MEMBERS: [&str; 12] = [
-    "present", "valid", "fresh", "ready", "changed", "digest", "count", "all", "data", "path", "problems",
+    "present",
+    "valid",
+    "fresh",
+    "ready",
+    "changed",
+    "digest",
+    "count",
+    "all",
+    "data",
+    "path",
+    "problems",
     "not_counted",
 ];
 /// The root names in a named fact of an artifact.

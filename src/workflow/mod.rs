@@ -202,7 +202,8 @@ impl SchemaText {
             (Value::Object(example), Value::Object(value)) => {
                 let own = |members: &serde_json::Map<String, Value>| {
                     let own = members.iter().filter(|(name, _)| !given.contains(name));
-                    own.map(|(name, value)| (name.clone(), value.clone())).collect::<std::collections::BTreeMap<_, _>>()
+                    own.map(|(name, value)| (name.clone(), value.clone()))
+                        .collect::<std::collections::BTreeMap<_, _>>()
                 };
                 own(example) == own(value)
             }

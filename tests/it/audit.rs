@@ -9,6 +9,7 @@ pub mod loops;
 mod loosened;
 mod odd;
 mod random;
+mod readers;
 pub mod records;
 mod removed;
 mod rewritten;

@@ -13,21 +13,12 @@ pub use json::{JsonText, parse_json, parse_text};
 pub(crate) use memory::{memory_limit, memory_of};
 
 use crate::base::{Code, Diagnostic, Place, RepoPath};
+use crate::decide::RecordVersion;
 use crate::workflow::Format;
 use serde_json::{Value, json};
 
 /// The byte order mark of UTF-8.
 const MARK: &[u8] = b"\xEF\xBB\xBF";
-
-/// Which rules of reading apply. A step is judged by the edition by which it was recorded.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Edition {
-    /// Of a JUnit report the first mark of a test counts; a check box is empty or done.
-    First,
-    /// Of a JUnit report the worst mark of a test counts, as its runner means it; a check box may have any sign.
-    #[default]
-    Second,
-}
 
 /// The result of reading some bytes.
 #[derive(Debug, Clone, PartialEq)]
@@ -51,12 +42,13 @@ impl ReadResult {
 /// Reads bytes in a format, by the latest rules. An empty file is never valid.
 #[must_use]
 pub fn read(format: Format, path: &RepoPath, bytes: &[u8]) -> ReadResult {
-    read_by(Edition::default(), format, path, bytes)
+    read_by(RecordVersion::CURRENT, format, path, bytes)
 }
 
-/// The same, by the rules of an edition.
+/// The same, as it was read when events of this version were recorded. In the first, the first mark of a test in a JUnit
+/// report counts, and a check box is empty or done.
 #[must_use]
-pub fn read_by(edition: Edition, format: Format, path: &RepoPath, bytes: &[u8]) -> ReadResult {
+pub fn read_by(version: RecordVersion, format: Format, path: &RepoPath, bytes: &[u8]) -> ReadResult {
     if bytes.iter().all(u8::is_ascii_whitespace) {
         let hint = "write the file, or remove it";
         return ReadResult::refused(
@@ -72,9 +64,9 @@ pub fn read_by(edition: Edition, format: Format, path: &RepoPath, bytes: &[u8]) 
         // Some editors of Markdown write a byte order mark; no reader of Markdown minds it.
         Format::Markdown => {
             let bytes = bytes.strip_prefix(MARK).unwrap_or(bytes);
-            with_text(path, bytes, |path, text| markdown::read(edition, path, text))
+            with_text(path, bytes, |path, text| markdown::read(version, path, text))
         }
-        Format::Junit if edition == Edition::First => with_text(path, bytes, junit::read_first),
+        Format::Junit if version == RecordVersion::First => with_text(path, bytes, junit::read_first),
         Format::Junit => junit::read(path, bytes),
         Format::Text => with_text(path, bytes, |_, text| {
             ReadResult::of(json!({"bytes": text.len(), "lines": text.lines().collect::<Vec<_>>()}))

@@ -1,5 +1,5 @@
-//! A JUnit XML report as the first edition reads it. Steps that were recorded by it are judged by it, so it stays
-//! as it is.
+//! A JUnit XML report as it was read when events of the first version were recorded. They are judged by it, so it
+//! stays as it is.
 
 use crate::base::{Code, Diagnostic, Place, RepoPath};
 use crate::scan::read::ReadResult;
@@ -262,7 +262,7 @@ mod tests {
 
     /// Each report with the number of its failures, errors and tests.
     #[test]
-    fn the_first_edition_counts_as_it_did() {
+    fn reports_of_the_first_version_count_as_they_did() {
         for (text, counted) in [
             ("<testsuite><testcase/><error>no fixture</error></testsuite>", [0, 1, 1]),
             ("<testsuite><testcase><skipped/><failure/></testcase></testsuite>", [0, 0, 1]),

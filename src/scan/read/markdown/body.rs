@@ -5,7 +5,7 @@
 
 use super::block::{Block, plain};
 use super::{check_box, placeholder};
-use crate::scan::read::Edition;
+use crate::decide::RecordVersion;
 use pulldown_cmark::{Event, HeadingLevel, Options, Parser, Tag, TagEnd};
 
 /// How many headings, check boxes, fields and placeholders of one document are kept, of each.
@@ -86,7 +86,7 @@ pub(super) struct FoundPlaceholder {
 }
 
 /// Reads a body that begins after `lines_before` lines.
-pub(super) fn body(edition: Edition, text: &str, lines_before: usize) -> Body {
+pub(super) fn body(version: RecordVersion, text: &str, lines_before: usize) -> Body {
     let lines = text.match_indices('\n').map(|(at, _)| at).collect();
     let mut reader = Reader { text, lines, lines_before, ..Reader::default() };
     let options = Options::ENABLE_TASKLISTS | Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH;
@@ -97,7 +97,7 @@ pub(super) fn body(edition: Edition, text: &str, lines_before: usize) -> Body {
     reader.end_box();
     reader.close_sections(0, text.len());
     reader.body.end = reader.mark(text.len());
-    if edition == Edition::Second {
+    if version == RecordVersion::Second {
         reader.take_boxes_of_lines();
     }
     reader.place_boxes();

@@ -5,9 +5,10 @@ mod body;
 mod check_box;
 mod placeholder;
 
-use super::{Edition, ReadResult, yaml};
+use super::{ReadResult, yaml};
 use crate::base::pointer::unescape;
 use crate::base::{Code, Diagnostic, Place, RepoPath};
+use crate::decide::RecordVersion;
 use body::{Body, Heading, MAX_ITEMS, Mark, Part};
 use check_box::is_done;
 use pulldown_cmark::HeadingLevel;
@@ -15,7 +16,7 @@ use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 
 /// Reads a document. `words` counts the words outside front matter and headings.
-pub(super) fn read(edition: Edition, path: &RepoPath, text: &str) -> ReadResult {
+pub(super) fn read(version: RecordVersion, path: &RepoPath, text: &str) -> ReadResult {
     let (front, body_start) = front_matter(text);
     let mut problems = Vec::new();
     let front_matter = match front.map(members) {
@@ -34,7 +35,7 @@ pub(super) fn read(edition: Edition, path: &RepoPath, text: &str) -> ReadResult 
             return ReadResult { data: None, problems };
         }
     };
-    let body = body_of(edition, text, body_start);
+    let body = body_of(version, text, body_start);
     if let Some((what, line)) = body.cut_at {
         let place = Place { line: u32::try_from(line).ok(), column: Some(1), ..Place::file(path) };
         let message =
@@ -59,21 +60,21 @@ pub(super) fn read(edition: Edition, path: &RepoPath, text: &str) -> ReadResult 
         "front_matter": front_matter,
         "title": title.map(|title| title.text.as_str()),
         "headings": headings.collect::<Vec<_>>(),
-        "boxes": boxes(edition, &body, &whole),
+        "boxes": boxes(version, &body, &whole),
         "words": body.end.words,
         "fields": fields(&body, &whole),
         "placeholders": placeholders.collect::<Vec<_>>(),
-        "sections": sections(edition, &body),
+        "sections": sections(version, &body),
     });
     ReadResult { data: Some(data), problems }
 }
 
-fn body_of(edition: Edition, text: &str, start: usize) -> Body {
-    body::body(edition, &text[start..], text[..start].matches('\n').count())
+fn body_of(version: RecordVersion, text: &str, start: usize) -> Body {
+    body::body(version, &text[start..], text[..start].matches('\n').count())
 }
 
 /// The check boxes of some parts of a document, and how many of them have each sign.
-fn boxes(edition: Edition, body: &Body, parts: &[Part]) -> Value {
+fn boxes(version: RecordVersion, body: &Body, parts: &[Part]) -> Value {
     let mut signs: BTreeMap<char, usize> = BTreeMap::new();
     let mut items = Vec::new();
     for part in parts {
@@ -82,7 +83,7 @@ fn boxes(edition: Edition, body: &Body, parts: &[Part]) -> Value {
         let listed = part.start.boxes.min(MAX_ITEMS)..part.end.boxes.min(MAX_ITEMS);
         for found in &body.boxes[listed] {
             let mut item = json!({"text": found.text, "done": is_done(found.sign), "line": found.line});
-            if edition > Edition::First {
+            if version > RecordVersion::First {
                 item["sign"] = found.sign.to_string().into();
             }
             items.push(item);
@@ -91,7 +92,7 @@ fn boxes(edition: Edition, body: &Body, parts: &[Part]) -> Value {
     let total: usize = signs.values().sum();
     let done: usize = signs.iter().filter(|(sign, _)| is_done(**sign)).map(|(_, count)| count).sum();
     let mut boxes = json!({"total": total, "done": done, "open": total - done, "items": items});
-    if edition > Edition::First {
+    if version > RecordVersion::First {
         let members = signs.into_iter().map(|(sign, count)| (sign.to_string(), count.into()));
         boxes["signs"] = Value::Object(members.collect());
     }
@@ -108,7 +109,7 @@ fn fields(body: &Body, parts: &[Part]) -> Map<String, Value> {
 }
 
 /// The sections by their headings. Sections with the same heading are one, in several parts.
-fn sections(edition: Edition, body: &Body) -> Map<String, Value> {
+fn sections(version: RecordVersion, body: &Body) -> Map<String, Value> {
     let heading_of = |index: usize| &body.headings[body.sections[index].heading];
     let mut found: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
     let mut within: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
@@ -140,7 +141,7 @@ fn sections(edition: Edition, body: &Body) -> Map<String, Value> {
             "within": around,
             "subsections": within.get(name).cloned().unwrap_or_default(),
             "words": words,
-            "boxes": boxes(edition, body, &parts),
+            "boxes": boxes(version, body, &parts),
             "fields": fields(body, &parts),
         });
         (name.to_owned(), value)
@@ -185,7 +186,7 @@ pub(super) fn locate(text: &str, pointer: &str, key: Option<&str>) -> Option<(u3
     let mut path: Vec<String> = pointer.split('/').skip(1).map(unescape).collect();
     path.extend(key.map(str::to_owned));
     let words: Vec<&str> = path.iter().map(String::as_str).collect();
-    let line = line(&body_of(Edition::default(), text, body_start), &words)?;
+    let line = line(&body_of(RecordVersion::CURRENT, text, body_start), &words)?;
     Some((u32::try_from(line).ok()?, 1))
 }
 
@@ -226,12 +227,12 @@ fn line_in(body: &Body, part: Part, path: &[&str]) -> Option<usize> {
 mod tests {
     use super::*;
 
-    fn data_by(edition: Edition, text: &str) -> Value {
-        read(edition, &RepoPath::new("f.md").expect("valid"), text).data.expect("data")
+    fn data_by(version: RecordVersion, text: &str) -> Value {
+        read(version, &RepoPath::new("f.md").expect("valid"), text).data.expect("data")
     }
 
     fn data(text: &str) -> Value {
-        data_by(Edition::Second, text)
+        data_by(RecordVersion::Second, text)
     }
 
     #[test]
@@ -262,9 +263,9 @@ mod tests {
     }
 
     #[test]
-    fn the_first_edition_knows_two_signs_and_no_boxes_in_fences() {
+    fn the_first_version_knows_two_signs_and_no_boxes_in_fences() {
         let text = "- [x] a\n- [ ] b\n- [~] c\n\n```\n- [ ] d\n```\n";
-        let boxes = data_by(Edition::First, text)["boxes"].clone();
+        let boxes = data_by(RecordVersion::First, text)["boxes"].clone();
         let item = |text: &str, done: bool, line: usize| json!({"text": text, "done": done, "line": line});
         let items = [item("a", true, 1), item("b", false, 2)];
         assert_eq!(boxes, json!({"total": 2, "done": 1, "open": 1, "items": items}));
@@ -283,7 +284,7 @@ mod tests {
         let deep = format!("a: {}{}", "[".repeat(20_000), "]".repeat(20_000));
         for (front, line) in [("a: 1\nwhat is this", 3), ("a: 1\na: 2", 3), ("just words", 2), (&deep, 2)] {
             let text = format!("---\n{front}\n---\nx\n");
-            let verdict = read(Edition::Second, &RepoPath::new("f.md").expect("valid"), &text);
+            let verdict = read(RecordVersion::Second, &RepoPath::new("f.md").expect("valid"), &text);
             assert_eq!(verdict.problems[0].place.as_ref().and_then(|place| place.line), Some(line));
             assert!(verdict.data.is_none() && verdict.problems[0].is_error());
         }
@@ -294,7 +295,7 @@ mod tests {
     fn headings_are_kept_up_to_a_number() {
         let path = RepoPath::new("f.md").expect("valid");
         let of = |count: usize| {
-            read(Edition::Second, &path, &format!("---\na: 1\n---\n{}", "# Title\n".repeat(count)))
+            read(RecordVersion::Second, &path, &format!("---\na: 1\n---\n{}", "# Title\n".repeat(count)))
         };
         let most = of(MAX_ITEMS);
         assert_eq!(most.problems, []);
