@@ -438,14 +438,14 @@ codes! {
         "No root matches this task id.",
         "Each root in orch.toml is a pattern, and the id matches none of them.",
         "Add a `[[root]]`, or choose another id.";
-    NoTestRan = "no-test-ran", Finding,
-        "A JUnit report lists no test that ran, so it proves nothing.",
-        "All tests are skipped, disabled or yet to be written, or a filter matched none.",
-        "Run the tests that are meant, and write the report again.";
     NoTerminal = "no-terminal", Usage,
         "The command needs a terminal.",
         "It has to ask for what was not given as an option, and its input is not a terminal; or it was to show a live status, and its output is none.",
         "Give the answers as options, or start it in a terminal.";
+    NoTestRan = "no-test-ran", Finding,
+        "A JUnit report lists no test that ran, so it proves nothing.",
+        "All tests are skipped, disabled or yet to be written, or a filter matched none.",
+        "Run the tests that are meant, and write the report again.";
     NoTitle = "no-title", Usage,
         "The name of the task's file contains its title, and there is none.",
         "The root in orch.toml has `{title}` in its `path`, and `orch new` was called without `--title`.",
