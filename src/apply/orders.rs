@@ -5,7 +5,7 @@ use super::advance::{Applied, TaskOutcome};
 use super::people::OrderedStep;
 use crate::base::{Code, Diagnostic, command};
 use crate::decide::{
-    self, Facts, HistoryEntry, Kind, Recorded, Ruling, RulingOrder, Stamp, State, Step, TakenBack,
+    self, Facts, HistoryEntry, Kind, Objection, Recorded, Ruling, RulingOrder, Stamp, State, Step, TakenBack,
     Transition, initial_state, other_format,
 };
 use crate::record::{EventLog, FoldCache};
@@ -49,14 +49,19 @@ pub enum Order {
         /// The reason, which is recorded.
         reason: Option<String>,
     },
-    /// Let the task go on where a person decides.
-    Approve,
-    /// Send the task back where a person decides.
+    /// Let the task go on where a verdict is asked for.
+    Approve {
+        /// The objections that the verdict names.
+        objections: Vec<Objection>,
+    },
+    /// Send the task back where a verdict is asked for.
     Reject {
         /// The target phase; by default the one that the workflow names first.
         to: Option<String>,
         /// The reason, which is recorded.
         reason: String,
+        /// The objections that the verdict names.
+        objections: Vec<Objection>,
     },
 }
 
@@ -70,7 +75,7 @@ impl Order {
             | Self::Confirm { reason, .. }
             | Self::Reject { reason, .. } => Some(reason),
             Self::Undo { reason } => reason.as_deref(),
-            Self::Approve => None,
+            Self::Approve { .. } => None,
         }
     }
 
@@ -93,7 +98,7 @@ impl Order {
                 let why = reason.iter().flat_map(|reason| ["--reason", reason.as_str()]);
                 (Kind::Undo, false, ["undo", task.id.as_str()].into_iter().chain(why).collect())
             }
-            Self::Approve => (Kind::Advance, true, vec!["approve", task.id.as_str()]),
+            Self::Approve { .. } => (Kind::Advance, true, vec!["approve", task.id.as_str()]),
             Self::Reject { reason, .. } => {
                 (Kind::Regress, true, vec!["reject", task.id.as_str(), "--reason", reason])
             }
@@ -105,6 +110,9 @@ impl Order {
         {
             words.extend(["--to", to]);
         }
+        if let Self::Approve { objections } | Self::Reject { objections, .. } = self {
+            words.extend(objections.iter().flat_map(|objection| ["--issue", objection.text()]));
+        }
         let argv = std::iter::once("orch").chain(words).map(str::to_owned).collect();
         OrderedStep { kind, by_human, argv }
     }
@@ -112,10 +120,15 @@ impl Order {
     /// What a person decides; `None` for an order against the rules.
     pub(super) fn ruling(&self) -> Option<RulingOrder<'_>> {
         match self {
-            Self::Approve => Some(RulingOrder { ruling: Ruling::Approve, to: None, reason: None }),
-            Self::Reject { to, reason } => {
-                Some(RulingOrder { ruling: Ruling::Reject, to: to.as_deref(), reason: Some(reason) })
+            Self::Approve { objections } => {
+                Some(RulingOrder { ruling: Ruling::Approve, to: None, reason: None, objections })
             }
+            Self::Reject { to, reason, objections } => Some(RulingOrder {
+                ruling: Ruling::Reject,
+                to: to.as_deref(),
+                reason: Some(reason),
+                objections,
+            }),
             Self::Override { .. }
             | Self::Rollback { .. }
             | Self::Reopen { .. }
@@ -148,7 +161,7 @@ impl Order {
             Self::Undo { reason } if let Some(taken) = taken => {
                 decide::undo(workflow, state, taken, reason.as_deref())
             }
-            Self::Undo { .. } | Self::Approve | Self::Reject { .. } => {
+            Self::Undo { .. } | Self::Approve { .. } | Self::Reject { .. } => {
                 Err(Error::new(Code::NothingToApply, "nothing is decided"))
             }
         };

@@ -265,7 +265,7 @@ mod tests {
     use super::*;
 
     /// What a person invents, or what is a path, a number or a revision.
-    const FREE: [&str; 36] = [
+    const FREE: [&str; 39] = [
         "also",
         "at",
         "base",
@@ -282,6 +282,7 @@ mod tests {
         "host",
         "html",
         "id",
+        "issue",
         "limit",
         "lines",
         "listen",
@@ -294,6 +295,8 @@ mod tests {
         "place",
         "range",
         "reason",
+        "rename_ours",
+        "rename_theirs",
         "since",
         "source",
         "theirs",

@@ -294,7 +294,8 @@ fn forward(stepping: &Stepping<'_>, start: usize, end: usize, next: &mut State) 
     for (position, phase) in workflow.phases.iter().enumerate().take(end).skip(start) {
         let left_with =
             phase.produces.iter().map(|artifact| (artifact.clone(), present(seen, artifact))).collect();
-        let left_files = phase.produces.iter().filter_map(|artifact| stepping.files_of_set(artifact)).collect();
+        let left_files =
+            phase.produces.iter().filter_map(|artifact| stepping.files_of_set(artifact)).collect();
         let left = actor(next, &phase.id);
         left.left_with = left_with;
         left.left_files = left_files;
@@ -402,17 +403,25 @@ impl Stepping<'_> {
 /// Notes the files that were there before what they judge was recorded by this step, each with its artifact.
 ///
 /// A version is recorded by a step if no phase knows it yet: neither as what it was left or entered with, nor as used up.
-fn note_early(workflow: &Workflow, facts: &Facts, before: &State, next: &mut State) -> Vec<(ArtifactName, Digest)> {
+fn note_early(
+    workflow: &Workflow,
+    facts: &Facts,
+    before: &State,
+    next: &mut State,
+) -> Vec<(ArtifactName, Digest)> {
     if facts.version == RecordVersion::First {
         return Vec::new();
     }
     let is_new = |judged: &ArtifactName| {
         let records = |state: &'_ State| -> Vec<Digest> {
-            let judged_by = |actor: &'_ Actor| [actor.left_with.get(judged).copied(), actor.entered_with.get(judged).copied()];
+            let judged_by = |actor: &'_ Actor| {
+                [actor.left_with.get(judged).copied(), actor.entered_with.get(judged).copied()]
+            };
             state.actors.values().flat_map(judged_by).flatten().flatten().collect()
         };
         let known = records(before);
-        let is_known = |digest: &Digest| known.contains(digest) || is_spent(workflow, before, judged, *digest);
+        let is_known =
+            |digest: &Digest| known.contains(digest) || is_spent(workflow, before, judged, *digest);
         left_with(next, judged).any(|digest| !is_known(&digest))
     };
     let judges: Vec<&Artifact> =
@@ -447,7 +456,8 @@ fn noted_files(facts: &Facts, transition: &Transition, early: &[(ArtifactName, D
         for file in files {
             let Some(digest) = file.digest else { continue };
             let early = early.iter().any(|(name, noted)| name == artifact && *noted == digest);
-            let is_evidence = rests_on.is_some_and(|evidence| evidence.files.contains(&(file.path.clone(), digest)));
+            let is_evidence =
+                rests_on.is_some_and(|evidence| evidence.files.contains(&(file.path.clone(), digest)));
             let writer = file.writer.clone().filter(|_| is_evidence);
             if early || writer.is_some() {
                 found.push(NotedFile { path: file.path.clone(), digest, early, writer });

@@ -8,7 +8,7 @@
 
 use super::standing::{Standings, WhyNot};
 use super::{Derived, DerivedFile, Evidence, Facts, FileFact, NamedVersion, RecordVersion, State};
-use crate::base::{ArtifactName, Code, Diagnostic, Digest, PhaseId, Place, TaskPlace};
+use crate::base::{ArtifactName, Code, Diagnostic, Digest, Patterns, PhaseId, Place, TaskPlace};
 use crate::workflow::{Artifact, TreeScope, Workflow};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -219,7 +219,8 @@ pub(super) fn is_set_spent(
 /// Judges each file by itself. Those that count are valid if each is; if none counts, all are asked whether they are
 /// valid, because a need may be used up.
 fn judge_each(standings: &Standings<'_>, seen: &mut SeenArtifact<'_>) {
-    let is_set_spent = is_set_spent(standings.workflow, standings.state, &standings.artifact.name, &seen.files);
+    let is_set_spent =
+        is_set_spent(standings.workflow, standings.state, &standings.artifact.name, &seen.files);
     seen.counting.clear();
     for (file, derived) in seen.files.iter().zip(&mut seen.derived.files) {
         match standings.why_not(file, is_set_spent) {
@@ -243,10 +244,16 @@ fn judge_each(standings: &Standings<'_>, seen: &mut SeenArtifact<'_>) {
 }
 
 /// Judges all files by their common digest.
-fn judge_together<'f>(workflow: &Workflow, state: &State, present: &Present<'_>, seen: &mut SeenArtifact<'f>) {
+fn judge_together<'f>(
+    workflow: &Workflow,
+    state: &State,
+    present: &Present<'_>,
+    seen: &mut SeenArtifact<'f>,
+) {
     derive_freshness(workflow, state, present, &mut seen.derived);
     seen.culprit = if seen.derived.ready() { None } else { culprit(seen, present) };
-    let is_used_up = seen.derived.digest.is_some_and(|digest| is_spent(workflow, state, &seen.derived.name, digest));
+    let is_used_up =
+        seen.derived.digest.is_some_and(|digest| is_spent(workflow, state, &seen.derived.name, digest));
     if is_used_up {
         let why = WhyNot::UsedUp(used_up(workflow, state, &seen.derived.name));
         seen.excluded = seen.files.iter().map(|file| (*file, why.clone())).collect();
@@ -399,6 +406,27 @@ pub(super) fn last_recorded(
         .filter_map(|phase| state.actor(&phase.id))
         .flat_map(|actor| [actor.left_with.get(artifact), actor.entered_with.get(artifact)])
         .find_map(|record| record.copied().flatten())
+}
+
+/// The files whose digest as a set is the recorded one, as the record of a phase or the evidence of a step names them;
+/// empty if nothing that the state holds does.
+pub(super) fn recorded_files(state: &State, artifact: &Artifact, recorded: Digest) -> Vec<(String, Digest)> {
+    let kept = state.actors.values().filter_map(|actor| actor.left_files.get(&artifact.name));
+    let kept = kept.map(|files| files.iter().map(|(path, digest)| (path.clone(), *digest)).collect());
+    let patterns: Vec<Patterns> =
+        artifact.paths.iter().filter_map(|pattern| Patterns::new([pattern]).ok()).collect();
+    let named = state.history.iter().rev().flat_map(|entry| {
+        patterns.iter().map(move |pattern| {
+            let named = entry.evidence.iter().filter(|(path, _)| pattern.matches(path));
+            named.filter_map(|(path, digest)| Some((path.clone(), Digest::parse(digest)?))).collect()
+        })
+    });
+    let is_recorded = |files: &Vec<(String, Digest)>| {
+        let files: Vec<(&str, Digest)> =
+            files.iter().map(|(path, digest)| (path.as_str(), *digest)).collect();
+        !files.is_empty() && Digest::of_files(&files) == recorded
+    };
+    kept.chain(named).find(is_recorded).unwrap_or_default()
 }
 
 /// A file that counts, as guards see it in `all`.

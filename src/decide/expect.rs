@@ -150,7 +150,12 @@ fn missing(judge: &Judge<'_>, name: &ArtifactName) -> String {
 pub(super) fn for_need(judge: &Judge<'_>, need: &BrokenNeed) -> Option<Expectation> {
     let state = if need.missing { ExpectState::Missing } else { ExpectState::Invalid };
     let because = if need.missing { "the phase needs it" } else { "the phase needs it, and it is invalid" };
-    expectation(judge, &need.artifact, state, because.to_owned())
+    let mut expected = expectation(judge, &need.artifact, state, because.to_owned())?;
+    let is_pattern = judge.workflow.artifact(&need.artifact)?.paths.contains(&need.path);
+    if !is_pattern {
+        expected.path.clone_from(&need.path);
+    }
+    Some(expected)
 }
 
 fn expectation(
@@ -225,10 +230,16 @@ pub(super) fn options(judge: &Judge<'_>, decision: &mut Decision) {
         decision.options.push(choice("next", ["orch", "next", task], Owner::Orch, effect));
         return;
     }
-    if judge.rulings(decision) {
-        return;
+    if judge.waits_for_ruling(decision) {
+        judge.rulings(decision);
+        if !decision.options.is_empty() {
+            return;
+        }
     }
     judge.prompt_option(decision);
+    if matches!(decision.verdict, Verdict::Wait { .. }) {
+        judge.rulings(decision);
+    }
     match decision.verdict.clone() {
         Verdict::Handover { held, .. } => {
             let effect = format!("allow one more attempt at `{}`", held.to);
@@ -272,12 +283,14 @@ pub(super) fn options(judge: &Judge<'_>, decision: &mut Decision) {
 }
 
 impl Judge<'_> {
-    /// The commands by which a person decides, one each way, the due one first. Returns whether there are any.
-    fn rulings(&self, decision: &mut Decision) -> bool {
+    /// Whether a person has to decide, and not only may.
+    fn waits_for_ruling(&self, decision: &Decision) -> bool {
+        decision.transition().is_some() || self.phase.owner == Owner::Human
+    }
+
+    /// The commands by which a person decides, one each way, the due one first.
+    fn rulings(&self, decision: &mut Decision) {
         let due = decision.transition().map(|due| due.to.clone());
-        if due.is_none() && self.phase.owner != Owner::Human {
-            return false;
-        }
         let task = self.facts.task.as_str();
         let [approved, rejected] = self.ruled_to(decision.transition());
         if let Some(to) = approved {
@@ -290,7 +303,6 @@ impl Judge<'_> {
             let at = if due == Some(to) { 0 } else { decision.options.len() };
             decision.options.insert(at, reject);
         }
-        !decision.options.is_empty()
     }
 
     /// The command that prints the instructions of the agent whose turn it is.

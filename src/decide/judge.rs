@@ -1,6 +1,6 @@
 //! Everything that evaluating one task reads, and the questions about it.
 
-use super::derive::{SeenArtifact, is_spent, last_recorded};
+use super::derive::{SeenArtifact, is_spent, last_recorded, recorded_files};
 use super::{BrokenNeed, Choice, Evidence, Facts, State, WHY};
 use crate::base::{ArtifactName, Digest, Patterns, PhaseId, TaskId};
 use crate::workflow::{Artifact, Owner, Phase, Workflow, tree_name};
@@ -21,16 +21,30 @@ impl Judge<'_> {
         needs
             .iter()
             .filter(|need| !self.state.waived.contains_key(*need) && !waived.contains(need))
-            .filter_map(|need| {
-                let seen = self.seen.iter().find(|seen| seen.derived.name == *need)?;
-                (!seen.derived.holds()).then(|| BrokenNeed {
-                    artifact: need.clone(),
-                    path: self.path_of(need),
-                    missing: !seen.derived.present,
-                    recorded: last_recorded(self.workflow, self.state, &self.phase.id, need),
-                })
-            })
+            .filter_map(|need| self.seen.iter().find(|seen| seen.derived.name == *need))
+            .filter(|seen| !seen.derived.holds())
+            .flat_map(|seen| self.broken(seen))
             .collect()
+    }
+
+    /// An artifact that does not hold, for each of its files: of one that is gone, the files that the record names. If
+    /// it names none, a wildcard stands for itself, because no such file may ever have existed.
+    fn broken(&self, seen: &SeenArtifact<'_>) -> Vec<BrokenNeed> {
+        let (artifact, missing) = (&seen.derived.name, !seen.derived.present);
+        let broken =
+            |path: String, recorded| BrokenNeed { artifact: artifact.clone(), path, missing, recorded };
+        let Some(recorded) = last_recorded(self.workflow, self.state, &self.phase.id, artifact) else {
+            return vec![broken(self.path_of(artifact), None)];
+        };
+        let declared = self.workflow.artifact(artifact).filter(|_| missing);
+        let Some(declared) = declared else { return vec![broken(self.path_of(artifact), Some(recorded))] };
+        let files = recorded_files(self.state, declared, recorded);
+        if files.is_empty() {
+            let pattern = declared.paths.first().filter(|_| declared.is_glob());
+            let path = pattern.cloned().unwrap_or_else(|| self.path_of(artifact));
+            return vec![broken(path, Some(recorded))];
+        }
+        files.into_iter().map(|(path, digest)| broken(path, Some(digest))).collect()
     }
 
     /// The outputs that earlier phases were left with and that are gone or invalid now, each with its phase.

@@ -6,8 +6,8 @@
 
 use super::rules::join as listed;
 use super::{
-    Actor, ActorStatus, ERRORS_WINDOW, HistoryEntry, Kind, NotedFiles, RunRecord, Stamp,
-    State, Tally, Transition, WorkflowRef, document, history_value, keep_latest,
+    Actor, ActorStatus, ERRORS_WINDOW, HistoryEntry, Kind, NotedFiles, RunRecord, Stamp, State, Tally,
+    Transition, WorkflowRef, document, history_value, keep_latest,
 };
 use crate::base::{ActionName, ArtifactName, Code, Digest, Error, PhaseId, TaskId};
 use crate::workflow::{Phase, Workflow};

@@ -21,6 +21,7 @@ mod merge;
 mod nearest_rule;
 mod not_enabled;
 mod notice;
+mod objection;
 mod order;
 mod people;
 mod person_orders;
@@ -64,6 +65,7 @@ pub use import::{ImportFault, Original, adopt, import, import_of, is_original, r
 pub use merge::{Conflict, choose, join, merging, rename_side};
 pub use nearest_rule::nearest_rule;
 pub use notice::{NoticeKind, run_notices, task_notice};
+pub use objection::Objection;
 pub use order::{confirm, create, override_to, refuse_placeholder, reopen, rollback, unknown_artifact};
 pub use people::{AgentOrder, OrdersBy, People, Sender};
 pub use person_orders::{PersonOrder, person_orders};

@@ -53,8 +53,11 @@ pub fn override_to(
     let seen = look(workflow, state, &from.id, facts);
     let judge = Judge { workflow, state, facts, phase: from, seen: &seen };
     let mut waive = waived_by(workflow, &seen, from, target);
-    let lost = judge.hinders(target).into_iter().map(|lost| lost.artifact);
-    waive.extend(lost.filter(|lost| !waive.contains(lost)).collect::<Vec<_>>());
+    for lost in judge.hinders(target) {
+        if !waive.contains(&lost.artifact) {
+            waive.push(lost.artifact);
+        }
+    }
     let mut transition = Transition::new(Some(from.id.clone()), target.id.clone(), Kind::Override, reason);
     transition.evidence = judge.evidence(&rests_on(from, target));
     transition.waive = waive;

@@ -1,13 +1,15 @@
-//! A person's decision in a phase that a person owns: approve or reject.
+//! A person's decision where the workflow asks for a verdict, or in a phase that a person owns: approve or reject.
 //!
 //! If a file already decides, the decision takes the transition that it makes due. Otherwise the file is
 //! drafted from the schema of an output: the choices of one of its examples (enumerations, constants and
-//! booleans), and the properties that the schema marks with `x-orch-fill`.
+//! booleans), and the properties that the schema marks with `x-orch-fill`. A schema says with `x-orch-verdict` that its
+//! files are verdicts: a person may write such an output whoever owns the phase.
 
 use super::derive::look;
 use super::judge::Judge;
+use super::objection::Objection;
 use super::order::{current, given, refused};
-use super::{By, Facts, FileFact, Stamp, State, Transition, Verdict, Writer};
+use super::{By, Decision, Facts, FileFact, Stamp, State, Transition, Verdict, WHY, Writer};
 use crate::base::{ArtifactName, Code, Error, PhaseId, command, words};
 use crate::workflow::{Artifact, Format, Owner, SchemaText, Workflow, blank};
 use serde_json::{Map, Value};
@@ -43,7 +45,7 @@ pub struct Draft {
     pub facts: Facts,
 }
 
-/// What a person orders where a person decides.
+/// What a person orders where a verdict is asked for.
 #[derive(Debug, Clone, Copy)]
 pub struct RulingOrder<'a> {
     /// Approve or reject.
@@ -52,6 +54,8 @@ pub struct RulingOrder<'a> {
     pub to: Option<&'a str>,
     /// The reason, which a rejection requires.
     pub reason: Option<&'a str>,
+    /// The objections that the verdict names.
+    pub objections: &'a [Objection],
 }
 
 /// The transition by which a person approves or rejects, with the person and the time in `stamp`. Returns
@@ -69,112 +73,173 @@ pub fn rule_on(
     let phase = current(workflow, state)?;
     let seen = look(workflow, state, &phase.id, facts);
     let judge = Judge { workflow, state, facts, phase, seen: &seen };
-    judge.rule_on(order, stamp).ok_or_else(|| nothing(&judge, order, stamp))
+    judge.rule_on(order, stamp).ok_or_else(|| judge.nothing(order, stamp))
 }
 
-fn nothing(judge: &Judge<'_>, order: RulingOrder<'_>, stamp: &Stamp) -> Error {
-    let now = judge.decide_alone(Vec::new());
-    // A decision that would be taken in vain says more than the missing file.
-    let hindered = judge.drafts(order, stamp).map(|draft| judge.on(&draft, |on| on.decide_alone(Vec::new())));
-    let mut hindered = hindered.filter(|decision| matches!(decision.verdict, Verdict::Inconsistent { .. }));
-    let decision = hindered.next().unwrap_or(now);
-    let toward = order.to.map(|to| format!(" to `{to}`")).unwrap_or_default();
-    let message = match decision.transition().filter(|due| !due.by_human) {
-        Some(_) => format!("nothing to {}: the due transition requires no person", order.ruling.as_str()),
-        None => format!("nothing to {}{toward}: {}", order.ruling.as_str(), decision.reason),
-    };
-    let next = if decision.transition().is_some_and(|due| !due.by_human) { "next" } else { "explain" };
-    refused(Code::NothingToApply, message, command(&["orch", next, judge.facts.task.as_str()]))
-}
-
-/// A transition that waits for a person, and the file that makes it due.
+/// A transition that a verdict makes due, and the file with the verdict.
 type Drafted = (Transition, Draft);
 
 impl Judge<'_> {
     /// The phases to which an approval and a rejection would lead now, beside the transition that is due without them;
     /// `None` for one that cannot be made.
     pub(super) fn ruled_to(&self, due: Option<&Transition>) -> [Option<PhaseId>; 2] {
-        let order = |ruling| RulingOrder { ruling, to: None, reason: None };
-        let drafted = self.drafted(order(Ruling::Approve), &Stamp::of_no_record());
+        let order = |ruling| RulingOrder { ruling, to: None, reason: None, objections: &[] };
+        let stamp = Stamp::of_no_record();
+        let approval = self.approval(order(Ruling::Approve), &stamp);
         [Ruling::Approve, Ruling::Reject].map(|ruling| {
-            let (taken, _) = self.ruled(order(ruling), due, (&drafted, &drafted))?;
-            Some(taken.to.clone())
+            let (taken, _) = self.ruled(order(ruling), &stamp, due, approval.as_ref())?;
+            Some(taken.to)
         })
     }
 
     fn rule_on(&self, order: RulingOrder<'_>, stamp: &Stamp) -> Option<Ruled> {
-        let due = self.due();
-        let approvals = self.drafted(RulingOrder { to: None, ..order }, stamp);
-        let toward = order.to.map(|_| self.drafted(order, stamp));
-        let (taken, draft) =
-            self.ruled(order, due.as_ref(), (&approvals, toward.as_ref().unwrap_or(&approvals)))?;
-        let (mut transition, draft) = (taken.clone(), draft.cloned());
+        let approval = self.approval(order, stamp);
+        let (mut transition, draft) = self.ruled(order, stamp, self.due().as_ref(), approval.as_ref())?;
+        // A verdict that lies there already, byte for byte, needs not be written.
+        let draft = draft.filter(|draft| !self.holds(draft));
         if let (None, Some(reason), true) = (&draft, order.reason, transition.by_human) {
             transition.reason = format!("{}: {reason}", transition.reason);
         }
         Some(Ruled { transition, draft })
     }
 
-    /// The transition that an order takes: the due one, or one that a draft makes due. `drafted` are the drafts without
-    /// the phase that the order names, among which an approval is, and those with it.
-    fn ruled<'a>(
+    /// Whether the file of a draft is there as it was drafted.
+    fn holds(&self, draft: &Draft) -> bool {
+        let file = |facts: &Facts| {
+            let mut all = facts.artifacts.values().flatten();
+            all.find(|file| file.path == draft.path).and_then(|file| file.digest)
+        };
+        file(self.facts) == file(&draft.facts)
+    }
+
+    /// The transition that an order takes: the due one, or one that a draft makes due. `approval` is the draft that
+    /// leads on.
+    fn ruled(
         &self,
         order: RulingOrder<'_>,
-        due: Option<&'a Transition>,
-        (approvals, drafted): (&'a [Drafted], &'a [Drafted]),
-    ) -> Option<(&'a Transition, Option<&'a Draft>)> {
+        stamp: &Stamp,
+        due: Option<&Transition>,
+        approval: Option<&Drafted>,
+    ) -> Option<(Transition, Option<Draft>)> {
         if self.phase.terminal {
             return None;
         }
-        let approval = approvals.iter().find(|(transition, _)| self.leads_on(&transition.to));
-        // In a phase that a person owns, the person may also take what a plain rule yields.
-        let is_persons = |due: &&Transition| due.by_human || self.phase.owner == Owner::Human;
-        let due = due.filter(is_persons).filter(|due| {
+        // Objections have to be written down, whatever lies there.
+        let due = due.filter(|due| order.objections.is_empty() && self.is_persons(due)).filter(|due| {
             let approves = match approval {
                 Some((approval, _)) => approval.to == due.to,
                 None => self.leads_on(&due.to),
             };
             approves == (order.ruling == Ruling::Approve) && order.to.is_none_or(|to| due.to.as_str() == to)
         });
-        let taken = match (due, order.ruling) {
-            (Some(due), _) => return Some((due, None)),
-            (None, Ruling::Approve) => approval,
+        if let Some(due) = due {
+            return Some((due.clone(), None));
+        }
+        let (transition, draft) = match order.ruling {
+            Ruling::Approve => approval.cloned()?,
             // A rejection never takes the way of an approval, whatever `to` says.
-            (None, Ruling::Reject) => drafted
-                .iter()
-                .find(|(transition, _)| match order.to {
-                    None => !self.leads_on(&transition.to),
-                    Some(to) => transition.to.as_str() == to,
-                })
-                .filter(|(transition, _)| approval.is_none_or(|(approval, _)| approval.to != transition.to)),
+            Ruling::Reject => self
+                .rejection(order, stamp)
+                .filter(|(rejection, _)| approval.is_none_or(|(approval, _)| approval.to != rejection.to))?,
         };
-        taken.map(|(transition, draft)| (transition, Some(draft)))
+        Some((transition, Some(draft)))
+    }
+
+    /// Whether a person may take a transition that is due by a decision: it waits for a person, or a person owns the
+    /// phase, or it rests on a verdict of the phase.
+    fn is_persons(&self, due: &Transition) -> bool {
+        let verdicts = || self.outputs().filter(|output| is_verdict(output));
+        due.by_human
+            || self.phase.owner == Owner::Human
+            || verdicts().any(|output| self.rests_on_verdict(due, output))
+    }
+
+    /// Whether a transition leaves the phase because of what a verdict says.
+    fn rests_on_verdict(&self, due: &Transition, verdict: &Artifact) -> bool {
+        let mut rules = self.workflow.rules.iter();
+        let rule = rules.find(|rule| due.rule.as_ref() == Some(&rule.id));
+        due.to != self.phase.id && rule.is_some_and(|rule| self.reads(rule, verdict.name.as_str()))
     }
 
     fn leads_on(&self, to: &PhaseId) -> bool {
         self.workflow.position(to) > self.workflow.position(&self.phase.id)
     }
 
-    /// The drafts that make a transition due which waits for a person.
-    fn drafted(&self, order: RulingOrder<'_>, stamp: &Stamp) -> Vec<Drafted> {
-        let due = |draft: Draft| Some((self.on(&draft, |on| on.due()).filter(|due| due.by_human)?, draft));
-        self.drafts(order, stamp).filter_map(due).collect()
+    /// The draft of an approval: by an example of the schema, or else, of a verdict, by the opposite of one.
+    fn approval(&self, order: RulingOrder<'_>, stamp: &Stamp) -> Option<Drafted> {
+        let order = RulingOrder { to: None, ..order };
+        let leads_on = |(due, _): &Drafted| self.leads_on(&due.to);
+        let of_examples = self.drafted(order, stamp, Choices::OfExamples).into_iter().find(leads_on);
+        of_examples.or_else(|| self.drafted(order, stamp, Choices::Opposite).into_iter().find(leads_on))
     }
 
-    /// Every draft of an output of a phase that a person owns.
-    fn drafts(&self, order: RulingOrder<'_>, stamp: &Stamp) -> impl Iterator<Item = Draft> {
+    /// The draft of a rejection. The way back that an example names first may be closed, because its phase lacks a need;
+    /// then the nearest open one before it is taken.
+    fn rejection(&self, order: RulingOrder<'_>, stamp: &Stamp) -> Option<Drafted> {
+        if let Some(to) = order.to {
+            let varied = self.drafted(order, stamp, Choices::Varied);
+            return varied.into_iter().find(|(due, _)| due.to.as_str() == to);
+        }
+        let is_back = |(due, _): &Drafted| !self.leads_on(&due.to);
+        let drafted = self.drafted(order, stamp, Choices::OfExamples);
+        if let Some(first) = drafted.into_iter().find(is_back) {
+            return Some(first);
+        }
+        let closed = self.hindered(order, stamp).and_then(|hindered| self.workflow.position(&hindered.to));
+        let Some(closed) = closed else {
+            return self.drafted(order, stamp, Choices::Opposite).into_iter().find(is_back);
+        };
+        let mut before = self.drafted(order, stamp, Choices::Varied);
+        before.retain(|(due, _)| self.workflow.position(&due.to) < Some(closed));
+        // Of several that lead there, the first.
+        before.into_iter().rev().max_by_key(|(due, _)| self.workflow.position(&due.to))
+    }
+
+    /// The drafts that make a transition due which a person may take by them. A verdict leads there with its objections
+    /// and without them, so that it does not contradict itself.
+    fn drafted(&self, order: RulingOrder<'_>, stamp: &Stamp, choices: Choices) -> Vec<Drafted> {
+        let plain = self.drafts(RulingOrder { objections: &[], ..order }, stamp, choices);
+        let drafts = self.drafts(order, stamp, choices).zip(plain);
+        let due = |((artifact, draft), (_, plain)): ((&Artifact, Draft), (&Artifact, Draft))| {
+            let due = self.on(&draft, |on| on.due())?;
+            let is_ruled = due.by_human || (is_verdict(artifact) && self.rests_on_verdict(&due, artifact));
+            let is_clear = || {
+                let without = || self.on(&plain, |on| on.due());
+                order.objections.is_empty() || without().is_some_and(|plain| plain.to == due.to)
+            };
+            (is_ruled && is_clear()).then_some((due, draft))
+        };
+        drafts.filter_map(due).collect()
+    }
+
+    /// The outputs of the phase that a person may write: the verdicts, and in a phase that a person owns all that have
+    /// to be there.
+    fn outputs(&self) -> impl Iterator<Item = &Artifact> {
         let is_persons = self.phase.owner == Owner::Human;
-        let outputs =
-            self.phase.produces.iter().filter(move |name| is_persons && !self.phase.optional.contains(name));
-        let artifacts = outputs.filter_map(|name| self.workflow.artifact(name));
-        let json = artifacts.filter(|artifact| artifact.format == Format::Json);
-        let json = json.filter(|artifact| blank(&self.path_of(&artifact.name)).is_none());
-        json.flat_map(move |artifact| {
+        let may = move |artifact: &&Artifact| {
+            is_verdict(artifact) || (is_persons && !self.phase.optional.contains(&artifact.name))
+        };
+        let artifacts = self.phase.produces.iter().filter_map(|name| self.workflow.artifact(name));
+        artifacts.filter(|artifact| artifact.format == Format::Json).filter(may)
+    }
+
+    /// Every draft of an output that a person may write.
+    fn drafts(
+        &self,
+        order: RulingOrder<'_>,
+        stamp: &Stamp,
+        choices: Choices,
+    ) -> impl Iterator<Item = (&Artifact, Draft)> {
+        let outputs = self.outputs().filter(|artifact| blank(&self.path_of(&artifact.name)).is_none());
+        outputs.flat_map(move |artifact| {
             let schema = artifact.schema.as_ref().and_then(SchemaText::value).unwrap_or(&Value::Null);
-            let choices = choices(schema, order.to.is_some()).into_iter();
+            let is_given = choices != Choices::Opposite || is_verdict(artifact);
+            let choices = if is_given { choices_of(schema, choices) } else { Vec::new() };
+            let choices = choices.into_iter();
             let values =
                 choices.filter_map(|choice| self.filled(schema, choice, &artifact.name, (order, stamp)));
-            values.map(|value| self.with_value(artifact, value, &stamp.by)).collect::<Vec<_>>()
+            let drafts = values.map(|value| (artifact, self.with_value(artifact, value, &stamp.by)));
+            drafts.collect::<Vec<_>>()
         })
     }
 
@@ -212,14 +277,23 @@ impl Judge<'_> {
         artifact: &ArtifactName,
         (order, stamp): (RulingOrder<'_>, &Stamp),
     ) -> Option<Value> {
+        let properties = schema.get("properties")?.as_object()?;
+        let mark_of = |shape: &'_ Value| shape.get("x-orch-fill").and_then(Value::as_str).map(str::to_owned);
+        let names_objections = properties.values().any(|shape| mark_of(shape).as_deref() == Some("issues"));
+        let apart = if names_objections { &[] } else { order.objections };
+        let texts = order.reason.into_iter().chain(apart.iter().map(Objection::text));
+        let reasons: Vec<&str> = texts.collect();
         let mut is_marked = false;
-        for (key, shape) in schema.get("properties")?.as_object()? {
-            let Some(mark) = shape.get("x-orch-fill").and_then(Value::as_str) else { continue };
+        for (key, shape) in properties {
+            let Some(mark) = mark_of(shape) else { continue };
             is_marked = true;
             let is_list = shape.get("type").and_then(Value::as_str) == Some("array");
-            let filled = match mark {
-                "reason" if is_list => order.reason.map(|reason| Value::from(vec![reason])),
-                "reason" => order.reason.map(Value::from),
+            let filled = match mark.as_str() {
+                "reason" if reasons.is_empty() => None,
+                "reason" if is_list => Some(Value::from(reasons.clone())),
+                "reason" => Some(Value::from(reasons.join("; "))),
+                "issues" if order.objections.is_empty() => None,
+                "issues" => Some(Objection::values(order.objections)),
                 "name" => Some(Value::from(stamp.by.name.as_str())),
                 "time" => Some(Value::from(stamp.at.to_string())),
                 "of" => Some(self.digests(artifact)),
@@ -235,17 +309,92 @@ impl Judge<'_> {
         let of = super::expect::judged(self, artifact).into_iter();
         Value::Object(of.map(|(name, digest)| (name.to_string(), digest.to_string().into())).collect())
     }
+
+    /// What keeps the decision of an order from leading anywhere.
+    fn hindered(&self, order: RulingOrder<'_>, stamp: &Stamp) -> Option<Hindered> {
+        let choices = if order.to.is_some() { Choices::Varied } else { Choices::OfExamples };
+        let mut drafts = self.drafts(order, stamp, choices);
+        drafts.find_map(|(_, draft)| {
+            let decision = self.on(&draft, |on| on.decide_alone(Vec::new()));
+            let to = match &decision.verdict {
+                Verdict::Inconsistent { phase, .. } => phase.clone(),
+                Verdict::Handover { held, .. } => held.to.clone(),
+                _ => return None,
+            };
+            let is_meant = self.leads_on(&to) == (order.ruling == Ruling::Approve)
+                && order.to.is_none_or(|named| to.as_str() == named || to == self.phase.id);
+            is_meant.then_some(Hindered { to, decision })
+        })
+    }
+
+    /// Why nothing can be decided so.
+    fn nothing(&self, order: RulingOrder<'_>, stamp: &Stamp) -> Error {
+        let task = self.facts.task.as_str();
+        let toward = order.to.map(|to| format!(" to `{to}`")).unwrap_or_default();
+        let said = |why: &str| format!("nothing to {}{toward}: {why}", order.ruling.as_str());
+        let refuse = |why: &str, argv: &[&str]| refused(Code::NothingToApply, said(why), command(argv));
+        if let Some(why) = self.contradicted(order, stamp) {
+            return refuse(&why, &["orch", "reject", task, "--reason", WHY]);
+        }
+        let now = self.decide_alone(Vec::new());
+        // A decision that would be taken in vain says more than the missing file.
+        let hindered = self.hindered(order, stamp).map(|hindered| hindered.decision);
+        let is_hindered = hindered.is_some();
+        let decision = hindered.unwrap_or(now);
+        if decision.transition().is_some_and(|due| !due.by_human) {
+            return refuse("the due transition requires no person", &["orch", "next", task]);
+        }
+        match self.last_consistent().filter(|_| is_hindered && order.ruling == Ruling::Reject) {
+            Some(back) => {
+                refuse(&decision.reason, &["orch", "rollback", task, "--to", back.as_str(), "--reason", WHY])
+            }
+            None => refuse(&decision.reason, &["orch", "explain", task]),
+        }
+    }
+
+    /// Why an approval with these objections would not approve.
+    fn contradicted(&self, order: RulingOrder<'_>, stamp: &Stamp) -> Option<String> {
+        if order.ruling != Ruling::Approve || order.objections.is_empty() {
+            return None;
+        }
+        let without = RulingOrder { objections: &[], ..order };
+        self.approval(without, stamp)?;
+        Some("a verdict with these objections does not lead on".to_owned())
+    }
 }
 
-/// The choices of each example of a schema; `varied` adds those with another value of one enumeration.
-fn choices(schema: &Value, varied: bool) -> Vec<Map<String, Value>> {
+/// A decision that would be taken in vain.
+struct Hindered {
+    /// The phase that cannot be entered.
+    to: PhaseId,
+    decision: Decision,
+}
+
+/// Which values the choices of a draft have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Choices {
+    /// Those of the examples of the schema.
+    OfExamples,
+    /// Also those with another value of one enumeration or boolean.
+    Varied,
+    /// Of a verdict, also those with the other value of one boolean; of any other output, none.
+    Opposite,
+}
+
+/// Whether the files of an artifact are verdicts, as its schema says.
+fn is_verdict(artifact: &Artifact) -> bool {
+    let schema = artifact.schema.as_ref().and_then(SchemaText::value);
+    schema.is_some_and(|schema| schema.get("x-orch-verdict") == Some(&Value::Bool(true)))
+}
+
+/// The choices of a schema.
+fn choices_of(schema: &Value, wanted: Choices) -> Vec<Map<String, Value>> {
     let none = Map::new();
     let properties = schema.get("properties").and_then(Value::as_object).unwrap_or(&none);
+    let is_boolean = |shape: &Value| shape.get("type") == Some(&"boolean".into());
     let is_choice = |key: &str| {
         properties.get(key).is_some_and(|shape| {
-            shape.get("enum").is_some()
-                || shape.get("const").is_some()
-                || shape.get("type") == Some(&"boolean".into())
+            shape.get("enum").is_some() || shape.get("const").is_some() || is_boolean(shape)
         })
     };
     let examples = schema.get("examples").and_then(Value::as_array).into_iter().flatten();
@@ -255,9 +404,16 @@ fn choices(schema: &Value, varied: bool) -> Vec<Map<String, Value>> {
             example.iter().filter(|(key, _)| is_choice(key)).map(|(k, v)| (k.clone(), v.clone())).collect()
         })
         .collect();
-    for example in if varied { found.clone() } else { Vec::new() } {
+    if wanted == Choices::OfExamples {
+        return found;
+    }
+    let booleans = [Value::Bool(true), Value::Bool(false)];
+    for example in found.clone() {
         for key in example.keys() {
-            let others = properties.get(key).and_then(|shape| shape.get("enum")?.as_array());
+            let shape = properties.get(key);
+            let listed = shape.filter(|_| wanted == Choices::Varied);
+            let listed = listed.and_then(|shape| shape.get("enum")?.as_array()).map(Vec::as_slice);
+            let others = listed.or_else(|| shape.filter(|shape| is_boolean(shape)).map(|_| &booleans[..]));
             for other in others.into_iter().flatten() {
                 let varied = example.clone().into_iter().chain([(key.clone(), other.clone())]).collect();
                 if !found.contains(&varied) {
@@ -280,9 +436,19 @@ mod tests {
             "properties": {"verdict": {"enum": ["yes", "no"]}, "sure": {"type": "boolean"}, "why": {"type": "string"}},
             "examples": [{"verdict": "no", "why": "It fails.", "sure": true}],
         });
-        let found: Vec<Value> = choices(&schema, true).into_iter().map(Value::Object).collect();
-        assert_eq!(found, [json!({"verdict": "no", "sure": true}), json!({"verdict": "yes", "sure": true})]);
-        assert_eq!(choices(&schema, false).len(), 1);
-        assert!(choices(&json!({}), true).is_empty());
+        let found: Vec<Value> = choices_of(&schema, Choices::Varied).into_iter().map(Value::Object).collect();
+        assert_eq!(
+            found,
+            [
+                json!({"verdict": "no", "sure": true}),
+                json!({"verdict": "yes", "sure": true}),
+                json!({"verdict": "no", "sure": false}),
+            ]
+        );
+        let opposite: Vec<Value> =
+            choices_of(&schema, Choices::Opposite).into_iter().map(Value::Object).collect();
+        assert_eq!(opposite[1..], [json!({"verdict": "no", "sure": false})]);
+        assert_eq!(choices_of(&schema, Choices::OfExamples).len(), 1);
+        assert!(choices_of(&json!({}), Choices::Varied).is_empty());
     }
 }

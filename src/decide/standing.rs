@@ -34,7 +34,9 @@ impl fmt::Display for WhyNot {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::UsedUp(when) => f.write_str(when),
-            Self::Early(judges) => write!(f, "it was there before {judges} was recorded, and does not say what it judged"),
+            Self::Early(judges) => {
+                write!(f, "it was there before {judges} was recorded, and does not say what it judged")
+            }
             Self::Unfilled => f.write_str("it says the same as the example of its schema"),
             Self::Outdated(what) => f.write_str(what),
         }
@@ -59,14 +61,16 @@ impl Standings<'_> {
             return Some(WhyNot::UsedUp(used_up(self.workflow, self.state, name)));
         }
         if self.is_early(file) && !self.names_all_judged(file) {
-            let judges: Vec<String> = self.artifact.judges.iter().map(|judged| format!("`{judged}`")).collect();
+            let judges: Vec<String> =
+                self.artifact.judges.iter().map(|judged| format!("`{judged}`")).collect();
             return Some(WhyNot::Early(judges.join(" and ")));
         }
         if self.is_unfilled(file) {
             return Some(WhyNot::Unfilled);
         }
         let mut of = judged(file)?.into_iter();
-        of.find_map(|(artifact, version)| outdated_because(self.present, &artifact, version)).map(WhyNot::Outdated)
+        of.find_map(|(artifact, version)| outdated_because(self.present, &artifact, version))
+            .map(WhyNot::Outdated)
     }
 
     fn is_early(&self, file: &FileFact) -> bool {
@@ -95,7 +99,12 @@ impl Standings<'_> {
 }
 
 /// Whether a digest of an artifact's file was there before what it judges was recorded.
-pub(super) fn is_noted_early(workflow: &Workflow, state: &State, artifact: &Artifact, digest: Digest) -> bool {
+pub(super) fn is_noted_early(
+    workflow: &Workflow,
+    state: &State,
+    artifact: &Artifact,
+    digest: Digest,
+) -> bool {
     workflow
         .producers(&artifact.name)
         .filter_map(|phase| state.actor(&phase.id)?.early.get(&artifact.name))

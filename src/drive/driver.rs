@@ -9,8 +9,8 @@ use super::{
 use crate::apply::Writer;
 use crate::base::{Class, Code, Diagnostic, Period, Reason, RepoPath, Timestamp, command};
 use crate::decide::{
-    Blocker, Ending, ExecutorExit, ExecutorTrace, JudgedTask, Mode, News, Recorded, RetryPolicy, Returned,
-    RunEffect, RunEvent, RunMachine, Tick, Usage,
+    ActorKind, Blocker, Ending, ExecutorExit, ExecutorTrace, HistoryEntry, JudgedTask, Mode, News, Recorded,
+    RetryPolicy, Returned, RunEffect, RunEvent, RunMachine, Tick, Usage,
 };
 use crate::run::{
     Control, ControlRequest, Lock, RunFiles, RunStanding, RunState, Turn, WorkState, adopt_orphans,
@@ -68,6 +68,8 @@ pub(super) struct Drive<'a> {
     /// Whether this process has waited for an executor: what that has written is complete, because its processes have
     /// ended.
     has_performed: bool,
+    /// The number of the last step when the executor began to work, until it was looked for later ones.
+    worked_from: Option<u64>,
 }
 
 /// The maximum age of the record while an executor works.
@@ -178,6 +180,7 @@ pub(super) fn take_up(
         bad_control: None,
         complete: FileSets::new(),
         has_performed: false,
+        worked_from: None,
     };
     let ended = drive.go(tell);
     ended.map(Some)
@@ -202,6 +205,7 @@ impl Drive<'_> {
             RunEffect::Judge => self.judge(tell),
             RunEffect::Record(command) => self.record(command, tell),
             RunEffect::Perform => {
+                self.worked_from = self.judged.as_ref().and_then(Sight::state).map(|state| state.rev);
                 let tried = self.perform(tell);
                 self.has_performed = true;
                 self.step(RunEvent::Performed(tried), tell)
@@ -260,6 +264,7 @@ impl Drive<'_> {
             Ok(judged) => own(judged),
             Err(error) => return self.block(RunEffect::Judge, error, tell),
         };
+        self.tell_decided(&judged, tell);
         let judged = match self.completed(judged, tell) {
             Ok(Ok(judged)) => judged,
             Ok(Err(why)) => {
@@ -298,6 +303,21 @@ impl Drive<'_> {
             self.complete = found.sets;
         }
         Ok(Ok(judged))
+    }
+
+    /// Reports which steps people have taken while an executor worked.
+    fn tell_decided(&mut self, judged: &Sight, tell: &mut Tell<'_>) {
+        let (Some(from), Some(state)) = (self.worked_from.take(), judged.state()) else { return };
+        let is_by_person =
+            |entry: &&Arc<HistoryEntry>| entry.seq > from && entry.actor.kind == ActorKind::Human;
+        for entry in state.history.iter().filter(is_by_person) {
+            let left = entry.from.as_ref().map_or("new", |from| from.as_str());
+            let how = entry.rule.as_deref().unwrap_or(entry.kind.as_str());
+            let who = &entry.actor.name;
+            let message =
+                format!("{who} moved the task while the executor worked: {left} -> {} ({how})", entry.to);
+            tell(&Happened::Note(&Diagnostic::note(Code::DecidedMeanwhile, message)));
+        }
     }
 
     /// Reports that an effect is not possible now. A temporary obstacle is reported only once.

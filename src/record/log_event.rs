@@ -131,7 +131,9 @@ impl LogEvent {
     pub fn read(line: &str) -> Result<Self, NotAnEvent> {
         let parts = line.strip_prefix(BEFORE_ID).and_then(|rest| rest.split_once(AFTER_ID));
         let parts = parts.and_then(|(id, rest)| Some((Digest::parse(id)?, rest)));
-        let Some((stated, rest)) = parts.filter(|(_, rest)| rest.starts_with("\"after\":") || rest.starts_with("\"v\":")) else {
+        let Some((stated, rest)) =
+            parts.filter(|(_, rest)| rest.starts_with("\"after\":") || rest.starts_with("\"v\":"))
+        else {
             return Err(match serde_json::from_str::<Value>(line) {
                 Err(error) => NotAnEvent::Unreadable(error.to_string()),
                 Ok(_) => NotAnEvent::NoId,

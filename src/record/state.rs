@@ -341,7 +341,9 @@ impl StateReader {
         let mut left = BTreeMap::new();
         for (name, value) in value.and_then(Value::as_object).into_iter().flatten() {
             let files = value.as_object().map(|files| {
-                let digest = |(path, digest): (&String, &Value)| Some((path.clone(), Digest::parse(digest.as_str()?)?));
+                let digest = |(path, digest): (&String, &Value)| {
+                    Some((path.clone(), Digest::parse(digest.as_str()?)?))
+                };
                 files.iter().map(digest).collect::<Option<BTreeMap<_, _>>>()
             });
             match (ArtifactName::new(name), files.flatten()) {

@@ -161,7 +161,11 @@ fn every_fault_is_reported_with_its_line() {
         (twice("\"more\":1"), 2, "log-newer"),
         (instead("\"v\":2", "\"v\":3"), 2, "log-newer"),
         (instead("\"kind\":\"advance\"", "\"kind\":\"leap\""), 2, "log-newer"),
-        (instead("\"seq\":2", "\"files\":{\"plan\":[{\"path\":\"a\",\"more\":1}]},\"seq\":2"), 2, "log-newer"),
+        (
+            instead("\"seq\":2", "\"files\":{\"plan\":[{\"path\":\"a\",\"more\":1}]},\"seq\":2"),
+            2,
+            "log-newer",
+        ),
         // The first version passes over what it does not know.
         (instead("\"v\":2,", "").replace(",\"seq\":2", ",\"more\":1,\"seq\":2"), 2, "log-changed"),
         (twice("\"changes\":[]"), 2, "log-invalid"),

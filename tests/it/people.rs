@@ -361,7 +361,7 @@ fn approve_and_reject_write_the_decision_and_take_the_move_in_one_commit() {
 
 #[test]
 fn where_nothing_is_decided_there_is_nothing_to_approve_and_nothing_is_left_behind() {
-    let world = started("review");
+    let world = started("codegen");
     for order in [&["approve", "t"][..], &["reject", "t", "--reason", "no"]] {
         world.orch(order).ends(3).says("nothing to");
     }
@@ -399,6 +399,83 @@ fn an_override_goes_where_the_work_goes_or_asks_where() {
     world.orch(&["next", "t", "--override", "why", "--to", "running"]).succeeds();
     // Neither `paused` nor `failed`, which come first in the document.
     world.orch(&["next", "t", "--override", "why"]).succeeds().says("running -> completed");
+}
+
+#[test]
+fn a_run_says_who_decided_while_its_executor_worked() {
+    let world = started("plan_review");
+    world.write(".git/info/exclude", "agent.sh\nbegun\n");
+    world.write(
+        "agent.sh",
+        "cat > /dev/null; touch begun; until grep -q '\"phase\": \"codegen\"' tasks/t/state.json; do sleep 0.05; done",
+    );
+    let run = world.orch_spawn(&["run", "t", "--max-turns", "1", "--", "sh", "agent.sh"]);
+    while !world.path("begun").exists() {
+        std::thread::yield_now();
+    }
+    world.orch(&["approve", "t"]).succeeds().says("plan_review -> codegen");
+    let ended = world.end(run.wait_with_output().expect("ended"));
+    let told = format!("{}{}", ended.stdout, ended.stderr);
+    assert!(
+        told.contains("Ann moved the task while the executor worked: plan_review -> codegen (plan-accepted)"),
+        "{told}"
+    );
+}
+
+/// The record names the files of a set, and git has them.
+#[test]
+fn the_files_of_a_set_that_is_gone_are_named_as_they_were() {
+    let world = started("test");
+    for name in ["a", "b"] {
+        let report = format!("<testsuite tests=\"1\"><testcase name=\"{name}\"/></testsuite>");
+        world.write(&format!("tasks/t/eval/{name}-report.xml"), report);
+    }
+    world.orch(&["next", "t"]).succeeds().says("test -> accept");
+    std::fs::remove_dir_all(world.path("tasks/t/eval")).expect("removed");
+    let suggested = world.orch_json(&["suggest", "t"]);
+    let suggestion = &suggested["suggestions"][0];
+    let options = suggestion["options"].as_array().expect("a list");
+    let restores: Vec<&Value> = options.iter().filter(|option| option["id"] == "restore").collect();
+    assert_eq!(restores.len(), 2, "{suggestion:#}");
+    assert!(options.iter().any(|option| option["id"] == "reject"), "{suggestion:#}");
+    let shown = suggestion.to_string();
+    assert!(shown.contains("eval/a-report.xml is missing") && !shown.contains("eval/junit.xml"), "{shown}");
+    world.orch(&["approve", "t"]).ends(3);
+    for option in restores {
+        let argv: Vec<&str> =
+            option["argv"].as_array().expect("argv").iter().filter_map(Value::as_str).collect();
+        world.git(&argv[1..]);
+    }
+    world.orch(&["approve", "t"]).succeeds().says("accept -> done");
+    world.orch(&["audit"]).succeeds();
+}
+
+#[test]
+fn a_verdict_of_a_person_moves_a_phase_of_an_agent_and_is_proven() {
+    let world = started("plan_review");
+    world.orch_by_agent(&["approve", "t"]).ends(6);
+    world.orch_by_agent(&["reject", "t", "--reason", "no"]).ends(6);
+    world.orch(&["reject", "t", "--reason", "no", "--issue", "blocking: "]).ends(2).reports("says nothing");
+    assert_eq!(world.dirty(), "");
+    let order =
+        ["reject", "t", "--reason", "Vague.", "--issue", "blocking: src/a.rs:12: Says nothing of errors."];
+    world.orch(&order).succeeds().says("plan_review -> planning");
+    let verdict = world.json("tasks/t/review/plan-review.json");
+    assert_eq!((&verdict["ok"], &verdict["reviewer"]), (&json!(false), &json!("Ann")));
+    assert_eq!(verdict["issues"][0]["line"], 12);
+    assert_eq!(last(&world)["standing"], "proven");
+    assert_eq!(last(&world)["steps"][0]["actor"]["kind"], "human");
+    let prompt = world.orch(&["prompt", "t"]).succeeds();
+    assert!(prompt.stdout.contains("Says nothing of errors."), "{}", prompt.stdout);
+    world.plan("t", 2);
+    world.orch(&["next", "t"]).succeeds().says("planning -> plan_review");
+    world.orch(&["approve", "t"]).succeeds().says("plan_review -> codegen");
+    world.patch("t", 1);
+    world.orch(&["next", "t"]).succeeds();
+    world.orch(&["approve", "t", "--issue", "note: README.md: Name it."]).succeeds().says("review -> test");
+    assert_eq!(world.json("tasks/t/review/code-review.json")["issues"][0]["file"], "README.md");
+    assert_eq!(world.dirty(), "");
+    world.orch(&["audit"]).succeeds();
 }
 
 #[test]

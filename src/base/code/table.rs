@@ -146,6 +146,10 @@ codes! {
         "A file is not a valid CSV table.",
         "A record has another number of fields than the first, or two columns have one name.",
         "Correct the record at the line that is named.";
+    DecidedMeanwhile = "decided-meanwhile", Finding,
+        "A person moved the task while an executor worked on it.",
+        "Somebody approved, rejected or gave another order during a turn of a run.",
+        "Nothing has to be done: the run goes on from where the task stands. What the executor wrote may be out of date.";
     DecisionKept = "decision-kept", NotNow,
         "The file that keeps a replaced decision exists already.",
         "An earlier `orch approve` or `orch reject` replaced a decision that git did not have, and kept it there.",

@@ -4,11 +4,12 @@ use super::prelude::{Args, Context, ExitCode, Failure, LockArgs, Ui};
 use super::report;
 use crate::apply::Order;
 
-/// Let a task go on where a person decides.
+/// Let a task go on where a verdict is asked for.
 ///
-/// Takes the due transition of a rule with `by = "human"`. In a phase that a person owns, also writes the
-/// file of the decision if it is missing or says otherwise, from the schema of the phase's output: in the
-/// shipped lifecycle `accept/decision.json`. File, approval and transition are one commit.
+/// Takes the due transition of a rule with `by = "human"`, or of one that rests on the verdict of the phase. If
+/// there is no verdict or it says otherwise, also writes it, from the schema of the phase's output: in the
+/// shipped lifecycle the plan review, the code review and `accept/decision.json`, whoever owns the phase. File,
+/// approval and transition are one commit.
 ///
 /// Only a person can approve: see `[people]` in orch.toml. Exits with 6 if the caller may not approve, and
 /// with 3 if there is nothing to approve.
@@ -16,6 +17,9 @@ use crate::apply::Order;
 pub struct ApproveArgs {
     /// The task; optional if the current directory, the branch name or a single open task identifies it.
     task: Option<String>,
+    /// An objection that the verdict names, as `SEVERITY: FILE:LINE: MESSAGE`; may be given several times.
+    #[arg(long, value_name = "ISSUE")]
+    issue: Vec<String>,
     /// Write nothing; print what would happen.
     #[arg(long)]
     dry_run: bool,
@@ -24,5 +28,6 @@ pub struct ApproveArgs {
 }
 
 pub fn run(args: &ApproveArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
-    report::carry_out(context, ui, args.task.as_deref(), &Order::Approve, args.dry_run)
+    let order = Order::Approve { objections: report::objections(&args.issue)? };
+    report::carry_out(context, ui, args.task.as_deref(), &order, args.dry_run)
 }

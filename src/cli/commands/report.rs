@@ -3,7 +3,7 @@
 use super::prelude::{Context, ExitCode, Failure, Ui};
 use crate::apply::{Applied, Order};
 use crate::base::{Code, Diagnostic, Digest, Error, RepoPath, command};
-use crate::decide::{ActorKind, Choice, Decision, DutyKind, WHY, duty, is_order};
+use crate::decide::{ActorKind, Choice, Decision, DutyKind, Objection, WHY, duty, is_order};
 use crate::drive::{Controlled, work_tree_of_run};
 use crate::store::Store;
 use crate::survey::{LookDepth, NamedBy, Sight, TaskRef, Workspace, unjudged, unread};
@@ -385,6 +385,11 @@ pub(super) fn offered<'d>(context: &Context, decision: &'d Decision) -> impl Ite
     decision.options.iter().filter(move |option| !(is_agent && is_order(option.id)))
 }
 
+/// The objections that a person typed. Returns an error if one of them says nothing.
+pub(super) fn objections(typed: &[String]) -> Result<Vec<Objection>, Failure> {
+    typed.iter().map(|text| Objection::parse(text).map_err(Failure::from)).collect()
+}
+
 /// Executes a person's order or decision, and prints what was applied, or why there is nothing to decide.
 pub(super) fn carry_out(
     context: &Context,
@@ -404,7 +409,7 @@ pub(super) fn carry_out(
             Ok(ExitCode::Fine)
         }
         Err(error)
-            if matches!(order, Order::Approve | Order::Reject { .. })
+            if matches!(order, Order::Approve { .. } | Order::Reject { .. })
                 && error.code() == Code::NothingToApply =>
         {
             let judged = workspace.look(&task)?;

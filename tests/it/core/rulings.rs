@@ -2,7 +2,9 @@
 
 use super::world::{World, compiled, shipped};
 use orch::base::{ArtifactName, Code, Digest, Timestamp};
-use orch::decide::{ActorKind, By, Do, DutyKind, Ruled, Ruling, RulingOrder, Stamp, duty, rule_on};
+use orch::decide::{
+    ActorKind, By, Do, DutyKind, Objection, Ruled, Ruling, RulingOrder, Stamp, duty, rule_on,
+};
 use orch::workflow::{Owner, SchemaText};
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -25,7 +27,7 @@ fn ruled(
     to: Option<&str>,
     reason: Option<&str>,
 ) -> Result<Ruled, orch::base::Error> {
-    let order = RulingOrder { ruling, to, reason };
+    let order = RulingOrder { ruling, to, reason, objections: &[] };
     rule_on(&world.workflow, &world.known(), &world.facts(), order, &stamp())
 }
 
@@ -94,6 +96,166 @@ fn a_person_decides_by_a_file_that_is_drafted_where_none_decides() {
         let refused = ruled(&world, ruling, to, reason).expect_err("refused");
         assert_eq!(refused.code(), code);
         assert!(refused.message().starts_with(says), "{}", refused.message());
+    }
+}
+
+/// Where an agent owns the phase, a person may give the verdict that it asks for, and the objections with it.
+#[test]
+fn a_person_may_give_the_verdict_of_any_phase_that_asks_for_one() {
+    let objections = ["blocking: src/a.rs:12: It retries.", "note: Too long."]
+        .map(|text| Objection::parse(text).expect("read"));
+    let listed = json!([
+        {"id": "I1", "severity": "blocking", "file": "src/a.rs", "line": 12, "message": "It retries."},
+        {"id": "I2", "severity": "note", "message": "Too long."},
+    ]);
+    let why = json!(["no"]);
+    let mut world = World::new(Arc::new(shipped("global-state-machine")));
+    for (phase, ruling, to, objections, expected) in [
+        (
+            "plan_review",
+            Ruling::Approve,
+            None,
+            &objections[1..],
+            (
+                "codegen",
+                json!({"ok": true, "reasons": why, "issues": [
+            {"id": "I1", "severity": "note", "message": "Too long."}]}),
+            ),
+        ),
+        ("plan_review", Ruling::Approve, None, &[], ("codegen", json!({"ok": true, "reasons": why}))),
+        (
+            "plan_review",
+            Ruling::Reject,
+            None,
+            &objections,
+            ("planning", json!({"ok": false, "reasons": why, "issues": listed})),
+        ),
+        (
+            "review",
+            Ruling::Reject,
+            None,
+            &[],
+            ("codegen", json!({"ok": false, "target": "codegen", "reasons": why})),
+        ),
+        (
+            "review",
+            Ruling::Reject,
+            Some("planning"),
+            &[],
+            ("planning", json!({"ok": false, "target": "planning", "reasons": why})),
+        ),
+        ("review", Ruling::Approve, None, &[], ("test", json!({"ok": true, "reasons": why}))),
+        // A decision has no list of objections, so they stand with the reasons.
+        (
+            "accept",
+            Ruling::Reject,
+            None,
+            &objections[..1],
+            (
+                "codegen",
+                json!({"verdict": "needs_changes", "target": "codegen",
+            "reasons": ["no", "blocking: src/a.rs:12: It retries."]}),
+            ),
+        ),
+    ] {
+        if world.known().phase.as_deref() != Some(phase) {
+            world.reach(phase);
+        }
+        let order = RulingOrder { ruling, to, reason: Some("no"), objections };
+        let told =
+            rule_on(&world.workflow, &world.known(), &world.facts(), order, &stamp()).expect("decided");
+        let draft: Value = serde_json::from_str(&told.draft.expect("a draft").text).expect("JSON");
+        let name = draft.get("reviewer").or(draft.get("decider"));
+        assert_eq!(name, Some(&json!("Bea")));
+        let members = draft.as_object().expect("an object").iter();
+        let members =
+            members.filter(|(key, _)| !["of", "finished_at", "reviewer", "decider"].contains(&key.as_str()));
+        let value = Value::Object(members.map(|(key, value)| (key.clone(), value.clone())).collect());
+        assert_eq!((told.transition.to.as_str(), value), expected, "{phase} {ruling:?}");
+        assert!(draft["of"]["plan"].is_string(), "{draft}");
+        let ids: Vec<&str> = world.decide().options.iter().map(|option| option.id).collect();
+        if phase != "accept" {
+            assert_eq!(ids[..3], ["prompt", "approve", "reject"], "{phase}");
+            assert_eq!(duty(&world.workflow, &world.decide(), None).owner, Owner::Agent, "{phase}");
+        }
+    }
+    // An approval that names what blocks would be none.
+    let order = RulingOrder { ruling: Ruling::Approve, to: None, reason: None, objections: &objections };
+    let mut world = World::new(Arc::new(shipped("global-state-machine")));
+    world.reach("review");
+    let refused =
+        rule_on(&world.workflow, &world.known(), &world.facts(), order, &stamp()).expect_err("refused");
+    assert_eq!(refused.message(), "nothing to approve: a verdict with these objections does not lead on");
+    // A plan, code or a report is nobody's verdict.
+    for phase in ["planning", "codegen", "test"] {
+        let mut world = World::new(Arc::new(shipped("global-state-machine")));
+        if phase != "planning" {
+            world.reach(phase);
+        }
+        for ruling in [Ruling::Approve, Ruling::Reject] {
+            let refused = ruled(&world, ruling, None, Some("no")).expect_err("no verdict is asked for");
+            assert_eq!(refused.code(), Code::NothingToApply, "{phase}");
+        }
+    }
+}
+
+/// What lies there is taken if it says so, and replaced if it says otherwise or nothing about the objections.
+#[test]
+fn the_verdict_of_an_agent_is_a_proposal_to_a_person() {
+    for (file, ruling, to, is_taken) in [
+        (r#"{"ok": true}"#, Ruling::Approve, "codegen", true),
+        (r#"{"ok": true}"#, Ruling::Reject, "planning", false),
+        (r#"{"ok": false}"#, Ruling::Approve, "codegen", false),
+        (r#"{"ok": false}"#, Ruling::Reject, "planning", true),
+        (r#"{"no": 1"#, Ruling::Approve, "codegen", false),
+    ] {
+        let mut world = World::new(Arc::new(shipped("global-state-machine")));
+        world.reach("plan_review");
+        world.write("review/plan-review.json", file);
+        let told = ruled(&world, ruling, None, Some("so it is")).expect("decided");
+        assert_eq!((told.transition.to.as_str(), told.draft.is_none()), (to, is_taken), "{file} {ruling:?}");
+    }
+    // A move that rests on something else is not the verdict's.
+    let mut world = World::new(Arc::new(shipped("global-state-machine")));
+    world.reach("review");
+    let plan = world.files.keys().find(|path| path.contains("plan.")).expect("a plan").clone();
+    world.write(&plan, r#"{"title": "Other", "what": "More.", "why": "So."}"#);
+    assert_eq!(world.decide().transition().map(|due| due.to.as_str()), Some("plan_review"));
+    for ruling in [Ruling::Approve, Ruling::Reject] {
+        let refused = ruled(&world, ruling, None, Some("no")).expect_err("the plan has changed");
+        assert!(
+            refused.message().ends_with("the due transition requires no person"),
+            "{}",
+            refused.message()
+        );
+    }
+}
+
+/// Evidence that is gone closes the good end, and never the way back.
+#[test]
+fn a_rejection_finds_its_way_where_evidence_is_gone() {
+    for (gone, to) in
+        [("review/plan-review", "planning"), ("review/code-review", "codegen"), ("eval/", "codegen")]
+    {
+        let mut world = tested();
+        let paths: Vec<String> = world.files.keys().filter(|path| path.contains(gone)).cloned().collect();
+        assert!(!paths.is_empty(), "{gone}");
+        paths.iter().for_each(|path| drop(world.files.remove(path)));
+        let told = ruled(&world, Ruling::Reject, None, Some("no")).expect("the way back is open");
+        assert_eq!(told.transition.to.as_str(), to, "{gone}");
+        let ids: Vec<&str> = world.decide().options.iter().map(|option| option.id).collect();
+        assert!(ids.contains(&"reject") && !ids.contains(&"approve"), "{gone} {ids:?}");
+        let refused = ruled(&world, Ruling::Approve, None, None).expect_err("the end lacks its evidence");
+        assert!(refused.message().starts_with("nothing to approve: "), "{}", refused.message());
+        // A way that is named and closed says what closes it.
+        if to == "planning" {
+            let refused =
+                ruled(&world, Ruling::Reject, Some("codegen"), Some("no")).expect_err("it lacks a need");
+            let says = "nothing to reject to `codegen`: the decision sends the task back to codegen, but the needs of \
+                        `codegen` are not met: plan_review";
+            assert!(refused.message().starts_with(says), "{}", refused.message());
+            assert!(refused.hint().is_some_and(|hint| hint.starts_with("orch rollback t-1 --to ")));
+        }
     }
 }
 

@@ -4,10 +4,10 @@ use crate::core::world::World;
 use crate::model::Chance;
 use orch::base::{ActionName, Period, Timestamp};
 use orch::decide::{
-    ActionResult, ActorKind, Budget, By, Decision, ERRORS_WINDOW, Ending, ExecutorExit, Facts,
-    HistoryEntry, JudgedTask, Mode, RecordOutcome, Recorded, Recorder, Returned, RunEffect,
-    RunEvent, RunMachine, Stamp, State, Step, Tick, Transition, Verdict, Work, answer, apply, asked, data_of,
-    evaluate, initial_state, patch, pick, reopen, settle, signalled,
+    ActionResult, ActorKind, Budget, By, Decision, ERRORS_WINDOW, Ending, ExecutorExit, Facts, HistoryEntry,
+    JudgedTask, Mode, RecordOutcome, Recorded, Recorder, Returned, RunEffect, RunEvent, RunMachine, Stamp,
+    State, Step, Tick, Transition, Verdict, Work, answer, apply, asked, data_of, evaluate, initial_state,
+    patch, pick, reopen, settle, signalled,
 };
 use orch::record::{read_state, write_state};
 use orch::scan::Schema;
@@ -293,7 +293,10 @@ impl Simulation<'_> {
     }
 
     fn take(&mut self, state: State) {
-        assert!(state.history.len() <= orch::decide::RecordVersion::CURRENT.history_window() && state.errors.len() <= ERRORS_WINDOW);
+        assert!(
+            state.history.len() <= orch::decide::RecordVersion::CURRENT.history_window()
+                && state.errors.len() <= ERRORS_WINDOW
+        );
         self.told.extend(state.history.last().cloned());
         self.state = state;
     }

@@ -50,6 +50,11 @@ const ORDER: Route = Route { writes: true, in_path: &[TASK], kinds: &["transitio
 /// An argument that may be left out.
 const OPTIONAL: Argument = Argument { name: "", about: "", form: ArgumentForm::Word, is_required: false };
 
+/// An option that may be left out.
+const fn optional(name: &'static str, about: &'static str, form: ArgumentForm) -> Argument {
+    Argument { name, about, form, is_required: false }
+}
+
 const TASK: Argument = Argument { name: "task", about: "The id of the task.", is_required: true, ..OPTIONAL };
 /// The task of a command whose words after `--` are a program or answers.
 const TASK_IN_USE: Argument = Argument { form: ArgumentForm::Text("--use"), ..TASK };
@@ -61,47 +66,42 @@ const ARTIFACT: Argument = Argument {
 };
 const WORKFLOW: Argument =
     Argument { name: "workflow", about: "The name of the workflow.", is_required: true, ..OPTIONAL };
-const AT: Argument = Argument {
-    name: "at",
-    about: "Read the tasks and the settings from this commit instead of the work tree.",
-    form: ArgumentForm::Text("--at"),
-    ..OPTIONAL
-};
-const DRY_RUN: Argument = Argument {
-    name: "dryRun",
-    about: "Write nothing; only say what would happen.",
-    form: ArgumentForm::Flag("--dry-run"),
-    ..OPTIONAL
-};
+const AT: Argument = optional(
+    "at",
+    "Read the tasks and the settings from this commit instead of the work tree.",
+    ArgumentForm::Text("--at"),
+);
+const DRY_RUN: Argument =
+    optional("dryRun", "Write nothing; only say what would happen.", ArgumentForm::Flag("--dry-run"));
 const REASON: Argument = Argument {
     name: "reason",
     about: "Why. It is recorded in the history and the commit.",
     form: ArgumentForm::Text("--reason"),
     is_required: true,
 };
-const TO: Argument = Argument {
-    name: "to",
-    about: "The target phase: fails if the rules lead elsewhere.",
-    form: ArgumentForm::Text("--to"),
-    ..OPTIONAL
-};
+const TO: Argument =
+    optional("to", "The target phase: fails if the rules lead elsewhere.", ArgumentForm::Text("--to"));
 const OVERRIDE_TO: Argument = Argument {
     about: "The target phase; default: the later phase to which the work of the current one leads.",
     ..TO
 };
+const ISSUE: Argument = optional(
+    "issue",
+    "Objections that the verdict names, each as `SEVERITY: FILE:LINE: MESSAGE`.",
+    ArgumentForm::Texts("--issue"),
+);
 const REJECT_TO: Argument =
     Argument { about: "The target phase; default: the one that the workflow names first.", ..TO };
 const ROLLBACK_TO: Argument =
     Argument { about: "The target phase; default: the last consistent phase before the current one.", ..TO };
 const REOPEN_TO: Argument =
     Argument { about: "The phase to reopen the task in; default: the phase it finished from.", ..TO };
-const WAIT: Argument = Argument {
-    name: "wait",
-    about: "How long the order may wait for other orders and for locks of other processes, such as `30s`; at most \
+const WAIT: Argument = optional(
+    "wait",
+    "How long the order may wait for other orders and for locks of other processes, such as `30s`; at most \
             `60s`.",
-    form: ArgumentForm::Duration("--wait"),
-    ..OPTIONAL
-};
+    ArgumentForm::Duration("--wait"),
+);
 
 /// Who may have to act.
 const OWNERS: [&str; 5] = ["agent", "human", "orch", "process", "none"];
@@ -282,17 +282,17 @@ pub(super) static ROUTES: &[Route] = &[
     Route {
         name: "approve",
         path: "/api/v1/tasks/{task}/approve",
-        about: "Let a task go on where a person decides.",
+        about: "Let a task go on where a verdict is asked for.",
         command: &["approve"],
-        arguments: &[DRY_RUN, WAIT],
+        arguments: &[ISSUE, DRY_RUN, WAIT],
         ..ORDER
     },
     Route {
         name: "reject",
         path: "/api/v1/tasks/{task}/reject",
-        about: "Send a task back where a person decides.",
+        about: "Send a task back where a verdict is asked for.",
         command: &["reject"],
-        arguments: &[REASON, REJECT_TO, DRY_RUN, WAIT],
+        arguments: &[REASON, REJECT_TO, ISSUE, DRY_RUN, WAIT],
         ..ORDER
     },
     Route {

@@ -189,6 +189,8 @@ plan_review#1 waits for agent: review/plan-review.json is missing
   remark: a milestone names a work item that does not exist
   expects review/plan-review.json missing, of plan
   option orch prompt t-1
+  option orch approve t-1
+  option orch reject t-1 --reason WHY
   option orch next t-1 --override WHY
 
 ## the review is told of criteria that cannot be tested and of files named twice
@@ -202,6 +204,8 @@ plan_review#1 waits for agent: review/plan-review.json is missing
   remark: an acceptance criterion says nothing that can be tested
   expects review/plan-review.json missing, of plan
   option orch prompt t-1
+  option orch approve t-1
+  option orch reject t-1 --reason WHY
   option orch next t-1 --override WHY
 
 ## a whole plan has no remarks
@@ -213,6 +217,8 @@ planning -> plan_review (plan-ready) on plan
 plan_review#1 waits for agent: review/plan-review.json is missing
   expects review/plan-review.json missing, of plan
   option orch prompt t-1
+  option orch approve t-1
+  option orch reject t-1 --reason WHY
   option orch next t-1 --override WHY
 
 ## the review is told of code outside of the plan
@@ -231,6 +237,8 @@ review#1 waits for agent: review/code-review.json is missing
   remark: the code changes `src/b.rs`, which the plan does not name
   expects review/code-review.json missing, of patch, plan
   option orch prompt t-1
+  option orch approve t-1
+  option orch reject t-1 --reason WHY
   option orch next t-1 --override WHY
 
 ## a plan with a wildcard is not compared
@@ -245,6 +253,8 @@ codegen -> review (code-ready) on plan, patch
 review#1 waits for agent: review/code-review.json is missing
   expects review/code-review.json missing, of patch, plan
   option orch prompt t-1
+  option orch approve t-1
+  option orch reject t-1 --reason WHY
   option orch next t-1 --override WHY
 
 ## a plan that was used up is stale, not ready for review
@@ -295,6 +305,8 @@ planning -> plan_review (plan-ready) on plan, plan_text
 plan_review#1 waits for agent: review/plan-review.json is missing
   expects review/plan-review.json missing, of plan
   option orch prompt t-1
+  option orch approve t-1
+  option orch reject t-1 --reason WHY
   option orch next t-1 --override WHY
   unreadable: the file is empty
 
@@ -329,6 +341,8 @@ plan_review#2 waits for agent: review/plan-review.json is stale: unchanged since
   remark: the plan does not say how the work is tested
   expects review/plan-review.json stale, of plan
   option orch prompt t-1
+  option orch approve t-1
+  option orch reject t-1 --reason WHY
   option orch confirm t-1 plan_review --reason WHY
   option orch next t-1 --override WHY
 //- order: rollback --to planning once more
@@ -537,6 +551,8 @@ plan_review#1 waits for agent: review/plan-review.json is missing
   remark: the remarks of `plan_review` cannot be computed: plan_remarks: unexpected type: got 'string', want 'iterable'
   expects review/plan-review.json missing, of plan
   option orch prompt t-1
+  option orch approve t-1
+  option orch reject t-1 --reason WHY
   option orch next t-1 --override WHY
   guard-error: the remarks of `plan_review` cannot be computed: plan_remarks: unexpected type: got 'string', want 'iterable'
 
@@ -556,6 +572,8 @@ codegen -> review (code-ready) on plan, patch
 review#1 waits for agent: review/code-review.json is missing
   expects review/code-review.json missing, of patch, plan
   option orch prompt t-1
+  option orch approve t-1
+  option orch reject t-1 --reason WHY
   option orch next t-1 --override WHY
 //- review/code-review.json
 {"ok": true, "finished_at": "2026-01-02T03:04:05Z"}
@@ -588,5 +606,7 @@ plan_review#1 waits for agent: review/plan-review.json is stale: it says the sam
   remark: the plan does not say how the work is tested
   expects review/plan-review.json stale, of plan
   option orch prompt t-1
+  option orch approve t-1
+  option orch reject t-1 --reason WHY
   option orch next t-1 --override WHY
   unfilled: the file does not count: it says the same as the example of its schema (write what is meant; the example only shows the form)
