@@ -242,6 +242,25 @@ impl<'s> Archive<'s> {
         })
     }
 
+    /// Whether a source has a file of the task that neither `commit` nor one of `parents` has so, apart from the state.
+    /// Returns an error if git cannot read one of them.
+    pub(super) fn brings_files(
+        &self,
+        parents: &[Digest],
+        task: &TaskRef,
+        commit: Digest,
+        source: &dyn Source,
+    ) -> Result<bool, Error> {
+        let here = files_in(source, &task.place)?;
+        let known = std::iter::once(&commit).chain(parents);
+        let known = known.map(|known| files_in(&self.store.tree_source(*known), &task.place));
+        let known = known.collect::<Result<Vec<_>, Error>>()?;
+        let state = task.state_path();
+        let mut paths =
+            here.keys().chain(known.iter().flat_map(BTreeMap::keys)).filter(|path| **path != state);
+        Ok(paths.any(|path| !known.iter().any(|known| known.get(path) == here.get(path))))
+    }
+
     /// The newest of `parents` and their ancestors that shows the task with a log for which `is_meant` is
     /// true. `is_meant` is called once for each log, with the newest commit that contains it. Returns an
     /// error if git cannot read the history.

@@ -1,6 +1,7 @@
 //! Finds problems with tasks: in the work directory, in the index and in commits.
 
 use super::acknowledged::Acknowledgements;
+use super::amended::{added_evidence, amended};
 use super::archive::{Archive, ReadOnce};
 use super::behind::index_behind;
 use super::compared::Compared;
@@ -125,24 +126,48 @@ impl<'w> Checker<'w> {
         store.refuse_bare()?;
         let archive = Archive::new(store, &self.read, false);
         let index = store.index_source()?;
-        let mut befores = vec![Rc::new(Side::new(&archive, store.head_source()?)?)];
-        let setting = staged_setting(store, &befores[0], &index)?;
-        let code = CodeAt::Commit(store, befores[0].source.commit());
-        let after = Snapshot::new(&setting, &index, &self.workspace.validations, code);
-        for merged in store.merge_heads()? {
-            befores.push(Rc::new(Side::new(&archive, store.tree_source(merged))?));
-        }
+        let mut sides = SideCache::new(store, &archive);
+        let head = Rc::new(Side::new(&archive, store.head_source()?)?);
+        let setting = staged_setting(store, &head, &index)?;
+        let snapshot = |befores: &[Rc<Side<'_>>]| {
+            let code = CodeAt::Commit(store, befores.first().and_then(|before| before.source.commit()));
+            Snapshot::new(&setting, &index, &self.workspace.validations, code)
+        };
         let differing =
             |before: &Side<'_>, directory: &RepoPath| store.staged_changes(&before.source, &index, directory);
-        let told = message.map(|message| ToldSteps::of(message, befores.len() > 1)).unwrap_or_default();
-        let compared = Compared { befores: &befores, after, differing: &differing, told };
+        let told = |befores: &[Rc<Side<'_>>]| {
+            message.map(|message| ToldSteps::of(message, befores.len() > 1)).unwrap_or_default()
+        };
         let mut checked = Checked::default();
+        // Only a commit that records steps says more in its place than as a change of HEAD.
+        let mut replaced = Vec::new();
+        if let Some(commit) = amended(store, message)? {
+            replaced = sides.before(&commit)?;
+            let (after, told) = (snapshot(&replaced), told(&replaced));
+            let compared =
+                Compared { befores: &replaced, after, differing: &differing, told, replaced: Some(&head) };
+            let (_, recorded) = compared.tasks()?;
+            checked.add(added_evidence(&head, &recorded, &after, &differing)?, &after);
+            if recorded.is_empty() {
+                replaced.clear();
+            }
+        }
+        let is_amended = !replaced.is_empty();
+        let mut befores = replaced;
+        if !is_amended {
+            befores.push(Rc::clone(&head));
+            for merged in store.merge_heads()? {
+                befores.push(Rc::new(Side::new(&archive, store.tree_source(merged))?));
+            }
+        }
+        let (after, told) = (snapshot(&befores), told(&befores));
+        let replaced = is_amended.then_some(&head);
+        let compared = Compared { befores: &befores, after, differing: &differing, told, replaced };
         checked.add(setting.findings.iter().cloned(), &after);
         let is_ours = |path: &&RepoPath| compared.bases().iter().any(|base| path.below(base).is_some());
         checked.add(index.unmerged().iter().filter(is_ours).map(unmerged_finding), &after);
         let branch = self.workspace.branch()?;
         let owner = ChangeOwner { message, branch: branch.as_deref(), caller: self.caller };
-        let mut sides = SideCache::new(store, &archive);
         let touched = self.check_compared(&compared, &owner, None, &mut sides, &mut checked)?;
         let before: Vec<Snapshot<'_>> = befores.iter().map(|before| compared.before(before)).collect();
         checked.add(self.hiding(store, &after, &before, &touched)?, &after);
@@ -307,7 +332,8 @@ impl<'w> Checker<'w> {
         let differing = after.differing(store);
         let message = store.message(commit.id)?;
         let (snapshot, told) = (after.snapshot(validations), ToldSteps::of(&message, befores.len() > 1));
-        let compared = Compared { befores: &befores, after: snapshot, differing: &differing, told };
+        let compared =
+            Compared { befores: &befores, after: snapshot, differing: &differing, told, replaced: None };
         let owner = ChangeOwner { message: Some(&message), branch, caller: self.caller };
         let touched = self.check_compared(&compared, &owner, Some((commit.id, basis)), sides, checked)?;
         for task in &touched {
@@ -353,6 +379,8 @@ impl<'w> Checker<'w> {
                     None => false,
                 };
                 let counts = match (proof.standing, commit) {
+                    // What is amended says what it said before.
+                    (Standing::Unverifiable, None) if compared.replaced.is_some() => false,
                     // A staged step can still be corrected.
                     (Standing::Unverifiable, None) => !proof.steps.is_empty() || compared.befores.len() > 1,
                     _ => is_wrong(&proof) || is_doubted,
@@ -383,7 +411,13 @@ impl<'w> Checker<'w> {
             checked.note(&task);
             let known = commit.map(|commit| is_accepted(commit, &task, &mut proof));
             let is_new = !known.unwrap_or_default();
-            let found = is_new.then(|| record_finding(&task, &proof, compared, commit));
+            let mut found = is_new.then(|| record_finding(&task, &proof, compared, commit));
+            if let Some(finding) = found.as_mut().filter(|_| commit.is_none()) {
+                finding.hint = Some(
+                    "take these lines out of the message; the steps that a commit records tell themselves"
+                        .to_owned(),
+                );
+            }
             checked.add(within(commit, found.into_iter().collect()), &compared.after);
         }
         let changed: Vec<TaskRef> = touched.iter().chain(&recorded).cloned().collect();
@@ -421,7 +455,8 @@ impl<'w> Checker<'w> {
         };
         let mut found = findings_in(&compared.after);
         found.retain(|finding| is_recorded || finding.code != Code::Inconsistent);
-        for before in compared.befores.iter().filter(|_| !found.is_empty()).collect::<Vec<_>>() {
+        let befores = compared.befores.iter().chain(compared.replaced);
+        for before in befores.filter(|_| !found.is_empty()).collect::<Vec<_>>() {
             let known = findings_in(&compared.before(before));
             let where_it_is = |finding: &Diagnostic| finding.place.as_ref().map(|place| place.path.clone());
             found.retain(|finding| {

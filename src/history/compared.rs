@@ -30,6 +30,8 @@ pub(super) struct Compared<'a, 's> {
     pub differing: &'a Differing<'a, 's>,
     /// The steps that the commit message states.
     pub told: ToldSteps,
+    /// The commit that it takes the place of, if that is amended.
+    pub replaced: Option<&'a Rc<Side<'s>>>,
 }
 
 impl Compared<'_, '_> {

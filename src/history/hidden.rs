@@ -51,7 +51,8 @@ pub(super) fn hidden_changes(
         let differing = after.differing(store);
         let snapshot = after.snapshot(uncovering.after.validations);
         let told = ToldSteps::of(&store.message(commit.id)?, befores.len() > 1);
-        let compared = Compared { befores: &befores, after: snapshot, differing: &differing, told };
+        let compared =
+            Compared { befores: &befores, after: snapshot, differing: &differing, told, replaced: None };
         if !is_new || !has_log || compared.covers(task)? {
             continue;
         }

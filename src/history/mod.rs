@@ -1,11 +1,13 @@
 //! Replays the history of tasks in git: proves every recorded step and checks commits. Writes nothing.
 
 mod acknowledged;
+mod amended;
 mod archive;
 mod audit;
 mod behind;
 mod check;
 mod compared;
+mod edited;
 mod gates;
 mod hidden;
 mod judged;

@@ -67,6 +67,8 @@ pub(super) struct NewSteps<'a> {
     pub steps: Vec<NewStep>,
     /// The files of the task after each derived step; `None` for the files of the commit.
     pub held_after: RefCell<HashMap<Digest, Option<FileSet>>>,
+    /// The steps that derive from the files of the commit only if these were edited after the step.
+    pub edited: RefCell<HashSet<Digest>>,
 }
 
 impl NewSteps<'_> {

@@ -379,6 +379,7 @@ impl Proving<'_> {
             is_new_task: heads.is_empty(),
             steps: Vec::new(),
             held_after: RefCell::default(),
+            edited: RefCell::default(),
         };
         if let Err(why) = replaying.read(added, heads, foreign) {
             return Ok(Proof::forged(why));
@@ -388,6 +389,10 @@ impl Proving<'_> {
         let is_doubtful =
             proof.standing == Standing::Unverifiable || replaying.steps.iter().any(|step| step.is_aside);
         let end = if is_doubtful { self.end() } else { None };
+        // Of a step whose files were edited later, the evidence cannot be as it was.
+        let is_edited =
+            |end: &Arc<State>| end.heads.iter().any(|head| replaying.edited.borrow().contains(head));
+        let end = end.filter(|end| !is_edited(end));
         let missing = end.and_then(|end| missing_end(task, &end, before.setting, after.source, archive));
         // If a step is in doubt, at least the evidence of the end must be present.
         Ok(match missing.filter(|_| proof.standing < Standing::Forged) {
@@ -439,9 +444,11 @@ impl Proving<'_> {
             Some(commit) => restored_from(commit),
             None => {
                 let why = format!("the record is that of {}, and the files are not", commit.short());
-                // The next step of an open task checks its files again. A finished task has no next step.
-                let standing = if self.is_finished() { Standing::Forged } else { Standing::Unverifiable };
-                Proof::bare(standing, why)
+                // The next step of an open task checks its files again. A finished task has no next step, but what
+                // somebody edited before this commit is no part of it.
+                let is_forged =
+                    self.is_finished() && archive.brings_files(parents, task, commit, after.source)?;
+                Proof::bare(if is_forged { Standing::Forged } else { Standing::Unverifiable }, why)
             }
         }))
     }

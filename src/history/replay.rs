@@ -98,7 +98,8 @@ pub(super) fn replay(
         let differing = after.differing(store);
         let message = store.message(commit.id)?;
         let (snapshot, told) = (after.snapshot(validations), ToldSteps::of(&message, befores.len() > 1));
-        let compared = Compared { befores: &befores, after: snapshot, differing: &differing, told };
+        let compared =
+            Compared { befores: &befores, after: snapshot, differing: &differing, told, replaced: None };
         let (_, recorded) = compared.tasks()?;
         for (task, proof) in compared.told_without_record(&recorded)? {
             changes.push(Audited::new(commit.clone(), archive.shared(task), proof));

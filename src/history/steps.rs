@@ -1,6 +1,7 @@
 //! Derives the new events of a log again: the rules must yield each of them from the state before it and the
 //! files of the commit.
 
+use super::edited::EditedFiles;
 use super::new_steps::{NewStep, NewSteps};
 use super::record::TaskRecord;
 use crate::base::{ArtifactName, Digest, PhaseId};
@@ -8,7 +9,7 @@ use crate::decide::{
     Approval, Disproof, HistoryEntry, Kind, Proof, ProvenStep, Replayed, Stamp, Standing, State, choose,
     is_original, refute, replay, replay_record,
 };
-use crate::scan::{Observed, Source};
+use crate::scan::{FileSet, Observed, Source};
 use crate::survey::code::{Told, code_out_of_reach, guesses, told};
 use crate::survey::snapshot::{Snapshot, first};
 use crate::survey::{CodeAt, Error, Loaded};
@@ -158,6 +159,7 @@ impl NewSteps<'_> {
             refused: None,
             excuse: None,
             impossible: None,
+            edited: None,
         };
         let note = |files| self.held_after.borrow_mut().insert(step.event.id, files);
         if let Some(proven) = attempts.on(self.after.source)? {
@@ -165,10 +167,11 @@ impl NewSteps<'_> {
             return Ok(proven);
         }
         let several = self.steps.len() > 1;
-        if !step.is_aside && !several && !self.is_rebased(step, workflow)? {
-            return Ok(attempts.failed());
-        }
-        let possible = self.possible_files(loaded, step)?;
+        let is_alone = !step.is_aside && !several;
+        let possible = match is_alone && !self.is_rebased(step, workflow)? {
+            true => Vec::new(),
+            false => self.possible_files(loaded, step)?,
+        };
         for files in &possible {
             let Some(proven) = attempts.on(files)? else { continue };
             note(Some(files.clone()));
@@ -179,14 +182,27 @@ impl NewSteps<'_> {
                 }
                 missing => missing.map(|name| format!("{name} is not in this commit as the step saw it")),
             };
+            if why.is_some() && index + 1 == self.steps.len() {
+                attempts.on_edited(std::slice::from_ref(files))?;
+            }
             return Ok(match why {
                 Some(why) => ProvenStep { standing: Standing::Unverifiable, why: Some(why), ..proven },
                 None => proven,
             });
         }
+        let edited = attempts.on_edited(&possible)?;
         // Later steps may still derive from the files that this one recorded.
         note(possible.into_iter().next());
-        Ok(attempts.failed())
+        Ok(match edited {
+            Some(edited) if edited.standing == Standing::Forged => edited,
+            Some(edited) => {
+                let refused = attempts.refused.unwrap_or_default();
+                let edited_later = || format!("{refused}, as after an edit that came later");
+                let why = attempts.excuse.unwrap_or_else(edited_later);
+                ProvenStep { standing: Standing::Unverifiable, why: Some(why), ..edited }
+            }
+            None => attempts.failed(),
+        })
     }
 
     /// Whether other commits changed every file that differs from the evidence of a step, after it had been
@@ -328,9 +344,34 @@ struct Attempts<'t> {
     refused: Option<String>,
     excuse: Option<String>,
     impossible: Option<Disproof>,
+    /// How the files are taken, if they may have been edited after the step.
+    edited: Option<EditedFiles>,
 }
 
 impl Attempts<'_> {
+    /// Derives the step from the files of the commit, or else from others, as they may have been before somebody
+    /// edited them.
+    fn on_edited(&mut self, others: &[FileSet]) -> Result<Option<ProvenStep>, Error> {
+        let (at, step) = (self.replaying, self.step);
+        let before = at.files_before_edits(step)?;
+        let (refused, excuse, impossible) =
+            (self.refused.clone(), self.excuse.clone(), self.impossible.clone());
+        let mut found = None;
+        for way in EditedFiles::ways() {
+            self.edited = Some(way);
+            let files =
+                [at.after.source, &before].into_iter().chain(others.iter().map(|one| one as &dyn Source));
+            found = first(files, |files| self.on(files))?;
+            if found.is_some() {
+                at.edited.borrow_mut().insert(step.event.id);
+                break;
+            }
+        }
+        // Why the step does not derive is a question about the files as they are.
+        (self.refused, self.excuse, self.impossible, self.edited) = (refused, excuse, impossible, None);
+        Ok(found)
+    }
+
     /// Derives the step from some files, with the code of the parent commit, or else that of its own commit,
     /// which a squash makes, or else without code.
     fn on(&mut self, files: &dyn Source) -> Result<Option<ProvenStep>, Error> {
@@ -389,8 +430,11 @@ impl Attempts<'_> {
         let snapshot = Snapshot { source, code, ..at.after };
         let before = step.recorded();
         let task = at.task_then(step);
-        let (workflow, observed, untrue) =
+        let (workflow, mut observed, untrue) =
             snapshot.observe_step(is_own, &task, self.loaded, (&before, step.entry().version), told)?;
+        if let Some(edited) = self.edited {
+            edited.take(step, &mut observed.facts);
+        }
         if untrue.is_empty() && !told.is_empty() {
             return Ok(None);
         }

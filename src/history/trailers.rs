@@ -38,6 +38,11 @@ impl ToldSteps {
         self.steps.is_empty() && self.moves.is_empty()
     }
 
+    /// Whether it describes steps, and these are those of another message.
+    pub(super) fn has_steps_of(&self, other: &Self) -> bool {
+        !self.steps.is_empty() && self.steps == other.steps
+    }
+
     /// Whether its subject states a move without naming a task.
     pub(super) fn has_unnamed_move(&self) -> bool {
         self.moves.iter().any(|told| told.task.is_none())

@@ -4,6 +4,7 @@
 //! same digest in every clone.
 
 use super::changes::{Differences, TreeObject, differ, is_file, subtree, unlike_names};
+use super::exact_change::with_exact_change;
 use super::{Error, Store, TreeSource, digest, trailers};
 use crate::base::{Digest, RepoPath, trailer};
 use crate::workflow::TreePart;
@@ -306,8 +307,8 @@ impl Store {
 
     /// The digest that this part of the commit `onto` would have with the change that leads from one commit to
     /// another: the files that differ between these two are as in the second. `None` if one of these files is
-    /// not the same in `onto` as in the first. No commit stands for an empty tree. Returns an error if git
-    /// cannot read a tree. Compares ids only, so no attribute and no setting of git has a part in it.
+    /// not the same in `onto` as in the first, and the change of its lines does not fit there exactly. No commit stands for an empty tree. Returns an error if git
+    /// cannot read an object. No attribute and no setting of git has a part in it.
     pub fn code_with_change(
         &self,
         onto: Option<Digest>,
@@ -356,7 +357,8 @@ impl Store {
                 let Some(content) = self.with_change(below, &path, code)? else { return Ok(None) };
                 (!content.is_empty()).then(|| (self.format().tree(&content), DIRECTORY, true))
             } else {
-                return Ok(None);
+                let Some(file) = self.file_with_change(parts)? else { return Ok(None) };
+                Some(file)
             };
             kept.extend(chosen.map(|(id, mode, is_tree)| (name, is_tree, mode, id)));
         }
@@ -372,6 +374,29 @@ impl Store {
     }
 }
 
+impl Store {
+    /// A file with the change that leads from its second version to the third put on the first one; `None` if one of
+    /// them is no regular file, or the change does not fit exactly.
+    fn file_with_change(
+        &self,
+        parts: [Option<(Digest, i32, bool)>; 3],
+    ) -> Result<Option<(Digest, i32, bool)>, Error> {
+        let [Some((onto, mode, _)), Some((from, old_mode, _)), Some((to, new_mode, _))] = parts else {
+            return Ok(None);
+        };
+        let is_file = [mode, old_mode, new_mode].iter().all(|mode| FILES.contains(mode));
+        if !is_file || mode != old_mode {
+            return Ok(None);
+        }
+        let [onto, from, to] = [self.blob(onto)?, self.blob(from)?, self.blob(to)?];
+        let (Some(onto), Some(from), Some(to)) = (onto, from, to) else { return Ok(None) };
+        let made = with_exact_change(&onto, &from, &to);
+        Ok(made.map(|made| (self.format().blob(&made), new_mode, false)))
+    }
+}
+
+/// The file modes of regular files.
+const FILES: [i32; 2] = [0o100_644, 0o100_755];
 /// The file mode of a directory.
 const DIRECTORY: i32 = 0o040_000;
 

@@ -58,6 +58,46 @@ impl Store {
     }
 }
 
+impl Store {
+    /// Whether the `git commit` in this work tree that this process was started by, for example as a hook, amends;
+    /// `None` if there is none, or the system does not say.
+    #[must_use]
+    pub fn is_amending(&self) -> Option<bool> {
+        let mut process = PathBuf::from("/proc/self");
+        for _ in 0..MOST_ABOVE {
+            process = parent_of(&process)?;
+            if git_command(&self.root, &process, &["commit"]).is_some() {
+                let line = fs::read(process.join("cmdline")).ok()?;
+                let words = line.split(|byte| *byte == 0).skip(1);
+                return amends(words.map(|word| String::from_utf8_lossy(word).into_owned()));
+            }
+        }
+        None
+    }
+}
+
+/// In how many processes above this one a `git commit` is searched for. Hook managers start some of their own.
+const MOST_ABOVE: usize = 16;
+
+/// The process that has started a process.
+fn parent_of(process: &Path) -> Option<PathBuf> {
+    let status = fs::read_to_string(process.join("status")).ok()?;
+    let parent = status.lines().find_map(|line| line.strip_prefix("PPid:"))?.trim();
+    (parent != "0").then(|| Path::new("/proc").join(parent))
+}
+
+/// Whether these words of a git command are those of a `git commit`, and it amends.
+fn amends(words: impl Iterator<Item = String>) -> Option<bool> {
+    let mut words = words.peekable();
+    let (_, command) = parts(&mut words)?;
+    if command != "commit" {
+        return None;
+    }
+    let mut words = words.take_while(|word| word != "--");
+    // git knows an option by the beginning of its name, if no other begins so.
+    Some(words.any(|word| word.len() > "--a".len() && "--amend".starts_with(&word)))
+}
+
 impl ReplacedIndex<'_> {
     /// Releases the lock when each of [`EARLY_READERS`] that was at work has ended, or after a second. As long as the lock
     /// is held, one that read the old index fails; afterwards it would write the old index back, and the next commit of the
@@ -182,6 +222,23 @@ fn parts(mut words: impl Iterator<Item = String>) -> Option<(PathBuf, String)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_commit_that_amends_is_told_from_others() {
+        let told = |line: &str| amends(line.split(' ').map(str::to_owned));
+        for (line, expected) in [
+            ("commit -m x", Some(false)),
+            ("commit --amend", Some(true)),
+            ("-c user.name=X commit -a --am --no-edit", Some(true)),
+            ("commit --all -m x", Some(false)),
+            ("commit --author=X", Some(false)),
+            ("commit -- --amend", Some(false)),
+            ("rebase -i", None),
+            ("", None),
+        ] {
+            assert_eq!(told(line), expected, "{line}");
+        }
+    }
 
     #[test]
     fn a_command_of_git_is_told_from_its_options() {

@@ -19,6 +19,7 @@ mod entries;
 mod environment;
 mod error;
 mod ewah;
+mod exact_change;
 mod extension;
 mod file_bytes;
 mod fsmonitor;

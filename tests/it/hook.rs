@@ -1,6 +1,7 @@
 //! The hooks of git that `orch hook` installs: real git, and an `orch` that answers what it is told to.
 
 mod agent;
+mod amend;
 mod chain;
 mod faults;
 mod frameworks;

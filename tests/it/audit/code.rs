@@ -184,6 +184,19 @@ fn a_rebase_and_a_squash_prove_code_by_the_same_change() {
     // Others change other files.
     world.git(&["switch", "-q", "main"]);
     branch.add("src/b.rs", "elsewhere\n");
+    // Also other lines of the same file.
+    start("elsewhere", "main");
+    branch.add("src/a.rs", &lines("one\nand\nmore", "9"));
+    start("beside", "work");
+    world.git(&["rebase", "-q", "elsewhere"]);
+    let change = last(world, "proven");
+    assert_eq!(change["steps"][0]["why"], "the code here is other code with the same change", "{change:#}");
+    start("at-once", "elsewhere");
+    world.git(&["merge", "-q", "--squash", "work"]);
+    world.git(&["commit", "-q", "-m", "all of it"]);
+    last(world, "folded");
+    world.orch(&["audit", "--strict"]).succeeds();
+    world.git(&["switch", "-q", "main"]);
     // Whatever git would do with these files when it merges, has no part in it.
     world.write(".git/info/attributes", "* merge=union\n");
     start("rebased", "work");
@@ -284,9 +297,9 @@ fn code_that_nobody_reviewed_is_proven_by_no_other_base() {
             at.world.git(&["commit", "-q", "-m", "early", "--trailer", "Orch-Task: t"]);
             at.pick_all_before_the_second_step();
         }),
-        ("in a file that the task changes", OTHER, |at| {
+        ("beside the lines that the task changes", OTHER, |at| {
             at.begin("main");
-            at.add("src/a.rs", &lines("evil", "9"));
+            at.add("src/a.rs", &lines("1", "9").replace("7\n", "evil\n"));
             at.pick_all_before_the_second_step();
         }),
         ("while the record was away", "no single commit shows when", |at| {

@@ -18,6 +18,9 @@ use std::collections::BTreeMap;
 use std::collections::HashSet;
 use std::sync::Arc;
 
+/// What became of a history that was imported in one commit.
+pub const IMPORT: &str = "everything in one commit";
+
 /// Lets one thing happen, if it can.
 pub fn happen(past: &mut Past) {
     let task = *past.chance.pick(&TASKS[..2]);
@@ -46,6 +49,10 @@ pub fn happen(past: &mut Past) {
         89 => remove(past, task),
         90 => foreign(past, task),
         91 => begin(past, task, false),
+        92 => touch(past, task),
+        93 => amend(past, task),
+        94 => revert_older(past),
+        95 => import(past),
         _ => forgeries::forge(past),
     }
 }
@@ -215,6 +222,70 @@ fn revert(past: &mut Past) {
     }
 }
 
+/// Edits an artifact by hand so that it says what it said, and commits it.
+fn touch(past: &mut Past, task: &str) {
+    past.work = past.tree().clone();
+    if touched(past, task).is_some() {
+        past.commit(vec![past.head], past.work.clone(), format!("{task} edited by hand"));
+    }
+}
+
+/// `git commit -a --amend` after such an edit.
+fn amend(past: &mut Past, task: &str) {
+    let Some(parent) = past.parent().filter(|_| !past.commits[past.head].is_forged) else { return };
+    past.work = past.tree().clone();
+    let is_batch = past.commits[past.head].is_batch;
+    if !is_batch && touched(past, task).is_some() {
+        past.commit(vec![parent], past.work.clone(), format!("amended, {task} edited by hand"));
+    }
+}
+
+/// Adds to an artifact in the work directory what changes its bytes and nothing else.
+fn touched(past: &mut Past, task: &str) -> Option<()> {
+    let declared = past.work.iter().filter(|(path, text)| is_declared(path, task) && !text.trim().is_empty());
+    let paths: Vec<String> = declared.map(|(path, _)| path.clone()).collect();
+    let path = (!paths.is_empty()).then(|| past.chance.pick(&paths).clone())?;
+    let text = format!("{}\n", past.work.get(&path)?);
+    past.work.insert(path, text.into());
+    Some(())
+}
+
+/// `git revert` of a commit before HEAD, where nothing later touched the same files.
+fn revert_older(past: &mut Past) {
+    let mut commit = past.head;
+    for _ in 0..past.chance.below(4) {
+        let [parent] = past.commits[commit].parents[..] else { return };
+        commit = parent;
+    }
+    let [parent] = past.commits[commit].parents[..] else { return };
+    if past.ancestors(past.head).range(commit..).any(|one| past.commits[*one].is_forged) {
+        return;
+    }
+    let (before, after) = (&past.commits[parent].tree, &past.commits[commit].tree);
+    let changed: Vec<&String> =
+        before.keys().chain(after.keys()).filter(|path| before.get(*path) != after.get(*path)).collect();
+    if !changed.iter().all(|path| past.tree().get(*path) == after.get(*path)) {
+        return;
+    }
+    let mut tree = past.tree().clone();
+    for path in changed {
+        match before.get(path) {
+            Some(text) => tree.insert(path.clone(), Arc::clone(text)),
+            None => tree.remove(path),
+        };
+    }
+    past.commit(vec![past.head], tree, "revert of an older commit");
+}
+
+/// The files of HEAD, as the first commit of another history.
+fn import(past: &mut Past) {
+    let is_forged = |commit: usize| past.commits[commit].is_forged;
+    if !past.ancestors(past.head).into_iter().any(is_forged) {
+        let tree = past.tree().clone();
+        past.commit(Vec::new(), tree, IMPORT);
+    }
+}
+
 /// `git checkout OLD -- tasks/t`, and either a commit or the next move.
 fn go_back_to(past: &mut Past, task: &str) {
     let ancestors: Vec<usize> = past.ancestors(past.head).into_iter().collect();
@@ -256,7 +327,8 @@ fn merge(past: &mut Past) {
         past.work = past.tree().clone();
         return;
     }
-    let common = past.ancestors(ours).intersection(&past.ancestors(theirs)).copied().max().expect("a root");
+    let common = past.ancestors(ours).intersection(&past.ancestors(theirs)).copied().max();
+    let Some(common) = common else { return };
     let is_forged = [ours, theirs]
         .into_iter()
         .flat_map(|tip| past.ancestors(tip))
@@ -353,7 +425,7 @@ fn join(ours: &Tree, theirs: &Tree, task: &str, stamp: Option<&Stamp>) -> Option
 fn squash(past: &mut Past) {
     let top = past.head;
     let mut base = top;
-    for _ in 0..2 + past.chance.below(5) {
+    for _ in 0..1 + past.chance.below(6) {
         let commit = &past.commits[base];
         let [parent] = commit.parents[..] else { break };
         // Where a task was removed and begun anew in between, its end does not follow from its begin.
@@ -367,7 +439,7 @@ fn squash(past: &mut Past) {
         base = parent;
     }
     let tree = past.tree().clone();
-    if !TASKS.iter().all(|task| past.is_provable(base, &tree, task)) {
+    if !TASKS.iter().all(|task| past.is_provable(base, &tree, task) || past.is_touched(&tree, task)) {
         return;
     }
     let is_last =

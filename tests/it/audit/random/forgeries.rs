@@ -50,8 +50,8 @@ const OWN: [(&str, Forge); 24] = [
 
 /// Forgeries of the last commit, which must be a transition by the rules.
 const AMENDED: [(&str, Forge); 7] = [
-    ("evidence swapped under a transition", swap_evidence),
-    ("evidence removed from a transition", remove_evidence),
+    (AS_EDITED_LATER[0], swap_evidence),
+    (AS_EDITED_LATER[1], remove_evidence),
     ("the entry of a transition changed", change_entry),
     ("the state of a transition tampered with", tamper_with_transition),
     ("what nobody reads put into the state of a transition", hide_junk),
@@ -63,6 +63,11 @@ const AMENDED: [(&str, Forge); 7] = [
 pub fn names() -> impl Iterator<Item = &'static str> {
     OWN.iter().chain(&AMENDED).map(|(name, _)| *name).chain([MERGED, JOINED])
 }
+
+/// Forgeries that look like an honest step whose files were edited later, by a commit that was joined with its own. They
+/// are unverifiable at least.
+pub const AS_EDITED_LATER: [&str; 2] =
+    ["evidence swapped under a transition", "evidence removed from a transition"];
 
 const FINISHED: &str = "a finished state put back, with other files";
 const MERGED: &str = "a merge that tampers with a state";

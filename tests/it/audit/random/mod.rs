@@ -135,7 +135,7 @@ fn replay(
     let reached = past.ancestors(tip);
     let number = |id: Digest| ids.iter().position(|other| *other == id).expect("one of ours");
     let wrong = |what: &str, commit: usize| -> ! { panic!("{what}: commit {commit}\n{}", told()) };
-    let forged: Vec<usize> = reached.iter().copied().filter(|one| past.commits[*one].is_forged).collect();
+    let mut forged: Vec<usize> = reached.iter().copied().filter(|one| past.commits[*one].is_forged).collect();
 
     let audit = audit(workspace, reachable(&ids[tip].to_string())).expect("an audit");
     assert_eq!(audit.commits, reached.len(), "{}", told());
@@ -153,6 +153,8 @@ fn replay(
         match proof.standing {
             Standing::Forged if !forged.contains(&commit) => wrong(&why(), commit),
             Standing::Forged => found.push(commit),
+            // Its bytes may have been honest before somebody edited them.
+            Standing::Unverifiable if is_as_edited(past, commit) => forged.retain(|one| *one != commit),
             // A state without a record, and a record without its files, are told as what they are.
             Standing::Unverifiable if proof.steps.is_empty() => {
                 let why = proof.why.as_deref().unwrap_or_default();
@@ -160,6 +162,7 @@ fn replay(
                     wrong(why, commit);
                 }
             }
+            Standing::Unverifiable if past.commits[commit].what == events::IMPORT => {}
             Standing::Unverifiable if !lacks_evidence(past, commit, change.task.id.as_str(), proof) => {
                 wrong(&why(), commit)
             }
@@ -308,7 +311,17 @@ fn lacks_evidence(past: &Past, commit: usize, task: &str, proof: &Proof) -> bool
         past::text(tree, task, name).is_some_and(|text| past::digest(&text) == **digest)
     };
     let lacks_some = words.any(|digest| !kept.contains(digest)) || !evidence.iter().all(is_here);
-    (proof.steps.len() > 1 && lacks_some) || proof.steps.iter().any(took_over)
+    let is_edited = || {
+        let parents = &past.commits[commit].parents;
+        parents.iter().any(|parent| !past.is_provable(*parent, tree, task))
+    };
+    let is_single = proof.steps.len() == 1;
+    (if is_single { is_edited() } else { lacks_some }) || proof.steps.iter().any(took_over)
+}
+
+/// Whether a commit was forged in a way that cannot be told from a later edit.
+fn is_as_edited(past: &Past, commit: usize) -> bool {
+    past.commits[commit].is_forged && forgeries::AS_EDITED_LATER.contains(&past.commits[commit].what.as_str())
 }
 
 /// The whole story, for whoever has to find out what went wrong.

@@ -160,6 +160,14 @@ impl Past {
         }
     }
 
+    /// Whether the artifacts of a task are those that its last step was made on, but for edits that change nothing
+    /// that they say.
+    pub fn is_touched(&self, tree: &Tree, task: &str) -> bool {
+        let text = |(path, text): (&String, &Arc<str>)| (path.clone(), text.trim_end().to_owned());
+        let declared = tree.iter().filter(|(path, _)| is_declared(path, task)).map(text);
+        self.made_on(tree, task).is_some_and(|made_on| made_on.iter().map(text).eq(declared))
+    }
+
     /// What HEAD records is forged.
     pub fn forged(&mut self) {
         self.commits[self.head].is_forged = true;

@@ -1,0 +1,58 @@
+//! A commit that is amended: what is staged takes the place of HEAD and follows its parents, so the steps that HEAD
+//! records are steps of the next commit too.
+
+use super::compared::Differing;
+use super::side::Side;
+use super::trailers::ToldSteps;
+use crate::base::{Code, Diagnostic, Place};
+use crate::store::{Store, Visited};
+use crate::survey::snapshot::Snapshot;
+use crate::survey::{Error, TaskRef};
+
+/// HEAD, if the next commit takes its place: the command that git runs says so, or else the message, which describes
+/// the same steps. Returns an error if git cannot read HEAD.
+pub(super) fn amended(store: &Store, message: Option<&str>) -> Result<Option<Visited>, Error> {
+    let Some(head) = store.head_source()?.commit() else { return Ok(None) };
+    let is_amended = match store.is_amending() {
+        Some(is_amending) => is_amending,
+        None => {
+            let told = ToldSteps::of(&store.message(head)?, false);
+            message.is_some_and(|message| ToldSteps::of(message, false).has_steps_of(&told))
+        }
+    };
+    if !is_amended {
+        return Ok(None);
+    }
+    let head = store.visit(head)?;
+    Ok((!head.is_boundary).then_some(head))
+}
+
+/// A finding for each file of these tasks that is staged otherwise than the amended commit has it: the steps of that
+/// commit did not see it. Returns an error if git cannot compare them.
+pub(super) fn added_evidence<'s>(
+    amended: &Side<'s>,
+    recorded: &[TaskRef],
+    after: &Snapshot<'_>,
+    differing: &Differing<'_, 's>,
+) -> Result<Vec<Diagnostic>, Error> {
+    let mut found = Vec::new();
+    for task in recorded {
+        let Ok(loaded) = after.setting.workflow(task.workflow.as_str()) else { continue };
+        let Some(matcher) = loaded.matcher() else { continue };
+        let root = task.place.file().map_or(task.directory(), |file| &file.directory);
+        for path in differing(amended, root)? {
+            let name = task.place.name(&path);
+            if name.is_some_and(|name| matcher.artifacts_of(name).next().is_some()) {
+                let message = format!(
+                    "the commit that is amended records a step of `{}`, which did not see {path} as it is staged",
+                    task.id
+                );
+                let hint = "commit it by itself: git commit, without --amend";
+                found.push(
+                    Diagnostic::error(Code::AmendedEvidence, message).at(Place::file(&path)).hint(hint),
+                );
+            }
+        }
+    }
+    Ok(found)
+}
