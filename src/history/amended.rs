@@ -38,7 +38,7 @@ pub(super) fn added_evidence<'s>(
     let mut found = Vec::new();
     for task in recorded {
         let Ok(loaded) = after.setting.workflow(task.workflow.as_str()) else { continue };
-        let Some(matcher) = loaded.matcher() else { continue };
+        let matcher = loaded.matcher();
         let root = task.place.file().map_or(task.directory(), |file| &file.directory);
         for path in differing(amended, root)? {
             let name = task.place.name(&path);

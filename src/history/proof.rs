@@ -480,8 +480,24 @@ impl Proving<'_> {
                 return Ok(Some(Proof::bare(Standing::Unverifiable, why)));
             }
         };
-        let stood = archive.stood(parents, task, None, after.source)?;
-        Ok(Some(stood.map_or_else(|| Proof::forged(why), restored_from)))
+        if let Some(commit) = archive.stood(parents, task, None, after.source)? {
+            return Ok(Some(restored_from(commit)));
+        }
+        if self.new.state.is_none() && self.takes_creation_back()? {
+            let why = "the commit takes back the one that brought the whole record, and other files stay";
+            return Ok(Some(Proof::bare(Standing::Unverifiable, why)));
+        }
+        Ok(Some(Proof::forged(why)))
+    }
+
+    /// Whether one commit brought the whole record that this one removes, so that its revert does so too.
+    fn takes_creation_back(&self) -> Result<bool, Error> {
+        let RecordChange { task, parents, archive, .. } = *self.change;
+        let [old] = self.old_logs.as_slice() else { return Ok(false) };
+        let pool = archive.logs();
+        let had = pool.ids(old);
+        let other = archive.log_before(parents, task, |_, log| pool.ids(&pool.read(log, None)) != had)?;
+        Ok(other.is_none())
     }
 
     /// Whether the workflow of the task imports this state.

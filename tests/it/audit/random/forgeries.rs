@@ -40,7 +40,7 @@ const OWN: [(&str, Forge); 24] = [
     ("a line taken out, and the rest linked again", take_out_and_relink),
     ("a line that is no event", add_junk_line),
     ("an event that follows nothing that is there", follow_nothing),
-    ("a log removed, the files left", remove_log),
+    (AS_HONEST[2], remove_log),
     ("a state without a history", replace_by_foreign),
     ("another task's record", copy_record),
     ("another branch's record", take_from_branch),
@@ -50,8 +50,8 @@ const OWN: [(&str, Forge); 24] = [
 
 /// Forgeries of the last commit, which must be a transition by the rules.
 const AMENDED: [(&str, Forge); 7] = [
-    (AS_EDITED_LATER[0], swap_evidence),
-    (AS_EDITED_LATER[1], remove_evidence),
+    (AS_HONEST[0], swap_evidence),
+    (AS_HONEST[1], remove_evidence),
     ("the entry of a transition changed", change_entry),
     ("the state of a transition tampered with", tamper_with_transition),
     ("what nobody reads put into the state of a transition", hide_junk),
@@ -64,10 +64,13 @@ pub fn names() -> impl Iterator<Item = &'static str> {
     OWN.iter().chain(&AMENDED).map(|(name, _)| *name).chain([MERGED, JOINED])
 }
 
-/// Forgeries that look like an honest step whose files were edited later, by a commit that was joined with its own. They
-/// are unverifiable at least.
-pub const AS_EDITED_LATER: [&str; 2] =
-    ["evidence swapped under a transition", "evidence removed from a transition"];
+/// Forgeries that may look like an honest rewrite: a step whose files were edited later, by a commit that was joined
+/// with its own, or the revert of the commit that brought a whole record. They are unverifiable at least.
+pub const AS_HONEST: [&str; 3] = [
+    "evidence swapped under a transition",
+    "evidence removed from a transition",
+    "a log removed, the files left",
+];
 
 const FINISHED: &str = "a finished state put back, with other files";
 const MERGED: &str = "a merge that tampers with a state";

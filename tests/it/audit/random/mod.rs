@@ -153,8 +153,8 @@ fn replay(
         match proof.standing {
             Standing::Forged if !forged.contains(&commit) => wrong(&why(), commit),
             Standing::Forged => found.push(commit),
-            // Its bytes may have been honest before somebody edited them.
-            Standing::Unverifiable if is_as_edited(past, commit) => forged.retain(|one| *one != commit),
+            // An honest rewrite may look the same.
+            Standing::Unverifiable if is_as_honest(past, commit) => forged.retain(|one| *one != commit),
             // A state without a record, and a record without its files, are told as what they are.
             Standing::Unverifiable if proof.steps.is_empty() => {
                 let why = proof.why.as_deref().unwrap_or_default();
@@ -319,9 +319,9 @@ fn lacks_evidence(past: &Past, commit: usize, task: &str, proof: &Proof) -> bool
     (if is_single { is_edited() } else { lacks_some }) || proof.steps.iter().any(took_over)
 }
 
-/// Whether a commit was forged in a way that cannot be told from a later edit.
-fn is_as_edited(past: &Past, commit: usize) -> bool {
-    past.commits[commit].is_forged && forgeries::AS_EDITED_LATER.contains(&past.commits[commit].what.as_str())
+/// Whether a commit was forged in a way that may not be told from an honest rewrite.
+fn is_as_honest(past: &Past, commit: usize) -> bool {
+    past.commits[commit].is_forged && forgeries::AS_HONEST.contains(&past.commits[commit].what.as_str())
 }
 
 /// The whole story, for whoever has to find out what went wrong.
