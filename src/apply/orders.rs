@@ -6,7 +6,7 @@ use super::people::OrderedStep;
 use crate::base::{Code, Diagnostic, command};
 use crate::decide::{
     self, Facts, HistoryEntry, Kind, Objection, Recorded, Ruling, RulingOrder, Stamp, State, Step, TakenBack,
-    Transition, initial_state, other_format,
+    Transition, initial_state, other_format, unknown_in_record,
 };
 use crate::record::{EventLog, FoldCache};
 use crate::survey::{Error, Sight, TaskRef};
@@ -251,6 +251,12 @@ fn taken_back(taken: &TakenBack) -> Diagnostic {
 /// The recorded state of a task that an order can act on. Returns an error if the task is untracked or its
 /// record cannot be used.
 pub(super) fn usable_state(judged: &Sight) -> Result<Cow<'_, State>, Error> {
+    judged.require_workflow()?;
+    movable_state(judged)
+}
+
+/// The same, for a step that only gives the task another place.
+pub(super) fn movable_state(judged: &Sight) -> Result<Cow<'_, State>, Error> {
     let task = judged.task.id.as_str();
     judged.require_tracked()?;
     match &judged.recorded {
@@ -259,6 +265,9 @@ pub(super) fn usable_state(judged: &Sight) -> Result<Cow<'_, State>, Error> {
             let format = judged.workflow().digest.format();
             if state.is_of_another_format(format) {
                 return Err(other_format(&judged.observed.facts, format).into());
+            }
+            if let Some(found) = unknown_in_record(judged.workflow(), state, &judged.observed.facts) {
+                return Err(found.into());
             }
             Ok(Cow::Borrowed(state))
         }

@@ -6,7 +6,7 @@ use super::advance::{Applied, AppliedStep};
 use super::attempts::CommitAttempts;
 use super::commit_plan::{record_writes, refuse_unread};
 use super::new_id::{Naming, check_new_id, parse_task_id};
-use super::orders::usable_state;
+use super::orders::movable_state;
 use super::people::OrderedStep;
 use crate::base::{Code, Digest, RepoPath, SingleFile, TaskId, command};
 use crate::decide::{self, Facts, Kind, Stamp, Step};
@@ -141,7 +141,7 @@ impl Writer<'_> {
         to: Relocation<'_>,
         stamp: &Stamp,
     ) -> Result<Step, Error> {
-        let state = usable_state(judged)?;
+        let state = movable_state(judged)?;
         let transition = decide::rename(judged.workflow(), &state, &place.id, to.why())?;
         let facts = Facts { task: place.id.clone(), ..judged.observed.facts.clone() };
         let state = decide::apply(judged.workflow(), &state, &facts, &transition, stamp);

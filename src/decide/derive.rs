@@ -29,8 +29,8 @@ pub(super) struct SeenArtifact<'f> {
     pub elsewhere: Vec<&'f FileFact>,
 }
 
-/// The present digest of every artifact, and its scope if it is committed code.
-pub(super) type Present<'w> = BTreeMap<ArtifactName, (Option<Digest>, Option<&'w TreeScope>)>;
+/// The present digest of every artifact, by its name and its aliases, and its scope if it is committed code.
+pub(super) type Present<'w> = BTreeMap<&'w str, (Option<Digest>, Option<&'w TreeScope>)>;
 
 /// Derives every artifact of the workflow, in document order.
 #[must_use]
@@ -48,10 +48,12 @@ pub(super) fn look<'f>(
     let mut all: Vec<SeenArtifact<'f>> =
         workflow.artifacts.iter().map(|artifact| select(workflow, state, artifact, facts)).collect();
     let present: Present<'_> = (workflow.artifacts.iter().zip(&all))
-        .map(|(artifact, seen)| {
+        .flat_map(|(artifact, seen)| {
             let tree =
                 artifact.tree.as_ref().filter(|_| seen.derived.tree.is_some() || !seen.derived.present);
-            (seen.derived.name.clone(), (seen.derived.digest, tree))
+            let names =
+                std::iter::once(artifact.name.as_str()).chain(artifact.aliases.iter().map(String::as_str));
+            names.map(move |name| (name, (seen.derived.digest, tree)))
         })
         .collect();
     for (seen, artifact) in all.iter_mut().zip(&workflow.artifacts) {

@@ -39,6 +39,16 @@ pub fn evaluate(workflow: &Workflow, recorded: &Recorded, facts: &Facts) -> Deci
         diagnostics.push(other_format(facts, format));
         return broken(workflow, facts, code, diagnostics, Vec::new());
     }
+    if let Some(found) = unknown_in_record(workflow, state, facts) {
+        diagnostics.push(found);
+        // Where the task stands is known all the same.
+        return Decision {
+            rev: state.rev,
+            phase: Some(phase.id.clone()),
+            attempt: state.attempt(&phase.id).max(1),
+            ..broken(workflow, facts, Code::ArtifactUnknown, diagnostics, Vec::new())
+        };
+    }
     note_workflow(workflow, state, &mut diagnostics);
     let seen = look(workflow, state, &phase.id, facts);
     diagnostics.extend(seen.iter().flat_map(|seen| seen.diagnostics(&facts.place)));
@@ -113,6 +123,44 @@ pub fn other_format(facts: &Facts, format: ObjectFormat) -> Diagnostic {
     let place = facts.place.path("state.json");
     let place = place.map_or_else(|_| Place::default(), |path| Place::file(&path));
     Diagnostic::error(Code::OtherObjectFormat, message).at(place).hint(hint)
+}
+
+/// The finding about a record of a task that is not finished which names an artifact that the workflow does not know:
+/// what was used up of it would count again, and nobody would notice that it changed.
+#[must_use]
+pub fn unknown_in_record(workflow: &Workflow, state: &State, facts: &Facts) -> Option<Diagnostic> {
+    let phase = state.phase.as_deref().and_then(|name| workflow.phase_named(name));
+    if state.foreign || phase.is_some_and(|phase| phase.terminal) {
+        return None;
+    }
+    let is_known = |name: &&ArtifactName| {
+        workflow.artifact_named(name.as_str()).is_some()
+            || workflow.forgets.iter().any(|forgotten| forgotten == name.as_str())
+    };
+    let unknown = state.recorded_artifacts().find(|name| !is_known(name))?;
+    let message = format!(
+        "the record names the artifact `{unknown}`, which workflow `{}` does not have",
+        workflow.name
+    );
+    let names = workflow.artifacts.iter().map(|artifact| artifact.name.as_str());
+    // What the same phase produces now, and no record names, may be the same one.
+    let of_phase = state.actors.iter().filter(|(_, actor)| actor.artifacts().any(|name| name == unknown));
+    let phases = of_phase.filter_map(|(name, _)| workflow.phase_named(name));
+    let produced = phases.flat_map(|phase| &phase.produces).map(ArtifactName::as_str);
+    let mut new = produced.filter(|name| !state.recorded_artifacts().any(|known| known.as_str() == *name));
+    let only_new = new.next().filter(|_| new.next().is_none());
+    let (meant, named) = match nearest(unknown.as_str(), names).or(only_new) {
+        Some(near) => (format!("did you mean `{near}`? "), near),
+        None => (String::new(), "NAME"),
+    };
+    let hint = format!(
+        "{meant}if it was renamed: aliases = [\"{unknown}\"] in [artifact.{named}] of {}; if it was removed: \
+         forgets = [\"{unknown}\"] in [workflow]",
+        workflow.path
+    );
+    let place = facts.place.path("state.json");
+    let place = place.map_or_else(|_| Place::default(), |path| Place::file(&path));
+    Some(Diagnostic::error(Code::ArtifactUnknown, message).at(place).hint(hint))
 }
 
 fn note_workflow(workflow: &Workflow, state: &State, diagnostics: &mut Vec<Diagnostic>) {

@@ -97,7 +97,11 @@ fn sides<'s>(
     if one.foreign || another.foreign {
         return Err(Conflict::Foreign);
     }
-    let name = |state: &State| state.workflow.as_ref().map(|named| named.name.clone());
+    // A side may name the workflow as its document was called before.
+    let name = |state: &State| {
+        let named = state.workflow.as_ref().map(|named| &named.name);
+        named.map(|name| if workflow.is_named(name.as_str()) { workflow.name.clone() } else { name.clone() })
+    };
     if name(one) != name(another) {
         return Err(Conflict::Workflows);
     }

@@ -59,7 +59,7 @@ pub use derive::derive;
 pub use duty::{
     Direction, Do, Duty, DutyKind, RunTurn, Runner, Urgency, direction, duty, duty_of_unread, trouble,
 };
-pub use evaluate::{evaluate, other_format};
+pub use evaluate::{evaluate, other_format, unknown_in_record};
 pub use facts::{Facts, FileFact, STALE_STATE};
 pub use import::{ImportFault, Original, adopt, import, import_of, is_original, refused_import};
 pub use merge::{Conflict, choose, join, merging, rename_side};

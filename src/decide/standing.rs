@@ -81,7 +81,9 @@ impl Standings<'_> {
     fn names_all_judged(&self, file: &FileFact) -> bool {
         let of = judged(file).unwrap_or_default();
         self.artifact.judges.iter().all(|judges| {
-            let named = of.iter().find(|(name, _)| name == judges.as_str());
+            let named = of.iter().find(|(name, _)| {
+                self.workflow.artifact_named(name).is_some_and(|artifact| artifact.name == *judges)
+            });
             named.is_some_and(|(name, version)| outdated_because(self.present, name, *version).is_none())
         })
     }

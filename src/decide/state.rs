@@ -288,7 +288,40 @@ impl ActorStatus {
     }
 }
 
+/// The same values by the artifacts' own names. What is recorded under the own name comes first, and `both` adds another.
+fn renamed<T>(
+    workflow: &Workflow,
+    recorded: BTreeMap<ArtifactName, T>,
+    both: impl Fn(&mut T, T),
+) -> BTreeMap<ArtifactName, T> {
+    let is_own = |(name, _): &(ArtifactName, T)| workflow.own_name(name) == name;
+    let (own, aliased): (Vec<_>, Vec<_>) = recorded.into_iter().partition(is_own);
+    let mut all: BTreeMap<ArtifactName, T> = own.into_iter().collect();
+    for (name, value) in aliased {
+        match all.get_mut(workflow.own_name(&name)) {
+            Some(known) => both(known, value),
+            None => drop(all.insert(workflow.own_name(&name).clone(), value)),
+        }
+    }
+    all
+}
+
+/// Adds the digests that are not there yet.
+fn add_new(own: &mut Vec<Digest>, others: Vec<Digest>) {
+    for digest in others {
+        if !own.contains(&digest) {
+            own.push(digest);
+        }
+    }
+}
+
 impl Actor {
+    /// The artifacts that the record names.
+    pub(super) fn artifacts(&self) -> impl Iterator<Item = &ArtifactName> {
+        let ends = self.left_with.keys().chain(self.entered_with.keys()).chain(self.left_files.keys());
+        ends.chain(self.spent.keys()).chain(self.early.keys())
+    }
+
     /// Adds the used-up digests and counters of another record of the same phase; its own other values stay.
     pub(super) fn take_over(&mut self, other: Self) {
         self.attempt = self.attempt.max(other.attempt);
@@ -300,12 +333,7 @@ impl Actor {
 /// Adds the digests of another list of each artifact that are not in its own.
 fn unite(own: &mut BTreeMap<ArtifactName, Vec<Digest>>, other: BTreeMap<ArtifactName, Vec<Digest>>) {
     for (artifact, digests) in other {
-        let known = own.entry(artifact).or_default();
-        for digest in digests {
-            if !known.contains(&digest) {
-                known.push(digest);
-            }
-        }
+        add_new(own.entry(artifact).or_default(), digests);
     }
 }
 
@@ -340,27 +368,45 @@ impl State {
         self.actors.get(phase.as_str())
     }
 
-    /// The same state with everything that is recorded under an alias of a phase moved to the phase's own
-    /// name.
+    /// The same state with everything that is recorded under an alias of a phase or of an artifact moved to the own
+    /// name of that phase or artifact.
     #[must_use]
-    pub(super) fn under_own_names(&self, workflow: &Workflow) -> Cow<'_, Self> {
-        let own = |name: &String| workflow.phase_named(name).filter(|phase| phase.id.as_str() != name);
-        let aliased: Vec<(&String, &PhaseId)> =
-            self.actors.keys().filter_map(|name| Some((name, &own(name)?.id))).collect();
-        if aliased.is_empty() {
+    pub fn under_own_names(&self, workflow: &Workflow) -> Cow<'_, Self> {
+        let is_own_phase =
+            |name: &String| workflow.phase_named(name).is_none_or(|phase| phase.id.as_str() == name);
+        let is_own = |name: &ArtifactName| workflow.own_name(name) == name;
+        if self.actors.keys().all(is_own_phase) && self.recorded_artifacts().all(is_own) {
             return Cow::Borrowed(self);
         }
         let mut state = self.clone();
-        for (alias, id) in aliased {
-            let Some(aliased) = state.actors.remove(alias) else { continue };
-            match state.actors.get_mut(id.as_str()) {
-                Some(own) => own.take_over(aliased),
-                None => {
-                    state.actors.insert(id.to_string(), aliased);
-                }
+        state.waived =
+            renamed(workflow, std::mem::take(&mut state.waived), |own, other| *own = other.max(*own));
+        let mut aliased = Vec::new();
+        for (name, mut actor) in std::mem::take(&mut state.actors) {
+            for record in [&mut actor.left_with, &mut actor.entered_with] {
+                *record = renamed(workflow, std::mem::take(record), |_, _| {});
+            }
+            for digests in [&mut actor.spent, &mut actor.early] {
+                *digests = renamed(workflow, std::mem::take(digests), add_new);
+            }
+            actor.left_files = renamed(workflow, std::mem::take(&mut actor.left_files), |_, _| {});
+            match workflow.phase_named(&name).filter(|phase| phase.id.as_str() != name) {
+                Some(phase) => aliased.push((phase.id.to_string(), actor)),
+                None => drop(state.actors.insert(name, actor)),
+            }
+        }
+        for (id, actor) in aliased {
+            match state.actors.get_mut(&id) {
+                Some(own) => own.take_over(actor),
+                None => drop(state.actors.insert(id, actor)),
             }
         }
         Cow::Owned(state)
+    }
+
+    /// The artifacts that the records of phases and the waivers name.
+    pub(super) fn recorded_artifacts(&self) -> impl Iterator<Item = &ArtifactName> {
+        self.waived.keys().chain(self.actors.values().flat_map(Actor::artifacts))
     }
 
     /// The tally of an action.

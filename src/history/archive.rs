@@ -3,10 +3,11 @@
 use super::logs::{LogBytes, LogPool};
 use crate::base::{Digest, ObjectFormat, RepoPath, TaskPlace, Timestamp};
 use crate::config;
-use crate::decide::State;
+use crate::decide::{State, WorkflowRef};
 use crate::record::{RecordReading, phase_key_in, read_foreign, read_state};
 use crate::scan::{FileSet, Source, ValidationCache};
 use crate::store::{Store, TreeSource};
+use crate::survey::former::workflow_then;
 use crate::survey::setting::{InSource, OnDisk, Setting};
 use crate::survey::snapshot::Snapshot;
 use crate::survey::{CodeAt, Error, Loaded, TaskRef};
@@ -139,6 +140,16 @@ impl<'s> Archive<'s> {
         };
         let shipped = || in_setting(self.read.shipped(self.store.format())).filter(|_| !before.has_own_texts);
         in_setting(before).or_else(shipped)
+    }
+
+    /// The workflow that an event names, also if a commit before `from` removed its document.
+    pub(super) fn removed_workflow(
+        &self,
+        from: Digest,
+        before: &Setting,
+        named: &WorkflowRef,
+    ) -> Option<Arc<Loaded>> {
+        workflow_then(self.store, from, &before.config.system, named).ok()?
     }
 
     /// The key of the phase in a state, as a workflow of this name says, or else as the state suggests.

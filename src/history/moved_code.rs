@@ -75,6 +75,7 @@ impl NewSteps<'_> {
         let maker = makers.next().filter(|_| makers.next().is_none()).map(|phase| phase.id.clone());
         let entered = move |event: &Digest| {
             let state = pool.state_at(event).ok()?;
+            let state = state.under_own_names(workflow);
             let actor = state.actor(maker.as_ref()?)?;
             Some((actor.attempt, (*actor.entered_with.get(artifact)?)?))
         };

@@ -126,7 +126,10 @@ impl NewSteps<'_> {
             Ok(before) => (before.or_else(|| foreign.cloned().map(Arc::new)), None),
             Err(why) => (first, Some(why)),
         };
-        let noted = NotedDigests::since(before.as_deref(), &state);
+        // What a step only records under another name, it does not note.
+        let own_names =
+            before.as_deref().zip(workflow).map(|(before, workflow)| before.under_own_names(workflow));
+        let noted = NotedDigests::since(own_names.as_deref().or(before.as_deref()), &state);
         Ok(NewStep { event, before, disputed, state, noted, is_aside: false })
     }
 
@@ -135,7 +138,13 @@ impl NewSteps<'_> {
         // The steps of a branch may use the workflow of that branch.
         let befores = std::iter::once(&self.before).chain(self.befores);
         let mut settings = befores.map(|before| before.setting);
-        settings.find_map(|setting| self.archive.workflow(setting, named.name.as_str(), named.digest))
+        let found =
+            settings.find_map(|setting| self.archive.workflow(setting, named.name.as_str(), named.digest));
+        if found.is_some() || event.entry.kind != Kind::Rename {
+            return found;
+        }
+        // A finished task may move although its document is gone.
+        self.archive.removed_workflow(*self.parents.first()?, self.before.setting, named)
     }
 
     /// The task under the id that it had at a step: a later step may have renamed it, or git moved it.

@@ -2,7 +2,7 @@
 
 use super::archive::Archive;
 use super::record::TaskRecord;
-use crate::base::Digest;
+use crate::base::{Digest, WorkflowName};
 use crate::decide::{
     Approval, Kind, People, ProvenStep, Recorded, Transition, WorkflowRef, evaluate, permits_activity,
 };
@@ -48,7 +48,7 @@ pub(super) fn ruled_by(step: &ProvenStep) -> Option<&WorkflowRef> {
 pub(super) fn yields(
     store: &Store,
     archive: &Archive<'_>,
-    rules: &Rc<Setting>,
+    (rules, name): (&Rc<Setting>, &WorkflowName),
     StepPlace { task, commit, parent }: StepPlace<'_>,
     step: &ProvenStep,
 ) -> Result<bool, Error> {
@@ -56,7 +56,6 @@ pub(super) fn yields(
     // Reading the log makes its events known to the pool.
     TaskRecord::of(task, &source)?.read(pool, None);
     let Some(event) = step.event.and_then(|id| Some(pool.event(&id)?.clone())) else { return Ok(false) };
-    let Some(WorkflowRef { name, .. }) = step.workflow.as_ref() else { return Ok(false) };
     let Ok(loaded) = rules.workflow(name.as_str()) else { return Ok(false) };
     // A workflow with errors decides nothing.
     if loaded.workflow().is_none() {

@@ -152,7 +152,7 @@ impl<'a> PassingRules<'a> {
         let mut since = None;
         let place = StepPlace { task, commit: commit.id, parent: commit.parents.first().copied() };
         for (left, back) in self.around(number, own, &rules) {
-            if yields(self.store, self.archive, &left.before, place, step)? {
+            if yields(self.store, self.archive, (&left.before, name), place, step)? {
                 continue;
             }
             since = Some((left.commit.short(), back.commit.short()));

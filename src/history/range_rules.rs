@@ -5,7 +5,7 @@ use super::archive::Archive;
 use super::other_rules::{StepPlace, are_rules_alike, permits, ruled_by, yields};
 use super::record::TaskRecord;
 use crate::base::{Digest, WorkflowName};
-use crate::decide::{Proof, ProvenStep, Standing, WorkflowRef};
+use crate::decide::{Kind, Proof, ProvenStep, Standing, WorkflowRef};
 use crate::store::Store;
 use crate::survey::setting::Setting;
 use crate::survey::{Error, TaskRef};
@@ -83,6 +83,13 @@ impl<'a> RangeRules<'a> {
     /// Why the workflow that decided is that of neither end.
     fn foreign_workflow(&self, step: &ProvenStep) -> Option<String> {
         let WorkflowRef { name, digest } = step.workflow.as_ref()?;
+        // A finished task whose document is gone may move all the same.
+        let is_gone = |setting: &&Rc<Setting>| {
+            setting.workflow(name.as_str()).map_or(true, |loaded| loaded.document.name != name.as_str())
+        };
+        if step.entry.kind == Kind::Rename && [&self.from, &self.to].iter().all(is_gone) {
+            return None;
+        }
         let stands = |setting: &&Rc<Setting>| {
             let loaded = setting.workflow(name.as_str()).ok();
             loaded.is_some_and(|loaded| loaded.workflow().is_some_and(|one| one.digest == *digest))
@@ -108,10 +115,18 @@ impl<'a> RangeRules<'a> {
     }
 
     fn replaced_by(&self, task: &TaskRef, name: &WorkflowName) -> Result<Option<String>, Error> {
-        let own = self.workflow_in(task, self.parted)?.filter(|own| own != name);
+        let is_other = |own: &WorkflowName| own != name && !self.is_renamed(own, name);
+        let own = self.workflow_in(task, self.parted)?.filter(is_other);
         Ok(own.map(|own| {
             format!("the range replaces the workflow `{own}` of the task, which the commit has that it begins with, by `{name}`")
         }))
+    }
+
+    /// Whether the range gives the document of a workflow another name, and says so in its aliases.
+    fn is_renamed(&self, own: &WorkflowName, name: &WorkflowName) -> bool {
+        let now = self.to.workflow(name.as_str()).ok();
+        let is_alias = now.is_some_and(|now| now.workflow().is_some_and(|one| one.is_named(own.as_str())));
+        is_alias && self.from.workflow(name.as_str()).is_err()
     }
 
     /// The workflow that the record of a task in a commit names.
@@ -144,11 +159,14 @@ impl<'a> RangeRules<'a> {
         let (Some(before), Some(WorkflowRef { name, .. })) = (before, ruled_by(step)) else {
             return Ok(self.foreign_workflow(step));
         };
+        // Where the range begins, the document may have another name.
+        let begun = self.workflow_in(place.task, self.parted)?.filter(|own| self.is_renamed(own, name));
+        let name = begun.as_ref().unwrap_or(name);
         let has_begun = self.from.workflow(name.as_str()).is_ok();
         let is_as_before = std::ptr::eq(before, Rc::as_ptr(&self.from))
             || has_begun
                 && (are_rules_alike(before, &self.from, name.as_str())
-                    || yields(self.store, self.archive, &self.from, place, step)?);
+                    || yields(self.store, self.archive, (&self.from, name), place, step)?);
         if is_as_before {
             return Ok(None);
         }

@@ -41,13 +41,16 @@ impl NewSteps<'_> {
         let (entry, named) = (step.entry(), &step.event.workflow);
         let told = |standing, why: String| verdict(entry, standing, Some(why));
         let earlier = step.before.as_ref().filter(|before| !before.foreign);
+        let loaded = self.workflow_of(&step.event);
         if let Some(other) = earlier.and_then(|before| before.workflow.as_ref())
             && other.name != named.name
+            // The document had another name before.
+            && !loaded.as_ref().and_then(|loaded| loaded.workflow()).is_some_and(|workflow| workflow.is_named(other.name.as_str()))
         {
             let why = format!("the task has workflow `{}`, but the step names `{}`", other.name, named.name);
             return Ok(told(Standing::Forged, why));
         }
-        let Some(loaded) = self.workflow_of(&step.event) else {
+        let Some(loaded) = loaded else {
             let digest = named.digest.short();
             let why = format!("workflow {}@{digest} is not the one in the parent commit", named.name);
             return Ok(ProvenStep { is_judged: false, ..told(Standing::Unverifiable, why) });

@@ -175,13 +175,15 @@ impl Snapshot<'_> {
             else {
                 continue;
             };
-            let entered = state.actor(&phase.id).and_then(|actor| *actor.entered_with.get(&one.artifact)?);
+            let own = state.under_own_names(workflow);
+            let entered = own.actor(&phase.id).and_then(|actor| *actor.entered_with.get(&one.artifact)?);
             let Some(entered) = entered else { continue };
             let places = self.places_of(task, state.history.iter().map(AsRef::as_ref));
             let says_so = |commit| {
                 let state_at = |place| state_in(store, commit, place, workflow).ok().flatten();
                 let state = places.iter().find_map(state_at);
-                let actor = state.as_ref().and_then(|state| state.actor(&phase.id));
+                let own = state.as_ref().map(|state| state.under_own_names(workflow));
+                let actor = own.as_ref().and_then(|state| state.actor(&phase.id));
                 actor.and_then(|actor| *actor.entered_with.get(&one.artifact)?) == Some(entered)
             };
             if !self.stood(scope, &[head], entered, says_so)? {
@@ -377,6 +379,7 @@ pub(crate) fn told(workflow: &Workflow, entry: &HistoryEntry, after: &State) -> 
 /// after the step name. A rebase, a squash or an import puts other code before the step.
 pub(crate) fn guesses(workflow: &Workflow, before: Option<&State>, after: &State) -> Vec<Told> {
     let mut guesses = Vec::new();
+    let before = before.map(|before| before.under_own_names(workflow));
     for (artifact, _) in trees(workflow) {
         let actors = before.iter().flat_map(|state| state.actors.values()).chain(after.actors.values());
         let records = actors.flat_map(|actor| [&actor.entered_with, &actor.left_with]);
@@ -435,6 +438,7 @@ fn since(workflow: &Workflow, state: &State, artifact: &Artifact, digest: Digest
     if current.is_some_and(|phase| phase.terminal) {
         return None;
     }
+    let state = state.under_own_names(workflow);
     let records: Vec<Option<Digest>> = workflow
         .producers(&artifact.name)
         .filter_map(|phase| state.actor(&phase.id)?.entered_with.get(&artifact.name).copied())
@@ -468,7 +472,7 @@ fn is_same(committed: &[u8], present: &[u8]) -> bool {
 /// Whether the last recorded step confirms that the code is right as it is.
 fn is_confirmed(state: Option<&State>, artifact: &Artifact) -> bool {
     let last = state.and_then(|state| state.history.last());
-    last.is_some_and(|last| last.confirmed.as_ref() == Some(&artifact.name))
+    last.is_some_and(|last| last.confirmed.as_ref().is_some_and(|name| artifact.is_named(name.as_str())))
 }
 
 /// The facts after a state was committed: no code has been committed since, and the step may confirm the code

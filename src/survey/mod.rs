@@ -9,6 +9,7 @@ mod caller;
 pub(crate) mod code;
 mod costs;
 pub(crate) mod evidence;
+pub(crate) mod former;
 mod furthest;
 mod glance;
 mod held_record;

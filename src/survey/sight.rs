@@ -89,6 +89,19 @@ impl Sight {
         orders.unwrap_or_default()
     }
 
+    /// Returns an error if there is no workflow now by which the task could take a step.
+    pub fn require_workflow(&self) -> Result<(), Error> {
+        if !lacks_workflow(&self.decision) {
+            return Ok(());
+        }
+        let name = &self.workflow().name;
+        let message = format!("there is no workflow `{name}` now by which `{}` could go on", self.task.id);
+        let hint = format!(
+            "put its document back, or add aliases = [\"{name}\"] to `[workflow]` of the one that replaced it"
+        );
+        Err(Error::new(Code::WorkflowMissing, message).with_hint(hint))
+    }
+
     /// Returns an error if the record of the task is damaged or lost.
     pub fn require_whole_record(&self) -> Result<(), Error> {
         let faults = self.recorded.faults(&self.task.id);
@@ -334,6 +347,10 @@ impl Workspace {
             |circumstances| judge(&compiled.workflow, &recorded, &observed.facts, circumstances),
         );
         fault.map_or(Ok(()), Err)?;
+        let mut decision = decision;
+        if lacks_workflow(&decision) {
+            decision.options.retain(|option| option.id != "reopen");
+        }
         let key = SightKey::of(head, &entries, now);
         let (task, commit) = (task.clone(), None);
         Ok(Sight {
@@ -526,6 +543,11 @@ impl Workspace {
             Some(_) => LastRun::Settled,
         }
     }
+}
+
+/// Whether the task is read by a former version of its workflow, because there is none now: no step can follow.
+fn lacks_workflow(decision: &Decision) -> bool {
+    decision.diagnostics.iter().any(|found| found.code == Code::WorkflowMissing)
 }
 
 /// What is kept of a [`SightKey`] of each of many tasks.

@@ -97,23 +97,37 @@ impl Snapshot<'_> {
                 Ok((loaded, compiled))
             };
             // The text of the state may be edited; the log says which workflow it is.
-            let (loaded, compiled) = match usable(&name) {
-                Err(error) if name != task.workflow.as_str() => {
-                    let logged = self.workflow_of_log(task)?;
-                    let is_foreign = logged.is_none();
-                    let Some(recorded) = logged.filter(|recorded| *recorded != name) else {
-                        return Err(if is_foreign { self.other_workflow(task, error) } else { error });
+            let found = match usable(&name) {
+                Err(error) if name != task.workflow.as_str() => match self.workflow_of_log(task)? {
+                    None => return Err(self.other_workflow(task, error)),
+                    Some(recorded) if recorded == name => Err(error),
+                    Some(recorded) => {
+                        name = recorded;
+                        usable(&name)
+                    }
+                },
+                found => found,
+            };
+            let (loaded, compiled, former_note) = match found {
+                Ok((loaded, compiled)) => (loaded, compiled, None),
+                Err(error) => {
+                    let Some((loaded, note)) = self.former_workflow(task, &error)? else {
+                        return Err(if error.code() == Code::WorkflowMissing {
+                            or_renamed(&name, error)
+                        } else {
+                            error
+                        });
                     };
-                    name = recorded;
-                    usable(&name)?
+                    let compiled = Arc::clone(loaded.usable()?);
+                    (loaded, compiled, Some(note))
                 }
-                found => found?,
             };
             let workflow = &compiled.workflow;
             let within = Snapshot { source: &glance, ..*self };
             let limits = ReadLimits { log_end, ..self.setting.limits() };
             let (_, mut observed) = within.observe_within(task, &loaded, &limits)?;
             refuse_faulty_schema(&observed, self.setting.config.system.as_str())?;
+            observed.facts.diagnostics.extend(former_note);
             let recorded = match within.recorded_by_end(task, workflow, &state, &mut observed)? {
                 Some(state) => Recorded::Known(Box::new(state)),
                 None => {
@@ -261,6 +275,13 @@ impl Snapshot<'_> {
         )?;
         Ok((workflow, observed))
     }
+}
+
+/// The same error, with the hint for a document that was renamed.
+fn or_renamed(name: &str, error: Error) -> Error {
+    let known = error.hint().map(|hint| format!("{hint}; ")).unwrap_or_default();
+    let renamed = format!("if its document was renamed: aliases = [\"{name}\"] in [workflow] of the new one");
+    Error::new(error.code(), error.to_string()).with_hint(format!("{known}{renamed}"))
 }
 
 /// The first of these that `find` finds.

@@ -16,7 +16,12 @@ impl Setting {
         if let Some(loaded) = workflows.get(name) {
             return Ok(Arc::clone(loaded));
         }
-        let Some(text) = self.system.workflow(name) else { return Err(self.unknown_workflow(name).into()) };
+        let Some(text) = self.system.workflow(name) else {
+            drop(workflows);
+            let renamed = self.renamed_workflow(name).ok_or_else(|| self.unknown_workflow(name))?;
+            locked(&self.workflows).insert(name.to_owned(), Arc::clone(&renamed));
+            return Ok(renamed);
+        };
         let document = Document::new(name, self.workflow_path(name), text);
         let (workflow, problems) = compile(&document, &self.system);
         let compiled = match workflow {
@@ -29,6 +34,15 @@ impl Setting {
         let loaded = Arc::new(Loaded { document, compiled, problems });
         workflows.insert(name.to_owned(), Arc::clone(&loaded));
         Ok(loaded)
+    }
+
+    /// The workflow that has this name among its aliases.
+    fn renamed_workflow(&self, alias: &str) -> Option<Arc<Loaded>> {
+        // A document without the word need not be compiled.
+        let may_be = |name: &String| self.system.workflow(name).is_some_and(|text| text.contains(alias));
+        let documents = self.workflow_names().into_iter().filter(may_be);
+        let mut loaded = documents.filter_map(|name| self.workflow(&name).ok());
+        loaded.find(|loaded| loaded.workflow().is_some_and(|workflow| workflow.is_named(alias)))
     }
 
     /// The names of all workflows, sorted.
@@ -73,8 +87,25 @@ impl Workspace {
                 }
             }
             problems.extend(self.refused_defaults(&loaded.document, workflow));
+            problems.extend(self.shared_aliases(&loaded.document, workflow));
         }
         Ok(problems)
+    }
+
+    /// The aliases that another document has as well, so that they name two workflows.
+    fn shared_aliases(&self, document: &Document, workflow: &Workflow) -> Vec<Diagnostic> {
+        let mut found = Vec::new();
+        let others = self.workflow_names().into_iter().filter(|name| *name != workflow.name.as_str());
+        let others: Vec<Arc<Loaded>> = others.filter_map(|name| self.workflow(&name).ok()).collect();
+        for alias in &workflow.aliases {
+            let mut compiled = others.iter().filter_map(|other| other.workflow());
+            let Some(other) = compiled.find(|other| other.aliases.contains(alias)) else { continue };
+            let message = format!("`{alias}` is an alias of workflow `{}` too", other.name);
+            let offset = document.text.find(alias.as_str()).unwrap_or_default();
+            let place = Place::at(&document.path, &document.text, offset, alias.len());
+            found.push(Diagnostic::error(Code::WorkflowDuplicate, message).at(place));
+        }
+        found
     }
 
     /// What the state schema rejects of the defaults of a new task.

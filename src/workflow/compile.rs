@@ -91,7 +91,7 @@ pub(super) struct KnownNames<'a> {
 
 pub(super) struct Compiler<'a> {
     pub document: &'a Document,
-    system: &'a System,
+    pub(super) system: &'a System,
     problems: Vec<Diagnostic>,
     /// The names of its actions, which guards may use before the actions are compiled.
     pub actions: Vec<String>,
@@ -170,6 +170,11 @@ impl Compiler<'_> {
             self.problem(&(0..0), diagnostic);
             return None;
         }
+        let artifacts_named =
+            raw.artifacts.iter().map(|artifact| (&artifact.name, artifact.aliases.as_slice()));
+        self.aliases("an artifact", artifacts_named);
+        self.forgets(&raw.forgets, &raw.artifacts);
+        self.own_aliases(&raw.aliases);
         let judges: Vec<Vec<Text>> =
             raw.artifacts.iter_mut().map(|artifact| std::mem::take(&mut artifact.judges)).collect();
         let read: Vec<Option<Artifact>> =
@@ -178,7 +183,8 @@ impl Compiler<'_> {
         let defines = self.defines(&raw.defines, &artifacts);
         let phases: Vec<Phase> =
             raw.phases.iter().filter_map(|phase| self.phase(phase, &artifacts, &defines)).collect();
-        self.aliases(&raw.phases);
+        let phases_named = raw.phases.iter().map(|phase| (&phase.name, phase.aliases.as_slice()));
+        self.aliases("a phase", phases_named);
         let phase_key = self.phase_key(raw.phase_key.as_ref());
         let known =
             KnownNames { phases: &phases, artifacts: &artifacts, defines: &defines, phase_key: &phase_key };
@@ -203,6 +209,8 @@ impl Compiler<'_> {
         Some(Workflow {
             digest: digest(document_digest, &artifacts, schema.as_ref()),
             document_digest,
+            aliases: raw.aliases.into_iter().map(|alias| alias.value).collect(),
+            forgets: raw.forgets.into_iter().map(|name| name.value).collect(),
             title: raw.title.map_or_else(|| self.document.name.clone(), |title| title.value),
             name: name?,
             path: self.document.path.clone(),
@@ -273,6 +281,7 @@ impl Compiler<'_> {
         let complete = self.completion(raw.complete.as_ref(), format, &paths);
         Some(Artifact {
             name,
+            aliases: raw.aliases.into_iter().map(|alias| alias.value).collect(),
             paths,
             new_path: raw.new_path.map(|path| path.value),
             tree,

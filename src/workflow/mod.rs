@@ -62,6 +62,10 @@ pub const RESERVED_KEYS: [&str; 16] = [
 pub struct Workflow {
     /// The stem of the document's file name.
     pub name: WorkflowName,
+    /// Other names under which records may name the workflow: those that its document had before.
+    pub aliases: Vec<String>,
+    /// The artifacts that the document has no more. What records say of them is passed over.
+    pub forgets: Vec<String>,
     /// A title for people.
     pub title: String,
     /// The digest of the document and of the schemas that its artifacts name.
@@ -101,6 +105,8 @@ pub struct Workflow {
 pub struct Artifact {
     /// The name, which guards use.
     pub name: ArtifactName,
+    /// Other names under which records and reports may name the artifact.
+    pub aliases: Vec<String>,
     /// Globs relative to the task directory, in order of precedence; the first is where the artifact is
     /// written. A wildcard does not match a leading dot of a name.
     pub paths: Vec<String>,
@@ -149,6 +155,12 @@ pub fn blank(path: &str) -> Option<&str> {
 }
 
 impl Artifact {
+    /// Whether this is its name, or one of its aliases.
+    #[must_use]
+    pub fn is_named(&self, name: &str) -> bool {
+        self.name.as_str() == name || self.aliases.iter().any(|alias| alias == name)
+    }
+
     /// The example for a task; one without a title shows its id in place of it.
     #[must_use]
     pub fn example_for(&self, task: &TaskId, title: Option<&str>) -> Option<String> {
@@ -458,6 +470,25 @@ impl Workflow {
     #[must_use]
     pub fn artifact(&self, name: &ArtifactName) -> Option<&Artifact> {
         self.artifacts.iter().find(|artifact| artifact.name == *name)
+    }
+
+    /// The artifact that a name means: its own name, or one of its aliases.
+    #[must_use]
+    pub fn artifact_named(&self, name: &str) -> Option<&Artifact> {
+        let own = self.artifacts.iter().find(|artifact| artifact.name.as_str() == name);
+        own.or_else(|| self.artifacts.iter().find(|artifact| artifact.is_named(name)))
+    }
+
+    /// The own name of the artifact that a name means; the same name if none does.
+    #[must_use]
+    pub fn own_name<'n>(&'n self, name: &'n ArtifactName) -> &'n ArtifactName {
+        self.artifact_named(name.as_str()).map_or(name, |artifact| &artifact.name)
+    }
+
+    /// Whether this is the name of the workflow, or one of its aliases.
+    #[must_use]
+    pub fn is_named(&self, name: &str) -> bool {
+        self.name.as_str() == name || self.aliases.iter().any(|alias| alias == name)
     }
 
     /// The phase that a name means: its own id, or one of its aliases.

@@ -2,9 +2,9 @@
 
 use super::compile::{ARTIFACT_MEMBERS, Compiler, GUARD_ROOTS};
 use super::place::{find_word, source_offset};
-use super::raw::{RawPhase, RawRule, Text};
+use super::raw::{RawArtifact, RawRule, Text};
 use super::{Artifact, Guard};
-use crate::base::{Code, Diagnostic, Spanned};
+use crate::base::{Code, Diagnostic, Spanned, WorkflowName};
 
 /// The members of an action in a guard.
 const ACTION_MEMBERS: [&str; 2] = ["done", "skipped"];
@@ -135,15 +135,47 @@ impl Compiler<'_> {
         }
     }
 
-    /// The names and aliases of phases must be unique, so that each identifies one phase.
-    pub(super) fn aliases(&mut self, phases: &[RawPhase]) {
-        let mut seen: Vec<&str> = phases.iter().map(|phase| phase.name.value.as_str()).collect();
-        for alias in phases.iter().flat_map(|phase| &phase.aliases) {
+    /// Names and aliases must be unique, so that each identifies one. `what` names one of them in words.
+    pub(super) fn aliases<'t>(
+        &mut self,
+        what: &str,
+        named: impl Iterator<Item = (&'t Text, &'t [Text])> + Clone,
+    ) {
+        let mut seen: Vec<&str> = named.clone().map(|(name, _)| name.value.as_str()).collect();
+        for alias in named.flat_map(|(_, aliases)| aliases) {
             if seen.contains(&alias.value.as_str()) {
-                let message = format!("`{}` is already the name of a phase", alias.value);
+                let message = format!("`{}` is already the name of {what}", alias.value);
                 self.problem(&alias.span, Diagnostic::error(Code::WorkflowDuplicate, message));
             }
             seen.push(&alias.value);
+        }
+    }
+
+    /// What the document forgets is no artifact of it.
+    pub(super) fn forgets(&mut self, forgets: &[Text], artifacts: &[RawArtifact]) {
+        self.twice(forgets.iter());
+        for text in forgets {
+            let names = |artifact: &RawArtifact| {
+                artifact.name.value == text.value
+                    || artifact.aliases.iter().any(|alias| alias.value == text.value)
+            };
+            if artifacts.iter().any(names) {
+                let message = format!("`{}` is an artifact, so it cannot be forgotten", text.value);
+                self.problem(&text.span, Diagnostic::error(Code::WorkflowDuplicate, message));
+            }
+        }
+    }
+
+    /// The aliases of the document are names of documents, and of none that is there.
+    pub(super) fn own_aliases(&mut self, aliases: &[Text]) {
+        self.twice(aliases.iter());
+        for alias in aliases {
+            self.name(alias, |text| WorkflowName::new(text));
+            if self.system.workflow(&alias.value).is_some() {
+                let message = format!("`{}` is the name of a workflow", alias.value);
+                let hint = "an alias is the name that the document had before; remove the document of that name, or the alias";
+                self.problem(&alias.span, Diagnostic::error(Code::WorkflowDuplicate, message).hint(hint));
+            }
         }
     }
 

@@ -36,6 +36,7 @@ mod protocol;
 mod readme;
 mod reftable;
 #[cfg(feature = "repl")]
+mod renamed;
 mod repl;
 mod reports;
 mod run;

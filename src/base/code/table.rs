@@ -49,6 +49,12 @@ codes! {
         "A file that the task lacks is in a directory above the task.",
         "The paths of a workflow are relative to the directory of the task, not to the root of the repository.",
         "Move the file to the path that the finding names.";
+    ArtifactUnknown = "artifact-unknown", Usage,
+        "The record of a task names an artifact that its workflow does not have.",
+        "The artifact was renamed or removed in the document after the task had recorded it. What was used up of it would \
+         count again, and an edit of it would not be noticed, so nothing moves.",
+        "If it was renamed, add the old name to `aliases` of the artifact; if it was removed, add it to `forgets` in \
+         `[workflow]`.";
     BadHookInput = "bad-hook-input", Usage,
         "The input of a hook of an agent's program cannot be read.",
         "It is not the JSON document that the program documents for the event, or it is not UTF-8.",

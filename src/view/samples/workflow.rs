@@ -26,6 +26,8 @@ pub fn workflow() -> Workflow {
         ("patch", "code/diff.patch", Format::Patch, None),
     ];
     Workflow {
+        aliases: Vec::new(),
+        forgets: Vec::new(),
         name: WorkflowName::new("global-state-machine").expect("valid"),
         title: "Global state machine".to_owned(),
         digest: Digest::of_blob(b"workflow"),
@@ -37,6 +39,7 @@ pub fn workflow() -> Workflow {
         artifacts: artifacts
             .into_iter()
             .map(|(name, path, format, schema)| Artifact {
+                aliases: Vec::new(),
                 name: artifact(name),
                 paths: vec![path.to_owned()],
                 new_path: None,

@@ -20,6 +20,8 @@ pub(super) struct RawWorkflow {
     pub initial: Option<Text>,
     pub phase_key: Option<Text>,
     pub attempts: Option<Spanned<i64>>,
+    pub aliases: Vec<Text>,
+    pub forgets: Vec<Text>,
     pub state_schema: Option<Text>,
     pub defaults: Vec<(Text, Value)>,
     pub defines: Vec<(Text, Text)>,
@@ -59,6 +61,7 @@ pub(super) struct RawArtifact {
     pub example: Option<Text>,
     pub complete: Option<Text>,
     pub facts: Vec<(Text, Text)>,
+    pub aliases: Vec<Text>,
 }
 
 #[derive(Debug)]
@@ -196,6 +199,8 @@ impl BlockReader<'_> {
         raw.phase_key = self.text_at(&mut table, "phase_key");
         raw.attempts = self.count_at(&mut table, "attempts", 1);
         raw.show = self.texts_at(&mut table, "show");
+        raw.aliases = self.texts_at(&mut table, "aliases");
+        raw.forgets = self.texts_at(&mut table, "forgets");
         self.finish(table);
     }
 
@@ -246,6 +251,7 @@ impl BlockReader<'_> {
             example: self.text_at(&mut table, "example"),
             complete: self.text_at(&mut table, "complete"),
             facts: self.named_texts_at(&mut table, "facts"),
+            aliases: self.texts_at(&mut table, "aliases"),
             name,
         };
         self.finish(table);
