@@ -9,6 +9,7 @@ mod batch;
 mod commit_plan;
 mod conflicted;
 mod create;
+mod draft;
 mod group;
 mod merge_driver;
 mod new_id;
@@ -27,6 +28,7 @@ mod suggestion;
 
 pub use advance::{AdvancePlan, Applied, AppliedStep, TaskOutcome};
 pub use create::{Created, NewTask};
+pub use draft::Drafted;
 pub use group::CommitGroup;
 pub use merge_driver::DRIVER;
 pub use new_place::PlaceWish;

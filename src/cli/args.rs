@@ -9,9 +9,9 @@ use super::commands::repl;
 #[cfg(feature = "api")]
 use super::commands::serve;
 use super::commands::{
-    answer, approve, archive, audit, check, completions, confirm, demo, diff, doctor, explain, generate,
-    hook, init, log, man, merge_driver, new, next, pause, prompt, recover, reject, rename, reopen, resolve,
-    resume, rollback, run, runs, schema, status, stop, suggest, trust, undo, watch, workflow,
+    answer, approve, archive, audit, check, completions, confirm, demo, diff, doctor, draft, explain,
+    generate, hook, init, log, man, merge_driver, new, next, pause, prompt, recover, reject, rename, reopen,
+    resolve, resume, rollback, run, runs, schema, status, stop, suggest, trust, undo, watch, workflow,
 };
 use super::lock_args::LockArgs;
 use super::ui::Colour;
@@ -76,6 +76,7 @@ pub enum Command {
     Diff(diff::DiffArgs),
     New(new::NewArgs),
     Prompt(prompt::PromptArgs),
+    Draft(draft::DraftArgs),
     Schema(schema::SchemaArgs),
     Next(next::NextArgs),
     Rename(rename::RenameArgs),

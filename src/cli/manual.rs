@@ -60,6 +60,13 @@ const GROUPS: [(&str, &[Examples]); 6] = [
                 [("orch prompt t-1", "what to write"), ("orch prompt t-1 | claude -p", "let an agent do it")],
             ),
             (
+                "draft",
+                [
+                    ("orch draft t-1", "write the file that comes next, to be filled in"),
+                    ("orch draft t-1 plan --stdout", "print it"),
+                ],
+            ),
+            (
                 "schema",
                 [
                     ("orch schema plan", "what a file must match"),

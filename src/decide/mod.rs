@@ -11,6 +11,7 @@ mod circumstances;
 mod data;
 mod decision;
 mod derive;
+mod drafting;
 mod duty;
 mod evaluate;
 mod expect;
@@ -56,6 +57,7 @@ pub use decision::{
     Verdict, WHY, is_order,
 };
 pub use derive::derive;
+pub use drafting::{DraftFile, TODO, draft};
 pub use duty::{
     Direction, Do, Duty, DutyKind, RunTurn, Runner, Urgency, direction, duty, duty_of_unread, trouble,
 };

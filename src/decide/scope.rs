@@ -3,6 +3,7 @@
 use super::derive::{SeenArtifact, file_value};
 use super::state_document::document;
 use super::{FileFact, Mode, State};
+use crate::base::pointer::child;
 use crate::base::{ActionName, PhaseId, Reason, TaskId};
 use crate::workflow::Workflow;
 use crate::workflow::guard::{Lookup, Scope, follow};
@@ -172,6 +173,23 @@ impl Scope for TaskScope<'_> {
             Err(message) => Lookup::Failed(message.clone().into()),
         }
     }
+
+    fn place_of(&self, path: &[String]) -> Option<String> {
+        let (root, rest) = path.split_first()?;
+        place_in(self.seen.iter().find(|seen| seen.derived.name.as_str() == root)?, rest)
+    }
+}
+
+/// The file of an artifact in which the value at a path below it lies, and where in it, in words.
+fn place_in(seen: &SeenArtifact<'_>, path: &[String]) -> Option<String> {
+    let words: Vec<&str> = path.iter().map(String::as_str).collect();
+    let (file, rest) = match words.as_slice() {
+        ["data", rest @ ..] => (seen.files.first().filter(|_| seen.files.len() == 1)?, rest),
+        ["all", nth, "data", rest @ ..] => (seen.files.get(nth.parse::<usize>().ok()?)?, rest),
+        _ => return None,
+    };
+    let pointer = rest.iter().fold(String::new(), |pointer, key| child(&pointer, key));
+    if pointer.is_empty() { Some(file.path.clone()) } else { Some(format!("{} at {pointer}", file.path)) }
 }
 
 /// What the named facts of an artifact see: its own data and files, nothing else.
@@ -193,6 +211,10 @@ impl Scope for FactScope<'_> {
             }
             _ => Lookup::Missing { depth: 0 },
         }
+    }
+
+    fn place_of(&self, path: &[String]) -> Option<String> {
+        place_in(self.seen, path)
     }
 }
 

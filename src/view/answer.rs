@@ -35,6 +35,22 @@ pub struct PromptAnswer {
     pub prompt: String,
 }
 
+/// The draft of a file of a task.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct DraftAnswer {
+    /// The id of the task.
+    pub task: String,
+    /// The artifact.
+    pub artifact: String,
+    /// The path of its file.
+    pub path: String,
+    /// The text, in which every text that is to be written begins with TODO.
+    pub text: String,
+    /// Whether the file was written; it was printed otherwise.
+    pub written: bool,
+}
+
 /// The files that `orch init` created.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
@@ -245,6 +261,7 @@ super::json::documents! {
     PromptAnswer = "prompt",
     InitAnswer = "init",
     DemoAnswer = "demo",
+    DraftAnswer = "draft",
     TrustAnswer = "trust",
     RecoveryAnswer = "recovery",
     FormattedAnswer = "formatted",

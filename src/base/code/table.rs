@@ -531,6 +531,10 @@ codes! {
         "There was nothing to record.",
         "The task changed between the decision and the write.",
         "Run `orch suggest TASK`, and decide again.";
+    NothingToDraft = "nothing-to-draft", NotNow,
+        "There is nothing to write a draft of.",
+        "No file is missing, the file is there already, a program makes it, or the workflow has no example of it.",
+        "Edit the file that is there, or name another artifact: `orch draft TASK ARTIFACT`.";
     NothingToJudge = "nothing-to-judge", Usage,
         "There is nothing to judge, although something says that there should be.",
         "A root in orch.toml matches no task while git has records that no root shows, a root is a symbolic link, a range \

@@ -13,6 +13,7 @@ pub mod confirm;
 pub mod demo;
 pub mod diff;
 pub mod doctor;
+pub mod draft;
 pub mod explain;
 #[cfg(all(feature = "api", feature = "mcp", feature = "repl"))]
 mod faces;
@@ -69,6 +70,7 @@ pub(super) fn run(command: Option<Command>, context: &Context, ui: &Ui) -> Resul
         Some(Command::New(args)) => new::run(&args, context, ui),
         Some(Command::Suggest(args)) => suggest::run(&args, context, ui),
         Some(Command::Prompt(args)) => prompt::run(&args, context, ui),
+        Some(Command::Draft(args)) => draft::run(&args, context, ui),
         Some(Command::Schema(args)) => schema::run(&args, context, ui),
         Some(Command::Explain(args)) => explain::run(&args, context, ui),
         Some(Command::Status(args)) => status::run(&args, context, ui),

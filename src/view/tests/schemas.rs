@@ -2,10 +2,11 @@
 
 use crate::view::findings::Findings;
 use crate::view::{
-    ArtifactDiff, AuditReport, Briefs, CodeView, ControlReport, DemoAnswer, DoctorReport, ErrorView,
-    EventView, Everywhere, Explanations, FormattedAnswer, GenerationAnswer, HooksAnswer, InitAnswer,
-    JsonDocument, Log, NewWorkflow, NothingDue, Notice, PromptAnswer, RecoveryAnswer, Resolutions, RunReport,
-    Runs, SCHEMA_VERSION, Status, Suggestions, TextAnswer, Transitions, TrustAnswer, WorkflowList, indented,
+    ArtifactDiff, AuditReport, Briefs, CodeView, ControlReport, DemoAnswer, DoctorReport, DraftAnswer,
+    ErrorView, EventView, Everywhere, Explanations, FormattedAnswer, GenerationAnswer, HooksAnswer,
+    InitAnswer, JsonDocument, Log, NewWorkflow, NothingDue, Notice, PromptAnswer, RecoveryAnswer,
+    Resolutions, RunReport, Runs, SCHEMA_VERSION, Status, Suggestions, TextAnswer, Transitions, TrustAnswer,
+    WorkflowList, indented,
 };
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
@@ -23,6 +24,7 @@ pub fn schemas() -> Vec<(&'static str, Value)> {
         schema::<ArtifactDiff>(
             "What has changed in an artifact since it was judged: output of orch diff --json",
         ),
+        schema::<DraftAnswer>("The draft of a file: output of orch draft --json"),
         schema::<ErrorView>("A failed command"),
         schema::<EventView>("One event of a watch: a line of orch watch --json"),
         schema::<Everywhere>(

@@ -270,7 +270,7 @@ const SAME_TYPE: &str =
     "compare and compute with values of one type; `int()`, `double()` and `string()` convert";
 
 /// The sign of an operator; `None` for a function.
-fn symbol(name: &str) -> Option<&str> {
+pub(super) fn symbol(name: &str) -> Option<&str> {
     match name {
         "@in" => Some("in"),
         "_[_]" => Some("[ ]"),

@@ -1,5 +1,6 @@
 //! Evaluates a guard: each part separately, with the values that it read.
 
+use super::fault::{Fault, fault};
 use super::functions::{ENVIRONMENT, MATCHES};
 use super::given::Given;
 use super::meter::Meter;
@@ -17,6 +18,13 @@ use std::sync::Arc;
 pub trait Scope {
     /// Follows a path such as `["plan", "data", "status"]`; the first segment is a root name.
     fn look_up(&self, path: &[String]) -> Lookup<'_>;
+
+    /// The file in which the value at a path lies, and where in it, in words; `None` if it is in no file. The items of
+    /// lists are segments of the path, by their indexes.
+    fn place_of(&self, path: &[String]) -> Option<String> {
+        let _ = path;
+        None
+    }
 }
 
 /// The result of following a path.
@@ -162,9 +170,19 @@ impl ParsedPart {
             _ if meter.is_exceeded() => Err(Meter::exceeded()),
             Ok(value) => to_json(&value)
                 .ok_or_else(|| "the expression yields a value that JSON cannot represent".to_owned()),
-            Err(error) => Err(failure.unwrap_or_else(|| plain(&error.to_string()))),
+            Err(error) => {
+                Err(failure.unwrap_or_else(|| explained(&fault(&self.expression, &context, &error), scope)))
+            }
         };
         result.map_err(Reason::from)
+    }
+}
+
+/// A fault in words, with the place of the value where the scope knows it.
+fn explained(fault: &Fault, scope: &dyn Scope) -> String {
+    match fault.path.as_deref().and_then(|path| scope.place_of(path)) {
+        Some(place) => format!("{}, in {place}", fault.message),
+        None => fault.message.clone(),
     }
 }
 
@@ -222,21 +240,6 @@ fn kind_of(value: &Value) -> &'static str {
         Value::Array(_) => "a list",
         Value::Object(_) => "a map",
     }
-}
-
-/// The evaluator's message in plain words.
-fn plain(message: &str) -> String {
-    if let Some(key) = message.strip_prefix("No such key: ") {
-        return format!("there is no key `{key}`");
-    }
-    if let Some(name) = message.strip_prefix("Undeclared reference to ") {
-        return format!("{name} is unknown here");
-    }
-    let mut text = message.to_owned();
-    if let Some(first) = text.get_mut(0..1) {
-        first.make_ascii_lowercase();
-    }
-    text
 }
 
 #[cfg(test)]

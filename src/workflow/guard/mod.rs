@@ -7,6 +7,7 @@
 
 mod checker;
 mod evaluate;
+mod fault;
 mod functions;
 mod given;
 mod meter;

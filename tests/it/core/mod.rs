@@ -19,6 +19,7 @@ mod records;
 mod replay;
 mod rulings;
 mod sent_back;
+mod shipped;
 mod stories;
 mod undo;
 pub mod world;

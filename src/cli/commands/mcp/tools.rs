@@ -27,7 +27,7 @@ const TASK: Argument = Argument {
 };
 
 /// The tools, in the order in which an agent needs them.
-pub(super) const TOOLS: [ToolRow; 8] = [
+pub(super) const TOOLS: [ToolRow; 9] = [
     ToolRow {
         name: "suggest",
         about: "What to do next for a task, or for the most urgent tasks, and why.",
@@ -55,6 +55,21 @@ pub(super) const TOOLS: [ToolRow; 8] = [
         arguments: &[TASK],
         writes: false,
         text: Some("prompt"),
+    },
+    ToolRow {
+        name: "draft",
+        about: "Write the file that is expected next, to be filled in: replace each TODO. Never overwrites a file.",
+        arguments: &[
+            TASK,
+            Argument {
+                name: "artifact",
+                about: "artifact of the workflow; needs `task`; default: the first that is missing",
+                form: ArgumentForm::Word,
+                is_required: false,
+            },
+        ],
+        writes: true,
+        text: None,
     },
     ToolRow {
         name: "explain",

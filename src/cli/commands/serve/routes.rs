@@ -312,6 +312,27 @@ pub(super) static ROUTES: &[Route] = &[
         ..ORDER
     },
     Route {
+        name: "draft",
+        path: "/api/v1/tasks/{task}/draft",
+        about: "Write the file that is expected next, to be filled in. Never overwrites a file.",
+        command: &["draft"],
+        arguments: &[
+            Argument {
+                about: "The artifact; default: the first that is missing.",
+                is_required: false,
+                ..ARTIFACT
+            },
+            Argument {
+                name: "print",
+                about: "Only answer the draft.",
+                form: ArgumentForm::Flag("--stdout"),
+                ..OPTIONAL
+            },
+        ],
+        kinds: &["draft"],
+        ..ORDER
+    },
+    Route {
         name: "confirm",
         path: "/api/v1/tasks/{task}/confirm",
         about: "Confirm that an unchanged artifact is still correct.",

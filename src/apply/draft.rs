@@ -1,0 +1,109 @@
+//! Writes the draft of a file that a task lacks.
+
+use super::Writer;
+use super::orders::usable_state;
+use crate::base::{ArtifactName, Code, Error as PlainError, ObjectFormat, RepoPath, TaskId, command};
+use crate::decide::{self, DraftFile, Facts, FileFact, Verdict, evaluate};
+use crate::scan::{Directory, io_error, read};
+use crate::store::durable;
+use crate::survey::{Error, Sight, TaskRef};
+use crate::workflow::{Artifact, blank};
+use std::io::{self, Write as _};
+use std::sync::Arc;
+
+/// A draft, and where it belongs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Drafted {
+    /// The task.
+    pub task: TaskId,
+    /// The artifact.
+    pub artifact: ArtifactName,
+    /// The path of its file.
+    pub path: RepoPath,
+    /// The text.
+    pub text: String,
+}
+
+impl Writer<'_> {
+    /// The draft of an artifact of a task, or else of the first file that is expected and missing. Returns an error if
+    /// there is nothing to make a draft of, or the record cannot be used.
+    pub fn draft(&self, task: &TaskRef, artifact: Option<&str>) -> Result<Drafted, Error> {
+        let sight = self.workspace.look(task)?;
+        self.drafted(&sight, artifact).map(|(drafted, _)| drafted)
+    }
+
+    /// The same, written to its file. Returns an error if a file is there already, or the rules would take the draft as
+    /// finished.
+    pub fn write_draft(&self, task: &TaskRef, artifact: Option<&str>) -> Result<Drafted, Error> {
+        let sight = self.workspace.look(task)?;
+        self.refuse_link(&sight)?;
+        let (drafted, draft) = self.drafted(&sight, artifact)?;
+        let print = command(&["orch", "draft", task.id.as_str(), draft.artifact.as_str(), "--stdout"]);
+        let refused = |message: String, hint: String| {
+            Err(PlainError::new(Code::NothingToDraft, message).with_hint(hint).into())
+        };
+        if let Some(blank) = blank(&draft.path) {
+            let hint = format!("choose it, and redirect the draft: {print} > FILE");
+            return refused(format!("`{blank}` in {} stands for a name that you choose", drafted.path), hint);
+        }
+        if self.counts_as_finished(&sight, &draft) {
+            let message = format!("the rules would take a draft of {} as finished", drafted.path);
+            return refused(message, format!("write it elsewhere first: {print} > FILE"));
+        }
+        let file = drafted.path.under(&self.workspace.root);
+        let directory = Directory::make(&self.workspace.root, durable::parent(&file));
+        let opened = directory.and_then(|it| it.create_new(file.file_name().unwrap_or_default()));
+        match opened.and_then(|mut file| file.write_all(drafted.text.as_bytes())) {
+            Ok(()) => Ok(drafted),
+            Err(source) if source.kind() == io::ErrorKind::AlreadyExists => refused(
+                format!("{} is there already", drafted.path),
+                format!("edit it, or see the draft: {print}"),
+            ),
+            Err(source) => Err(io_error(&file, source)),
+        }
+    }
+
+    fn drafted(&self, sight: &Sight, artifact: Option<&str>) -> Result<(Drafted, DraftFile), Error> {
+        let state = usable_state(sight)?;
+        let facts = &sight.observed.facts;
+        let draft = decide::draft(sight.workflow(), &state, facts, artifact, &self.stamp())?;
+        let drafted = Drafted {
+            task: sight.task.id.clone(),
+            artifact: draft.artifact.clone(),
+            path: sight.task.file(&draft.path)?,
+            text: draft.text.clone(),
+        };
+        Ok((drafted, draft))
+    }
+
+    /// Whether the task would move on with a draft as it is: its schema, or the rules, do not tell it from a finished
+    /// file.
+    fn counts_as_finished(&self, sight: &Sight, draft: &DraftFile) -> bool {
+        let workflow = sight.workflow();
+        let Some(artifact) = workflow.artifact(&draft.artifact) else { return false };
+        let mut facts = sight.observed.facts.clone();
+        self.put(&mut facts, artifact, draft, workflow.digest.format());
+        let moves = |facts: &Facts| {
+            matches!(evaluate(workflow, &sight.recorded, facts).verdict, Verdict::Transition(_))
+        };
+        moves(&facts) && !moves(&sight.observed.facts)
+    }
+
+    fn put(&self, facts: &mut Facts, artifact: &Artifact, draft: &DraftFile, format: ObjectFormat) {
+        let Ok(path) = RepoPath::new(&draft.path) else { return };
+        let found = read(artifact.format, &path, draft.text.as_bytes());
+        let mut problems = found.problems;
+        if let (Some(data), Some(schema)) = (&found.data, &artifact.schema) {
+            let schemas = &self.workspace.setting.schemas;
+            problems.extend(schemas.validate(schema, data, &path, artifact.format, draft.text.as_bytes()));
+        }
+        facts.artifacts.entry(artifact.name.clone()).or_default().push(FileFact {
+            pattern: 0,
+            is_tree: false,
+            path: draft.path.clone(),
+            digest: Some(format.blob(draft.text.as_bytes())),
+            data: found.data.map(Arc::new),
+            problems,
+        });
+    }
+}

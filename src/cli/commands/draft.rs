@@ -1,0 +1,46 @@
+//! `orch draft`: the file that is expected next, to be filled in.
+
+use super::prelude::{Args, Context, ExitCode, Failure, Ui};
+use super::report;
+use crate::view::DraftAnswer;
+
+/// Write the file that is expected next, to be filled in.
+///
+/// The draft is the example of the schema. Who writes, when, and what is judged is filled in. Every text, number and
+/// verdict begins with TODO, which the shipped schemas refuse: a draft moves nothing until all of it is written, and a
+/// finding names each place that is not. Remove what the file does not need. Of a Markdown document the headings and
+/// labels stay. A file that is there is never overwritten.
+#[derive(Debug, Args)]
+pub struct DraftArgs {
+    /// The task; optional if the current directory, the branch name or a single open task identifies it.
+    task: Option<String>,
+    /// The name of the artifact in the workflow; default: the first that is expected and missing.
+    artifact: Option<String>,
+    /// Print the draft instead of writing it.
+    #[arg(long, visible_alias = "print")]
+    stdout: bool,
+}
+
+pub fn run(args: &DraftArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
+    let workspace = context.workspace(ui)?;
+    let task = report::meant(&workspace, context, args.task.as_deref())?;
+    let writer = context.writer(&workspace);
+    let artifact = args.artifact.as_deref();
+    let draft =
+        if args.stdout { writer.draft(&task, artifact)? } else { writer.write_draft(&task, artifact)? };
+    if context.global.json {
+        ui.document(&DraftAnswer {
+            task: draft.task.to_string(),
+            artifact: draft.artifact.to_string(),
+            path: draft.path.to_string(),
+            text: draft.text,
+            written: !args.stdout,
+        })?;
+    } else if args.stdout {
+        ui.answer(&draft.text)?;
+    } else {
+        ui.answer(&format!("{}\n", draft.path))?;
+        ui.status("fill in each TODO; remove what is not needed");
+    }
+    Ok(ExitCode::Fine)
+}
