@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 /// A draft, and where it belongs.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Drafted {
+pub struct TaskDraft {
     /// The task.
     pub task: TaskId,
     /// The artifact.
@@ -27,14 +27,14 @@ pub struct Drafted {
 impl Writer<'_> {
     /// The draft of an artifact of a task, or else of the first file that is expected and missing. Returns an error if
     /// there is nothing to make a draft of, or the record cannot be used.
-    pub fn draft(&self, task: &TaskRef, artifact: Option<&str>) -> Result<Drafted, Error> {
+    pub fn draft(&self, task: &TaskRef, artifact: Option<&str>) -> Result<TaskDraft, Error> {
         let sight = self.workspace.look(task)?;
         self.drafted(&sight, artifact).map(|(drafted, _)| drafted)
     }
 
     /// The same, written to its file. Returns an error if a file is there already, or the rules would take the draft as
     /// finished.
-    pub fn write_draft(&self, task: &TaskRef, artifact: Option<&str>) -> Result<Drafted, Error> {
+    pub fn write_draft(&self, task: &TaskRef, artifact: Option<&str>) -> Result<TaskDraft, Error> {
         let sight = self.workspace.look(task)?;
         self.refuse_link(&sight)?;
         let (drafted, draft) = self.drafted(&sight, artifact)?;
@@ -63,11 +63,11 @@ impl Writer<'_> {
         }
     }
 
-    fn drafted(&self, sight: &Sight, artifact: Option<&str>) -> Result<(Drafted, DraftFile), Error> {
+    fn drafted(&self, sight: &Sight, artifact: Option<&str>) -> Result<(TaskDraft, DraftFile), Error> {
         let state = usable_state(sight)?;
         let facts = &sight.observed.facts;
         let draft = decide::draft(sight.workflow(), &state, facts, artifact, &self.stamp())?;
-        let drafted = Drafted {
+        let drafted = TaskDraft {
             task: sight.task.id.clone(),
             artifact: draft.artifact.clone(),
             path: sight.task.file(&draft.path)?,

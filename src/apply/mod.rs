@@ -28,7 +28,7 @@ mod suggestion;
 
 pub use advance::{AdvancePlan, Applied, AppliedStep, TaskOutcome};
 pub use create::{Created, NewTask};
-pub use draft::Drafted;
+pub use draft::TaskDraft;
 pub use group::CommitGroup;
 pub use merge_driver::DRIVER;
 pub use new_place::PlaceWish;

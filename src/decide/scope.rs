@@ -176,16 +176,17 @@ impl Scope for TaskScope<'_> {
 
     fn place_of(&self, path: &[String]) -> Option<String> {
         let (root, rest) = path.split_first()?;
-        place_in(self.seen.iter().find(|seen| seen.derived.name.as_str() == root)?, rest)
+        let seen = self.seen.iter().find(|seen| seen.derived.name.as_str() == root)?;
+        place_in(if seen.counting.is_empty() { &seen.files } else { &seen.counting }, rest)
     }
 }
 
-/// The file of an artifact in which the value at a path below it lies, and where in it, in words.
-fn place_in(seen: &SeenArtifact<'_>, path: &[String]) -> Option<String> {
+/// The file among those of an artifact in which the value at a path lies, and where in it, in words.
+fn place_in(files: &[&FileFact], path: &[String]) -> Option<String> {
     let words: Vec<&str> = path.iter().map(String::as_str).collect();
     let (file, rest) = match words.as_slice() {
-        ["data", rest @ ..] => (seen.files.first().filter(|_| seen.files.len() == 1)?, rest),
-        ["all", nth, "data", rest @ ..] => (seen.files.get(nth.parse::<usize>().ok()?)?, rest),
+        ["data", rest @ ..] => (files.first().filter(|_| files.len() == 1)?, rest),
+        ["all", nth, "data", rest @ ..] => (files.get(nth.parse::<usize>().ok()?)?, rest),
         _ => return None,
     };
     let pointer = rest.iter().fold(String::new(), |pointer, key| child(&pointer, key));
@@ -214,7 +215,7 @@ impl Scope for FactScope<'_> {
     }
 
     fn place_of(&self, path: &[String]) -> Option<String> {
-        place_in(self.seen, path)
+        place_in(self.files, path)
     }
 }
 

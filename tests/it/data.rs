@@ -92,6 +92,23 @@ fn an_openspec_change_is_complete_by_the_rules_of_openspec() {
     }
 }
 
+/// A list without boxes is neither open nor done, and the wait says what it lacks.
+#[test]
+fn a_list_of_work_that_lost_its_boxes_waits_for_them() {
+    let delta = "## ADDED Requirements\n\n### Requirement: R\nIt SHALL.\n\n#### Scenario: S\n- it does\n";
+    for begun in ["- [ ] 1.1 Do it\n", "- [x] 1.1 Do it\n- [ ] 1.2 Test it\n"] {
+        let world = World::ready();
+        world.write("orch.toml", "[[root]]\npath = \"changes/*\"\nworkflow = \"openspec\"\n");
+        world.write("changes/x/proposal.md", "## Why\n\nSo.\n");
+        world.write("changes/x/specs/cli/spec.md", delta);
+        world.write("changes/x/tasks.md", begun);
+        world.orch(&["new", "x"]).succeeds();
+        world.orch(&["next", "x"]).succeeds();
+        world.write("changes/x/tasks.md", "# Work\n\nNone.\n");
+        world.orch(&["suggest", "x"]).succeeds().says("wait for check boxes in tasks.md");
+    }
+}
+
 /// What `openspec validate` refuses is a finding at the requirement, and a new delta is asked for by a path that the
 /// writer can fill in.
 #[test]

@@ -13,6 +13,7 @@ mod code;
 mod core;
 mod data;
 mod docs;
+mod draft;
 mod faces;
 mod faults;
 mod formats;

@@ -181,7 +181,7 @@ mkdir -p "$(dirname "$file")"
 echo "$file" >> ../calls
 [ "$(wc -l < ../calls)" -le 10 ] || { rm -r tasks; exit 1; }
 case $file in
-*plan.json) orch schema plan --example > "$file" ;;
+*plan.json) echo '{"title": "Login", "what": "Refuse an empty password."}' > "$file" ;;
 *review.json) echo '{"ok": true, "issues": [], "finished_at": "2026-01-05T10:00:00Z"}' > "$file" ;;
 *.patch) printf 'diff --git a/a b/a\n--- a/a\n+++ b/a\n@@ -1 +1 @@\n-a\n+b\n' > "$file" ;;
 *) echo '<testsuite tests="1"><testcase name="a"/></testsuite>' > "$(dirname "$file")/junit.xml" ;;

@@ -5,6 +5,7 @@
 //! are those of the command line. [`gate`] decides which requests are answered. HTTP is that of the crates `axum` and
 //! `hyper`. Their runtime exists only while this command runs.
 
+mod arguments;
 mod body;
 mod events;
 mod gate;

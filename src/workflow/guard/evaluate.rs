@@ -1,6 +1,6 @@
 //! Evaluates a guard: each part separately, with the values that it read.
 
-use super::fault::{Fault, fault};
+use super::fault::{GuardFault, fault};
 use super::functions::{ENVIRONMENT, MATCHES};
 use super::given::Given;
 use super::meter::Meter;
@@ -179,7 +179,7 @@ impl ParsedPart {
 }
 
 /// A fault in words, with the place of the value where the scope knows it.
-fn explained(fault: &Fault, scope: &dyn Scope) -> String {
+fn explained(fault: &GuardFault, scope: &dyn Scope) -> String {
     match fault.path.as_deref().and_then(|path| scope.place_of(path)) {
         Some(place) => format!("{}, in {place}", fault.message),
         None => fault.message.clone(),

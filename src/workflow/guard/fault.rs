@@ -16,7 +16,7 @@ use cel::{Context, ExecutionError, IdedExpr, Value};
 const LONGEST: usize = 60;
 
 /// Why an expression has no value.
-pub(super) struct Fault {
+pub(super) struct GuardFault {
     /// What is wrong, in one sentence without a final full stop.
     pub message: String,
     /// The path of the value that does not fit, from a name that the expression reads. Items of lists have their index.
@@ -27,9 +27,9 @@ pub(super) struct Fault {
 type Bound = (String, Option<Vec<String>>);
 
 /// Explains why an expression failed with `error`.
-pub(super) fn fault(expression: &IdedExpr, context: &Context<'_, '_>, error: &ExecutionError) -> Fault {
+pub(super) fn fault(expression: &IdedExpr, context: &Context<'_, '_>, error: &ExecutionError) -> GuardFault {
     let found = Finder { bound: Vec::new() }.find(expression, context);
-    found.unwrap_or_else(|| Fault { message: words(error), path: None })
+    found.unwrap_or_else(|| GuardFault { message: words(error), path: None })
 }
 
 /// Whether an expression fails.
@@ -43,7 +43,7 @@ struct Finder {
 
 impl Finder {
     /// The fault of an expression that fails; `None` if none of its parts does alone.
-    fn find(&mut self, expression: &IdedExpr, context: &Context<'_, '_>) -> Option<Fault> {
+    fn find(&mut self, expression: &IdedExpr, context: &Context<'_, '_>) -> Option<GuardFault> {
         match &expression.expr {
             Expr::Comprehension(inner) => self.in_macro(inner, context),
             Expr::Call(call) if call.func_name == operators::CONDITIONAL => self.in_choice(call, context),
@@ -53,18 +53,20 @@ impl Finder {
             Expr::Select(select) => {
                 self.in_parts(expression, context).or_else(|| self.of_member(select, context))
             }
-            Expr::Ident(name) => Some(Fault { message: format!("`{name}` is unknown here"), path: None }),
+            Expr::Ident(name) => {
+                Some(GuardFault { message: format!("`{name}` is unknown here"), path: None })
+            }
             _ => self.in_parts(expression, context),
         }
     }
 
-    fn in_parts(&mut self, expression: &IdedExpr, context: &Context<'_, '_>) -> Option<Fault> {
+    fn in_parts(&mut self, expression: &IdedExpr, context: &Context<'_, '_>) -> Option<GuardFault> {
         let failing = children(expression).into_iter().find(|part| fails(part, context))?;
         self.find(failing, context)
     }
 
     /// Of `c ? a : b`, only the branch that is taken may fail.
-    fn in_choice(&mut self, call: &CallExpr, context: &Context<'_, '_>) -> Option<Fault> {
+    fn in_choice(&mut self, call: &CallExpr, context: &Context<'_, '_>) -> Option<GuardFault> {
         let [condition, yes, no] = call.args.as_slice() else { return None };
         match Value::resolve(condition, context) {
             Err(_) => self.find(condition, context),
@@ -77,7 +79,7 @@ impl Finder {
         }
     }
 
-    fn in_macro(&mut self, inner: &ComprehensionExpr, context: &Context<'_, '_>) -> Option<Fault> {
+    fn in_macro(&mut self, inner: &ComprehensionExpr, context: &Context<'_, '_>) -> Option<GuardFault> {
         let range = match Value::resolve(&inner.iter_range, context) {
             Ok(range) => range,
             Err(_) => return self.find(&inner.iter_range, context),
@@ -103,18 +105,23 @@ impl Finder {
         None
     }
 
-    fn of_member(&self, select: &SelectExpr, context: &Context<'_, '_>) -> Option<Fault> {
+    fn of_member(&self, select: &SelectExpr, context: &Context<'_, '_>) -> Option<GuardFault> {
         let of = Value::resolve(&select.operand, context).ok()?;
         let name = &select.field;
         if matches!(of, Value::Map(_)) {
             let path = self.path(&select.operand);
-            return Some(Fault { message: format!("there is no key `{name}`"), path });
+            return Some(GuardFault { message: format!("there is no key `{name}`"), path });
         }
         let message = format!("there is no `{name}` in {}", types_of(&of));
         Some(self.about(message, &select.operand, &of))
     }
 
-    fn of_call(&self, call: &CallExpr, expression: &IdedExpr, context: &Context<'_, '_>) -> Option<Fault> {
+    fn of_call(
+        &self,
+        call: &CallExpr,
+        expression: &IdedExpr,
+        context: &Context<'_, '_>,
+    ) -> Option<GuardFault> {
         let error = Value::resolve(expression, context).err()?;
         let operands: Vec<&IdedExpr> = call.target.as_deref().into_iter().chain(&call.args).collect();
         let values: Vec<Value> =
@@ -141,15 +148,15 @@ impl Finder {
         let read = operands.iter().zip(&values).find(|(operand, _)| self.path(operand).is_some());
         match read {
             Some((operand, value)) => Some(self.about(message, operand, value)),
-            None => Some(Fault { message, path: None }),
+            None => Some(GuardFault { message, path: None }),
         }
     }
 
     /// A fault about the value of an expression.
-    fn about(&self, message: String, expression: &IdedExpr, value: &Value) -> Fault {
-        let Some(path) = self.path(expression) else { return Fault { message, path: None } };
+    fn about(&self, message: String, expression: &IdedExpr, value: &Value) -> GuardFault {
+        let Some(path) = self.path(expression) else { return GuardFault { message, path: None } };
         let Some(shown) = chain(expression).zip(to_json(value)) else {
-            return Fault { message, path: Some(path) };
+            return GuardFault { message, path: Some(path) };
         };
         let (name, value) = shown;
         let text = value.to_string();
@@ -157,7 +164,7 @@ impl Finder {
             Some((end, _)) => format!("{}…", &text[..end]),
             None => text,
         };
-        Fault { message: format!("{message}: `{}` is {text}", spelled(&name)), path: Some(path) }
+        GuardFault { message: format!("{message}: `{}` is {text}", spelled(&name)), path: Some(path) }
     }
 
     /// The path of what an expression reads; `None` if it computes something.
@@ -210,5 +217,61 @@ fn words(error: &ExecutionError) -> String {
         | ExecutionError::ValuesNotComparable(..)
         | ExecutionError::UnsupportedBinaryOperator(..) => "its values do not fit together".to_owned(),
         _ => "the expression has no value".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Guard, Lookup, Scope, follow};
+    use serde_json::{Value, json};
+
+    /// A scope whose values lie in a file.
+    struct InFile(Value);
+
+    impl Scope for InFile {
+        fn look_up(&self, path: &[String]) -> Lookup<'_> {
+            follow(&self.0, path, 0)
+        }
+
+        fn place_of(&self, path: &[String]) -> Option<String> {
+            Some(format!("a.json at /{}", path[1..].join("/")))
+        }
+    }
+
+    #[test]
+    fn the_value_that_does_not_fit_is_named_with_its_place() {
+        let scope = json!({"data": {
+            "issues": [{"severity": "note"}, {"severity": 3}, {}], "text": "x", "none": null, "n": 0, "list": [],
+            "map": {"a": {"n": "x"}},
+        }});
+        for (text, expected) in [
+            (
+                "data.issues.exists(i, i.severity.matches('x'))",
+                "`matches` does not go with a number and text: `i.severity` is 3, in a.json at /issues/1/severity",
+            ),
+            ("data.issues.all(i, i.severity != 7)", "there is no key `severity`, in a.json at /issues/2"),
+            (
+                "data.text.filter(t, true).size() == 0",
+                "a macro goes through a list or a map, not text: `data.text` is \"x\", in a.json at /text",
+            ),
+            ("data.none.gone == 1", "there is no `gone` in null: `data.none` is null, in a.json at /none"),
+            ("data.n > data.text", "`>` does not go with a number and text: `data.n` is 0, in a.json at /n"),
+            ("1 / data.n == 1", "it divides by zero: `data.n` is 0, in a.json at /n"),
+            ("data.list[0] == 1", "the list has no item 0: `data.list` is [], in a.json at /list"),
+            (
+                "data.text || false",
+                "`||` does not go with text and true or false: `data.text` is \"x\", in a.json at /text",
+            ),
+            ("(data.n == 0 ? data.text : data.n) > 1", "`>` does not go with text and a number"),
+            ("data.map.exists(k, data.map[k].n > 1)", "`>` does not go with text and a number"),
+            (
+                "(data.text ? 1 : 2) == 1",
+                "the condition of `?:` is text, not true or false: `data.text` is \"x\", in a.json at /text",
+            ),
+        ] {
+            let guard = Guard::parse(text).expect(text);
+            let reason = guard.value(&InFile(scope.clone())).expect_err(text);
+            assert_eq!(reason.as_str(), expected, "{text}");
+        }
     }
 }

@@ -1,5 +1,9 @@
 //! The table of routes: which command line each is, and how its arguments are written.
 
+use super::arguments::{
+    ARTIFACT, AT, DRY_RUN, ISSUE, OPTIONAL, OVERRIDE_TO, REASON, REJECT_TO, REOPEN_TO, ROLLBACK_TO, TASK,
+    TASK_IN_USE, TO, WAIT, WORKFLOW,
+};
 use crate::cli::remote::{Argument, ArgumentForm, command_line};
 use serde_json::{Map, Value};
 
@@ -46,62 +50,6 @@ const GET: Route = Route {
 
 /// What the orders about a task have in common.
 const ORDER: Route = Route { writes: true, in_path: &[TASK], kinds: &["transitions", "nothing"], ..GET };
-
-/// An argument that may be left out.
-const OPTIONAL: Argument = Argument { name: "", about: "", form: ArgumentForm::Word, is_required: false };
-
-/// An option that may be left out.
-const fn optional(name: &'static str, about: &'static str, form: ArgumentForm) -> Argument {
-    Argument { name, about, form, is_required: false }
-}
-
-const TASK: Argument = Argument { name: "task", about: "The id of the task.", is_required: true, ..OPTIONAL };
-/// The task of a command whose words after `--` are a program or answers.
-const TASK_IN_USE: Argument = Argument { form: ArgumentForm::Text("--use"), ..TASK };
-const ARTIFACT: Argument = Argument {
-    name: "artifact",
-    about: "The name of the artifact in the workflow.",
-    is_required: true,
-    ..OPTIONAL
-};
-const WORKFLOW: Argument =
-    Argument { name: "workflow", about: "The name of the workflow.", is_required: true, ..OPTIONAL };
-const AT: Argument = optional(
-    "at",
-    "Read the tasks and the settings from this commit instead of the work tree.",
-    ArgumentForm::Text("--at"),
-);
-const DRY_RUN: Argument =
-    optional("dryRun", "Write nothing; only say what would happen.", ArgumentForm::Flag("--dry-run"));
-const REASON: Argument = Argument {
-    name: "reason",
-    about: "Why. It is recorded in the history and the commit.",
-    form: ArgumentForm::Text("--reason"),
-    is_required: true,
-};
-const TO: Argument =
-    optional("to", "The target phase: fails if the rules lead elsewhere.", ArgumentForm::Text("--to"));
-const OVERRIDE_TO: Argument = Argument {
-    about: "The target phase; default: the later phase to which the work of the current one leads.",
-    ..TO
-};
-const ISSUE: Argument = optional(
-    "issue",
-    "Objections that the verdict names, each as `SEVERITY: FILE:LINE: MESSAGE`.",
-    ArgumentForm::Texts("--issue"),
-);
-const REJECT_TO: Argument =
-    Argument { about: "The target phase; default: the one that the workflow names first.", ..TO };
-const ROLLBACK_TO: Argument =
-    Argument { about: "The target phase; default: the last consistent phase before the current one.", ..TO };
-const REOPEN_TO: Argument =
-    Argument { about: "The phase to reopen the task in; default: the phase it finished from.", ..TO };
-const WAIT: Argument = optional(
-    "wait",
-    "How long the order may wait for other orders and for locks of other processes, such as `30s`; at most \
-            `60s`.",
-    ArgumentForm::Duration("--wait"),
-);
 
 /// Who may have to act.
 const OWNERS: [&str; 5] = ["agent", "human", "orch", "process", "none"];

@@ -140,12 +140,12 @@ because = "it is large"
 //- a.json
 {"size": "large"}
 //- settle
-one#1 error guard-error: rule `compares` cannot be evaluated: in `a.data.size > 3`, found no matching overload for '_>_' applied to '(string, int)' (a.data.size is "large")
+one#1 error guard-error: rule `compares` cannot be evaluated: in `a.data.size > 3`, `>` does not go with text and a number: `a.data.size` is "large", in a.json at /size (a.data.size is "large")
   option orch next t-1 --override WHY
 //- explain
-compares (to two): fails: found no matching overload for '_>_' applied to '(string, int)'
+compares (to two): fails: `>` does not go with text and a number: `a.data.size` is "large", in a.json at /size
   a.data.size > 3: a.data.size="large"
-move -> two by compares: a.data.size > 3: found no matching overload for '_>_' applied to '(string, int)'
+move -> two by compares: a.data.size > 3: `>` does not go with text and a number: `a.data.size` is "large", in a.json at /size
 
 ## a value that cannot be set is an error
 //- machine

@@ -548,13 +548,13 @@ test#1 waits for agent: eval/eval-report.json is missing
 //- settle
 planning -> plan_review (plan-ready) on plan
 plan_review#1 waits for agent: review/plan-review.json is missing
-  remark: the remarks of `plan_review` cannot be computed: plan_remarks: unexpected type: got 'string', want 'iterable'
+  remark: the remarks of `plan_review` cannot be computed: plan_remarks: a macro goes through a list or a map, not text
   expects review/plan-review.json missing, of plan
   option orch prompt t-1
   option orch approve t-1
   option orch reject t-1 --reason WHY
   option orch next t-1 --override WHY
-  guard-error: the remarks of `plan_review` cannot be computed: plan_remarks: unexpected type: got 'string', want 'iterable'
+  guard-error: the remarks of `plan_review` cannot be computed: plan_remarks: a macro goes through a list or a map, not text
 
 ## a report that was there before the code does not count, unless it says that it judged this code
 //- shipped global-state-machine
@@ -610,3 +610,76 @@ plan_review#1 waits for agent: review/plan-review.json is stale: it says the sam
   option orch reject t-1 --reason WHY
   option orch next t-1 --override WHY
   unfilled: the file does not count: it says the same as the example of its schema (write what is meant; the example only shows the form)
+
+## a block beside a patch comes first
+//- shipped global-state-machine
+//- at codegen
+//- code/diff.patch
+--- a/x
++++ b/x
+@@ -1 +1 @@
+-a
++b
+//- code/blocked.json
+{"verdict": "scope_mismatch", "reason": "It needs src/clock.rs.", "of": {}}
+//- settle
+codegen -> planning (scope-mismatch) on patch, codegen_blocked
+planning#2 waits for agent: planning/plan.json is stale: unchanged since attempt 1 was sent back
+  issue code/blocked.json: "It needs src/clock.rs."
+  remark: the plan states no requirement
+  remark: the plan names no file that it changes
+  remark: the plan has no acceptance criterion
+  remark: the plan does not say how the work is tested
+  expects planning/plan.json stale
+  option orch prompt t-1
+  option orch confirm t-1 plan --reason WHY
+  option orch next t-1 --override WHY
+
+## a block that cannot be read holds a patch
+//- shipped global-state-machine
+//- at codegen
+//- code/diff.patch
+--- a/x
++++ b/x
+@@ -1 +1 @@
+-a
++b
+//- code/blocked.json
+{"verdict"
+//- settle
+codegen#1 waits for agent: code/blocked.json is invalid
+  expects code/blocked.json invalid, of plan, plan_review
+  option orch prompt t-1
+  option orch next t-1 --override WHY
+  unreadable: EOF while parsing an object at line 2 column 0
+
+## a finished report without results waits for a run
+//- shipped global-state-machine
+//- at test
+//- eval/eval-report.json
+{"results": []}
+//- settle
+test#1 waits for agent: the test run executed nothing, or skipped everything
+  expects eval/eval-report.json unmet, of patch, plan
+  option orch prompt t-1
+  option orch next t-1 --override WHY
+
+## a report that skipped everything waits for a run
+//- shipped global-state-machine
+//- at test
+//- eval/eval-report.json
+{"results": [{"step": "unit", "status": "skipped"}]}
+//- settle
+test#1 waits for agent: the test run executed nothing, or skipped everything
+  expects eval/eval-report.json unmet, of patch, plan
+  option orch prompt t-1
+  option orch next t-1 --override WHY
+
+## a test run of nothing waits for a run
+//- shipped global-state-machine
+//- at test
+//- eval/junit.xml
+<testsuite tests="0"/>
+//- settle
+test#1 error guard-error: rule `tests-failed` cannot be evaluated: in `tests_failed`, tests_failed: junit.failed: there is no key `failures`, in eval/junit.xml (tests_failed is missing)
+  option orch next t-1 --override WHY
