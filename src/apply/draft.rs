@@ -104,6 +104,7 @@ impl Writer<'_> {
             digest: Some(format.blob(draft.text.as_bytes())),
             data: found.data.map(Arc::new),
             problems,
+            writer: None,
         });
     }
 }

@@ -681,5 +681,7 @@ test#1 waits for agent: the test run executed nothing, or skipped everything
 //- eval/junit.xml
 <testsuite tests="0"/>
 //- settle
-test#1 error guard-error: rule `tests-failed` cannot be evaluated: in `tests_failed`, tests_failed: junit.failed: there is no key `failures`, in eval/junit.xml (tests_failed is missing)
+test#1 waits for agent: the test run executed nothing, or skipped everything
+  expects eval/eval-report.json missing, of patch, plan
+  option orch prompt t-1
   option orch next t-1 --override WHY
