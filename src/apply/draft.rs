@@ -2,7 +2,7 @@
 
 use super::Writer;
 use super::orders::usable_state;
-use crate::base::{ArtifactName, Code, Error as PlainError, ObjectFormat, RepoPath, TaskId, command};
+use crate::base::{ArtifactName, Code, ObjectFormat, RepoPath, TaskId, command};
 use crate::decide::{self, DraftFile, Facts, FileFact, Verdict, evaluate};
 use crate::scan::{Directory, io_error, read};
 use crate::store::durable;
@@ -39,9 +39,8 @@ impl Writer<'_> {
         self.refuse_link(&sight)?;
         let (drafted, draft) = self.drafted(&sight, artifact)?;
         let print = command(&["orch", "draft", task.id.as_str(), draft.artifact.as_str(), "--stdout"]);
-        let refused = |message: String, hint: String| {
-            Err(PlainError::new(Code::NothingToDraft, message).with_hint(hint).into())
-        };
+        let refused =
+            |message: String, hint: String| Err(Error::new(Code::NothingToDraft, message).with_hint(hint));
         if let Some(blank) = blank(&draft.path) {
             let hint = format!("choose it, and redirect the draft: {print} > FILE");
             return refused(format!("`{blank}` in {} stands for a name that you choose", drafted.path), hint);

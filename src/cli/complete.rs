@@ -41,7 +41,7 @@ enum Named {
 }
 
 /// What the arguments name, by their ids in the command line.
-const ARGUMENTS: [(&str, Named); 15] = [
+const ARGUMENTS: [(&str, Named); 16] = [
     ("task", Named::Task),
     ("task_in_use", Named::Task),
     ("tasks", Named::Task),
@@ -54,6 +54,7 @@ const ARGUMENTS: [(&str, Named); 15] = [
     ("schema_name", Named::Schema),
     ("root", Named::Root),
     ("names", Named::Artifact),
+    ("artifact", Named::Artifact),
     ("words", Named::Answer),
     ("page", Named::Command),
     ("topic", Named::Topic),

@@ -80,9 +80,8 @@ impl Finder {
     }
 
     fn in_macro(&mut self, inner: &ComprehensionExpr, context: &Context<'_, '_>) -> Option<GuardFault> {
-        let range = match Value::resolve(&inner.iter_range, context) {
-            Ok(range) => range,
-            Err(_) => return self.find(&inner.iter_range, context),
+        let Ok(range) = Value::resolve(&inner.iter_range, context) else {
+            return self.find(&inner.iter_range, context);
         };
         let Value::List(items) = &range else {
             let message = format!("a macro goes through a list or a map, not {}", types_of(&range));
@@ -155,7 +154,7 @@ impl Finder {
     /// A fault about the value of an expression.
     fn about(&self, message: String, expression: &IdedExpr, value: &Value) -> GuardFault {
         let Some(path) = self.path(expression) else { return GuardFault { message, path: None } };
-        let Some(shown) = chain(expression).zip(to_json(value)) else {
+        let Some(shown) = chain(unwrapped(expression)).zip(to_json(value)) else {
             return GuardFault { message, path: Some(path) };
         };
         let (name, value) = shown;
@@ -169,17 +168,22 @@ impl Finder {
 
     /// The path of what an expression reads; `None` if it computes something.
     fn path(&self, expression: &IdedExpr) -> Option<Vec<String>> {
-        if let Expr::Call(call) = &expression.expr
-            && (call.func_name == IN_ORDER || is_metered(call))
-        {
-            return self.path(call.args.first()?);
-        }
-        let read = chain(expression)?;
+        let read = chain(unwrapped(expression))?;
         let (root, rest) = read.split_first()?;
         match self.bound.iter().rev().find(|(name, _)| name == root) {
             Some((_, path)) => Some([path.as_deref()?, rest].concat()),
             None => Some(read),
         }
+    }
+}
+
+/// What an expression that only charges for another one stands for.
+fn unwrapped(expression: &IdedExpr) -> &IdedExpr {
+    match &expression.expr {
+        Expr::Call(call) if call.func_name == IN_ORDER || is_metered(call) => {
+            call.args.first().unwrap_or(expression)
+        }
+        _ => expression,
     }
 }
 

@@ -352,9 +352,9 @@ mod tests {
             ("lines.exists(line, line.matches('^FAIL [0-9]+$'))", Ok(json!(true))),
             ("lines.all(line, line.matches('(?i)ok'))", Ok(json!(false))),
             ("matches(s, 'b,,')", Ok(json!(true))),
-            ("e.max()", Err("error executing function 'max': the list is empty")),
-            ("t.sum()", Err("error executing function 'sum': the list holds something other than numbers")),
-            ("big.sum()", Err("error executing function 'sum': the sum is too large")),
+            ("e.max()", Err("`max`: the list is empty: `e` is []")),
+            ("t.sum()", Err("`sum`: the list holds something other than numbers: `t` is [\"b\",\"a\"]")),
+            ("big.sum()", Err("`sum`: the sum is too large: `big` is [9223372036854775807,1]")),
         ] {
             assert_eq!(value(text), expected.map_err(str::to_owned), "{text}");
         }
