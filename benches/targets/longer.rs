@@ -1,6 +1,6 @@
 //! A record that is many steps longer than it was, for what has to be as quick with it.
 
-use orch::decide::{HistoryEntry, State};
+use orch::decide::{HistoryEntry, State, keep_latest};
 use orch::record::{EventLog, FoldCache, LogExtent, record_steps, write_state};
 
 /// The log and the state of a task as if so many steps more had been recorded, each of which changes nothing.
@@ -14,7 +14,7 @@ pub fn longer(log: &str, many: usize) -> (String, String) {
         let mut entry = HistoryEntry::clone(state.history.last().expect("an entry"));
         (entry.seq, entry.reason) = (state.rev, format!("step {}", state.rev));
         state.history.push(entry.into());
-        state.history.drain(..state.history.len().saturating_sub(10));
+        keep_latest(&mut state.history);
         state
     };
     let row: Vec<State> =

@@ -1,9 +1,9 @@
 //! Applies a transition: computes the next state from the state before and the facts.
 
 use super::data::{bound, set_pointer};
-use super::derive::{SeenArtifact, is_spent, look};
+use super::derive::{SeenArtifact, look};
 use super::scope::TaskScope;
-use super::standing::is_noted_early;
+use super::standing::{is_noted_early, is_spent};
 use super::{
     Actor, ActorKind, ActorStatus, By, Change, ERRORS_WINDOW, Facts, HistoryEntry, Kind, NotedFile,
     NotedFiles, Performance, RecordVersion, State, Transition, WorkflowRef, keep_latest,

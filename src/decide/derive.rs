@@ -6,10 +6,10 @@
 //! Each file is judged by itself ([`super::standing`]). By the first version of the rules of recording, which events of
 //! that version are replayed by, the files of an artifact are judged together, by their common digest.
 
-use super::standing::{Standings, WhyNot};
+use super::standing::{Present, Standings, WhyNot, is_spent, judged, outdated_because, used_up};
 use super::{Derived, DerivedFile, Evidence, Facts, FileFact, NamedVersion, RecordVersion, State};
 use crate::base::{ArtifactName, Code, Diagnostic, Digest, Patterns, PhaseId, Place, TaskPlace};
-use crate::workflow::{Artifact, TreeScope, Workflow};
+use crate::workflow::{Artifact, Workflow};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
@@ -28,9 +28,6 @@ pub(super) struct SeenArtifact<'f> {
     /// Fresh files at paths of lower precedence; probably misplaced.
     pub elsewhere: Vec<&'f FileFact>,
 }
-
-/// The present digest of every artifact, by its name and its aliases, and its scope if it is committed code.
-pub(super) type Present<'w> = BTreeMap<&'w str, (Option<Digest>, Option<&'w TreeScope>)>;
 
 /// Derives every artifact of the workflow, in document order.
 #[must_use]
@@ -296,19 +293,6 @@ fn judged_by(files: &[&FileFact]) -> BTreeMap<String, NamedVersion> {
     all
 }
 
-/// The `of` map of a report: what it says it judged. Null stands for an absent artifact; any other value that
-/// is not a digest never matches.
-pub(super) fn judged(file: &FileFact) -> Option<Vec<(String, NamedVersion)>> {
-    let data = file.data.as_deref()?;
-    let of = data.get("of").or_else(|| data.get("front_matter")?.get("of"))?.as_object()?;
-    let version = |value: &Value| match value {
-        Value::Null => NamedVersion::Absent,
-        Value::String(text) => Digest::parse(text).map_or(NamedVersion::Unreadable, NamedVersion::Digest),
-        _ => NamedVersion::Unreadable,
-    };
-    Some(of.iter().map(|(name, value)| (name.clone(), version(value))).collect())
-}
-
 fn derive_freshness(workflow: &Workflow, state: &State, present: &Present<'_>, derived: &mut Derived) {
     if !derived.present {
         return;
@@ -322,23 +306,6 @@ fn derive_freshness(workflow: &Workflow, state: &State, present: &Present<'_>, d
     derived.fresh = derived.stale_because.is_none();
 }
 
-/// Why an entry of an `of` map is outdated; `None` if it matches what is present.
-pub(super) fn outdated_because(present: &Present<'_>, name: &str, judged: NamedVersion) -> Option<String> {
-    let Some((present, tree)) = present.get(name) else {
-        return Some(format!("`of` names `{name}`, which is not in the workflow"));
-    };
-    match judged {
-        NamedVersion::Digest(digest) if *present == Some(digest) => None,
-        NamedVersion::Absent if present.is_none() => None,
-        NamedVersion::Absent => Some(format!("there was no `{name}` when it judged, and now there is one")),
-        NamedVersion::Unreadable => Some(format!("`of` does not name one version of `{name}`")),
-        NamedVersion::Digest(_) => Some(match tree {
-            Some(scope) => format!("it judged an earlier version of `{name}`: {scope} changed since"),
-            None => format!("it judged another version of `{name}`"),
-        }),
-    }
-}
-
 /// The file that makes an artifact invalid or stale. Rewriting any other file would not help.
 fn culprit<'f>(seen: &SeenArtifact<'f>, present: &Present<'_>) -> Option<&'f FileFact> {
     let is_faulty = |file: &&FileFact| {
@@ -346,22 +313,6 @@ fn culprit<'f>(seen: &SeenArtifact<'f>, present: &Present<'_>) -> Option<&'f Fil
         !file.is_valid() || of.iter().any(|(name, digest)| outdated_because(present, name, *digest).is_some())
     };
     seen.files.iter().copied().find(is_faulty)
-}
-
-pub(super) fn used_up(workflow: &Workflow, state: &State, artifact: &ArtifactName) -> String {
-    let attempt = workflow.producers(artifact).map(|phase| state.attempt(&phase.id)).max().unwrap_or(0);
-    match attempt {
-        0 | 1 => "unchanged since it was used up".to_owned(),
-        attempt => format!("unchanged since attempt {} was sent back", attempt - 1),
-    }
-}
-
-/// Whether a send-back has used up a digest of an artifact.
-pub(super) fn is_spent(workflow: &Workflow, state: &State, artifact: &ArtifactName, digest: Digest) -> bool {
-    workflow
-        .producers(artifact)
-        .filter_map(|phase| state.actor(&phase.id)?.spent.get(artifact))
-        .any(|spent| spent.contains(&digest))
 }
 
 /// The latest record of an artifact, as seen from a phase; the outer `None` means that there is no record.

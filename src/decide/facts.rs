@@ -2,7 +2,7 @@
 //!
 //! Freshness and change are not among them; [`super::derive`] derives them from these values and the state.
 
-use super::{NotedFiles, RecordVersion, Writer};
+use super::{FileWriter, NotedFiles, RecordVersion};
 use crate::base::{ArtifactName, Code, Diagnostic, Digest, RepoPath, TaskId, TaskPlace};
 use serde_json::{Value, json};
 use std::borrow::Cow;
@@ -45,7 +45,7 @@ pub struct FileFact {
     /// What is wrong with the file; any error makes it invalid.
     pub problems: Vec<Diagnostic>,
     /// Who wrote the present bytes, as far as that was seen.
-    pub writer: Option<Writer>,
+    pub writer: Option<FileWriter>,
 }
 
 /// The codes for a task whose `state.json` is not the fold of its log.

@@ -1,6 +1,7 @@
 //! Everything that evaluating one task reads, and the questions about it.
 
-use super::derive::{SeenArtifact, is_spent, last_recorded, recorded_files};
+use super::derive::{SeenArtifact, last_recorded, recorded_files};
+use super::standing::is_spent;
 use super::{BrokenNeed, Choice, Evidence, Facts, State, WHY};
 use crate::base::{ArtifactName, Digest, Patterns, PhaseId, TaskId};
 use crate::workflow::{Artifact, Owner, Phase, Workflow, tree_name};

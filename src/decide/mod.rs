@@ -96,4 +96,4 @@ pub use state_document::{
 };
 pub use undo::{TakenBack, is_person_order, undo};
 pub use version::RecordVersion;
-pub use writer::{NotedFile, NotedFiles, Turn, Writer};
+pub use writer::{FileWriter, NotedFile, NotedFiles, WriterTurn};

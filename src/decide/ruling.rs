@@ -9,7 +9,7 @@ use super::derive::look;
 use super::judge::Judge;
 use super::objection::Objection;
 use super::order::{current, given, refused};
-use super::{By, Decision, Facts, FileFact, Stamp, State, Transition, Verdict, WHY, Writer};
+use super::{By, Decision, Facts, FileFact, FileWriter, Stamp, State, Transition, Verdict, WHY};
 use crate::base::{ArtifactName, Code, Error, PhaseId, command, words};
 use crate::workflow::{Artifact, Format, Owner, SchemaText, Workflow, blank};
 use serde_json::{Map, Value};
@@ -246,7 +246,7 @@ impl Judge<'_> {
     fn with_value(&self, artifact: &Artifact, value: Value, by: &By) -> Draft {
         let path = self.path_of(&artifact.name);
         let text = format!("{value:#}\n");
-        let writer = Writer { kind: by.kind, name: by.name.clone(), ordered: true, turn: None };
+        let writer = FileWriter { kind: by.kind, name: by.name.clone(), ordered: true, turn: None };
         let mut facts = self.facts.clone();
         let files = facts.artifacts.entry(artifact.name.clone()).or_default();
         let pattern = files.iter().find(|file| file.path == path).map_or(0, |file| file.pattern);

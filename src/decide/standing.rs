@@ -4,11 +4,15 @@
 //! Each is asked by itself, by its blob id alone, so that an old file neither counts again because another one changed,
 //! nor stands in the way of new ones.
 
-use super::derive::{Present, is_spent, judged, outdated_because, used_up};
-use super::{FileFact, State};
-use crate::base::Digest;
-use crate::workflow::{Artifact, Workflow};
+use super::{FileFact, NamedVersion, State};
+use crate::base::{ArtifactName, Digest};
+use crate::workflow::{Artifact, TreeScope, Workflow};
+use serde_json::Value;
+use std::collections::BTreeMap;
 use std::fmt;
+
+/// The present digest of every artifact, by its name and its aliases, and its scope if it is committed code.
+pub(super) type Present<'w> = BTreeMap<&'w str, (Option<Digest>, Option<&'w TreeScope>)>;
 
 /// Why a file does not count.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -111,4 +115,50 @@ pub(super) fn is_noted_early(
         .producers(&artifact.name)
         .filter_map(|phase| state.actor(&phase.id)?.early.get(&artifact.name))
         .any(|early| early.contains(&digest))
+}
+
+/// The `of` map of a report: what it says it judged. Null stands for an absent artifact; any other value that
+/// is not a digest never matches.
+pub(super) fn judged(file: &FileFact) -> Option<Vec<(String, NamedVersion)>> {
+    let data = file.data.as_deref()?;
+    let of = data.get("of").or_else(|| data.get("front_matter")?.get("of"))?.as_object()?;
+    let version = |value: &Value| match value {
+        Value::Null => NamedVersion::Absent,
+        Value::String(text) => Digest::parse(text).map_or(NamedVersion::Unreadable, NamedVersion::Digest),
+        _ => NamedVersion::Unreadable,
+    };
+    Some(of.iter().map(|(name, value)| (name.clone(), version(value))).collect())
+}
+
+/// Why an entry of an `of` map is outdated; `None` if it matches what is present.
+pub(super) fn outdated_because(present: &Present<'_>, name: &str, judged: NamedVersion) -> Option<String> {
+    let Some((present, tree)) = present.get(name) else {
+        return Some(format!("`of` names `{name}`, which is not in the workflow"));
+    };
+    match judged {
+        NamedVersion::Digest(digest) if *present == Some(digest) => None,
+        NamedVersion::Absent if present.is_none() => None,
+        NamedVersion::Absent => Some(format!("there was no `{name}` when it judged, and now there is one")),
+        NamedVersion::Unreadable => Some(format!("`of` does not name one version of `{name}`")),
+        NamedVersion::Digest(_) => Some(match tree {
+            Some(scope) => format!("it judged an earlier version of `{name}`: {scope} changed since"),
+            None => format!("it judged another version of `{name}`"),
+        }),
+    }
+}
+
+pub(super) fn used_up(workflow: &Workflow, state: &State, artifact: &ArtifactName) -> String {
+    let attempt = workflow.producers(artifact).map(|phase| state.attempt(&phase.id)).max().unwrap_or(0);
+    match attempt {
+        0 | 1 => "unchanged since it was used up".to_owned(),
+        attempt => format!("unchanged since attempt {} was sent back", attempt - 1),
+    }
+}
+
+/// Whether a send-back has used up a digest of an artifact.
+pub(super) fn is_spent(workflow: &Workflow, state: &State, artifact: &ArtifactName, digest: Digest) -> bool {
+    workflow
+        .producers(artifact)
+        .filter_map(|phase| state.actor(&phase.id)?.spent.get(artifact))
+        .any(|spent| spent.contains(&digest))
 }

@@ -222,6 +222,21 @@ pub struct HistoryEntry {
     pub performance: Option<Box<Performance>>,
 }
 
+impl HistoryEntry {
+    /// The files without which the step cannot be derived again, with their blob ids: what it rests on, and what it found
+    /// to be early.
+    #[must_use]
+    pub fn named_files(&self) -> Vec<(String, String)> {
+        let mut files = self.evidence.clone();
+        for noted in self.files.values().flatten().filter(|noted| noted.early) {
+            if files.iter().all(|(path, _)| *path != noted.path) {
+                files.push((noted.path.clone(), noted.digest.to_string()));
+            }
+        }
+        files
+    }
+}
+
 /// How an executor performed an action. No rule yields it, so it is recorded as it was observed.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub struct Performance {

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 /// The record only claims it; a signature proves it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Writer {
+pub struct FileWriter {
     /// A person, an agent, or `orch` itself.
     pub kind: ActorKind,
     /// The name: the address of a person, or the name of an agent.
@@ -20,13 +20,13 @@ pub struct Writer {
     pub ordered: bool,
     /// The turn of a run in which it was written, for the executor of a run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub turn: Option<Turn>,
+    pub turn: Option<WriterTurn>,
 }
 
 /// A turn of a run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Turn {
+pub struct WriterTurn {
     /// The program of the executor, without its arguments.
     pub executor: String,
     /// The id of the run.
@@ -48,7 +48,7 @@ pub struct NotedFile {
     pub early: bool,
     /// Who wrote it; `None` if that was not seen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub writer: Option<Writer>,
+    pub writer: Option<FileWriter>,
 }
 
 /// What an event notes of the files of each artifact, sorted by path.

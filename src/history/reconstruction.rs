@@ -22,8 +22,8 @@ pub(super) struct Restoring<'a> {
 impl Restoring<'_> {
     /// Writes the evidence of a step into `files`, as far as this clone has its blobs.
     pub(super) fn evidence(&self, entry: &HistoryEntry, files: &mut FileSet) -> Result<(), Error> {
-        for (path, digest) in &entry.evidence {
-            let (Ok(path), Some(digest)) = (self.task.file(path), Digest::parse(digest)) else { continue };
+        for (path, digest) in entry.named_files() {
+            let (Ok(path), Some(digest)) = (self.task.file(&path), Digest::parse(&digest)) else { continue };
             if let Some(bytes) = self.archive.blob(digest)? {
                 files.put(path, bytes);
             }
@@ -100,8 +100,8 @@ impl NewSteps<'_> {
             grounds.push(read(source)?);
         }
         // A file that no step names may be older than the step.
-        let evidence = self.steps.iter().flat_map(|step| &step.entry().evidence);
-        let evidence: Vec<RepoPath> = evidence.filter_map(|(path, _)| task.file(path).ok()).collect();
+        let evidence = self.steps.iter().flat_map(|step| step.entry().named_files());
+        let evidence: Vec<RepoPath> = evidence.filter_map(|(path, _)| task.file(&path).ok()).collect();
         let mut with_rest = grounds.first().cloned().unwrap_or_default();
         for path in latest.paths() {
             if with_rest.bytes(path).is_none() || !evidence.contains(path) {

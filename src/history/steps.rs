@@ -303,10 +303,10 @@ impl NewSteps<'_> {
         let is_here = |digest| matches!(self.archive.blob(digest), Ok(Some(_)));
         let own = line.last()?;
         // Another branch may have recorded more than these steps do.
-        let evidence = line.iter().flat_map(|step| &step.entry().evidence);
+        let evidence = line.iter().flat_map(|step| step.entry().named_files());
         for (name, digest) in evidence {
-            let digest = Digest::parse(digest)?;
-            if is_tree_name(name) {
+            let digest = Digest::parse(&digest)?;
+            if is_tree_name(&name) {
                 return Some(format!("{name} at that time, {}, is not in git", digest.short()));
             }
             if !is_here(digest) {

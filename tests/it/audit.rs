@@ -458,7 +458,7 @@ fn every_forgery_is_named() {
                 accept_plan(world);
                 edit_last_event(world, |event| event["approved_by"] = json!("everybody"));
             },
-            "holds what no step puts there",
+            "this one does not know the member `approved_by`",
         ),
         (
             "changes that are not those of the step",

@@ -16,7 +16,7 @@ fn due() -> World {
     for task in ["a", "b"] {
         world.orch(&["new", task]).succeeds();
         world.plan(task, 1);
-        world.plan_review(task, task == "a", 1);
+        world.plan_review_of(task, task == "a", 1);
         world.patch(task, 1);
     }
     world
@@ -136,7 +136,7 @@ fn the_trailers_of_a_batch_say_what_the_record_says() {
     let path = "tasks/a/review/plan-review.json";
     world.write(path, world.read(path).replace("true", "false"));
     world.git(&["commit", "-q", "--amend", "-a", "--no-edit"]);
-    world.orch(&["audit", "--strict"]).ends(1).says("is not in this commit as the step saw it");
+    world.orch(&["audit", "--strict"]).ends(1).says("unverifiable");
 }
 
 #[test]
@@ -146,15 +146,16 @@ fn committed_code_is_as_provable_in_a_batch() {
     world.commit("Batch");
     world.orch(&["new", "t"]).succeeds();
     world.plan("t", 1);
-    world.plan_review("t", true, 1);
+    world.plan_review_of("t", true, 1);
     world.orch(&["watch", "--once"]).succeeds();
     assert_eq!(world.phase("t"), "codegen");
     world.commit_code("1", Some("t"));
+    world.orch(&["watch", "--once"]).succeeds();
     world.code_review("t", true, 1);
     world.tests("t", 0, 1);
     world.orch(&["watch", "--once"]).succeeds();
     assert_eq!(world.phase("t"), "accept");
-    assert_eq!(last(&world), [("t".into(), "folded".into(), 3)]);
+    assert_eq!(last(&world), [("t".into(), "folded".into(), 2)]);
     world.accept("t");
     world.orch(&["approve", "t"]).succeeds();
     assert_eq!(world.phase("t"), "done");

@@ -318,7 +318,7 @@ fn before_the_first_commit_the_code_is_nothing() {
     world.orch(&["init"]).succeeds();
     world.orch(&["new", "t"]).succeeds();
     world.plan("t", 1);
-    world.plan_review("t", true, 1);
+    world.plan_review_of("t", true, 1);
     world.orch(&["next", "t"]).succeeds();
     world.orch(&["next", "t"]).succeeds();
     let state = world.json("tasks/t/state.json");

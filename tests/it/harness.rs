@@ -268,6 +268,16 @@ impl World {
         self.write(&format!("tasks/{task}/review/plan-review.json"), verdict(ok, nth));
     }
 
+    /// A plan review that says which plan it judged, so that it counts although the plan is recorded after it.
+    pub fn plan_review_of(&self, task: &str, ok: bool, nth: u32) {
+        self.plan_review(task, ok, nth);
+        let path = format!("tasks/{task}/review/plan-review.json");
+        let digest = self.git(&["hash-object", &format!("tasks/{task}/planning/plan.json")]);
+        let mut review = self.json(&path);
+        review["of"] = json!({"plan": digest.trim()});
+        self.write(&path, format!("{review:#}\n"));
+    }
+
     pub fn patch(&self, task: &str, nth: u32) {
         let text = format!("--- a/login.rs\n+++ b/login.rs\n@@ -1 +1 @@\n-old\n+new {nth}\n");
         self.write(&format!("tasks/{task}/code/diff.patch"), text);

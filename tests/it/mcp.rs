@@ -104,7 +104,7 @@ fn an_agent_takes_a_task_from_new_to_done_except_what_a_person_decides() {
         .iter()
         .map(|tool| tool["name"].clone())
         .collect();
-    assert_eq!(names, ["suggest", "prompt", "explain", "check", "next", "answer", "log", "schema"]);
+    assert_eq!(names, ["suggest", "prompt", "draft", "explain", "check", "next", "answer", "log", "schema"]);
     let scenes: [(&str, &dyn Fn()); 5] = [
         ("plan_review", &|| world.plan("t", 1)),
         ("codegen", &|| world.plan_review("t", true, 1)),

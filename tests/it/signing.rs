@@ -63,7 +63,7 @@ fn every_commit_of_a_batch_is_signed_by_ssh() {
     let Some(world) = ssh() else { return };
     world.orch(&["new", "t"]).succeeds();
     world.plan("t", 1);
-    world.plan_review("t", true, 1);
+    world.plan_review_of("t", true, 1);
     world.patch("t", 1);
     world.orch(&["watch", "--once"]).succeeds();
     assert_eq!(world.phase("t"), "review");

@@ -122,7 +122,7 @@ fn a_burst_of_transitions_writes_the_index_once() {
     for id in ["a", "b", "c"] {
         world.orch(&["new", id]).succeeds();
         world.plan(id, 1);
-        world.plan_review(id, true, 1);
+        world.plan_review_of(id, true, 1);
         world.patch(id, 1);
     }
     let count = world.path("../written");

@@ -21,16 +21,16 @@ codes! {
         "The git alias already has another meaning.",
         "`orch init --log-alias` found the name in the git configuration, and overwrites nothing.",
         "Define the alias under another name, as the hint says.";
+    AmbiguousTask = "ambiguous-task", Usage,
+        "A name means several tasks, and the command takes one.",
+        "The name is a pattern, or the beginning of several ids.",
+        "Name one of the tasks that the hint lists.";
     AmendedEvidence = "amended-evidence", Finding,
         "An amended commit would hold other files than its step saw.",
         "HEAD records a step of the task, and a file of an artifact of that task is staged otherwise than HEAD has it. With \
          `git commit --amend` it would be in the commit of a step that did not see it.",
         "Commit the file by itself, without `--amend`. Code, the author, the signature and the words of the message may \
          be amended.";
-    AmbiguousTask = "ambiguous-task", Usage,
-        "A name means several tasks, and the command takes one.",
-        "The name is a pattern, or the beginning of several ids.",
-        "Name one of the tasks that the hint lists.";
     AnswerLate = "answer-late", Busy,
         "A request to `orch serve` was begun and is not answered in time.",
         "The command has waited for a lock of another process, or has much to read. An order goes on without its \

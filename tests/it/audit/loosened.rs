@@ -51,8 +51,8 @@ fn a_step_by_rules_that_the_range_loosened_is_found() {
         (
             "a looser schema",
             SCHEMA,
-            "\"reasons\": {\n      \"type\": \"array\",",
-            "\"reasons\": {",
+            "\"x-orch-fill\": \"reason\",\n      \"type\": \"array\",",
+            "\"x-orch-fill\": \"reason\",",
             |world| {
                 world.write("tasks/t/review/plan-review.json", r#"{"ok": true, "reasons": "It is good."}"#);
                 world.orch_by_program(&["next", "t"]).succeeds();

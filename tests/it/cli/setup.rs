@@ -184,8 +184,12 @@ fn a_directory_with_artifacts_is_adopted_as_it_is() {
     assert_eq!(world.read("tasks/old/planning/plan.json"), before);
     assert_eq!(world.dirty(), "", "the artifacts are part of the first commit");
     world.orch(&["next", "old"]).succeeds();
+    // The review was there before the plan was recorded, and does not say which plan it judged. A person may say so.
+    world.orch(&["next", "old"]).ends(3).says("it was there before `plan` was recorded");
+    world.orch(&["confirm", "old", "plan_review", "--reason", "it is of this plan"]).succeeds();
     world.orch(&["next", "old"]).succeeds();
     assert_eq!(world.phase("old"), "codegen");
+    world.orch(&["audit", "--strict"]).succeeds();
 }
 
 #[test]

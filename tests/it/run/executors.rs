@@ -134,7 +134,7 @@ fn history_keeps_when_an_action_started_who_performed_it_and_what_it_wrote() {
     let text = task.world.read(path);
     let last = text.lines().last().expect("a line");
     assert!(last.contains("\"kind\":\"end\""), "{last}");
-    let body = format!("{{{}", &last[last.find("\"after\"").expect("an event")..]);
+    let body = format!("{{{}", &last[last.find("\"v\"").expect("an event")..]);
     let body = body.replace(",\"workflow\":", ",\"performance\":{\"executor\":\"rm\"},\"workflow\":");
     let id = orch::base::Digest::of_blob(body.as_bytes());
     task.world.write(path, text.replace(last, &format!("{{\"id\":\"{id}\",{}", &body[1..])));

@@ -38,7 +38,7 @@ fn an_agent_moves_a_task_by_the_tools_of_the_server() {
     let begun = called(&server, "initialize", &initialize());
     assert_eq!(begun["serverInfo"]["name"], "orch", "{begun}");
     let tools = called(&server, "tools/list", &json!({}));
-    assert!(tools["tools"].as_array().is_some_and(|tools| tools.len() == 8), "{tools}");
+    assert!(tools["tools"].as_array().is_some_and(|tools| tools.len() == 9), "{tools}");
     world.plan("t", 1);
     let mut events = server.listen("events", None);
     events.hears("ready");

@@ -105,7 +105,7 @@ fn batch(past: &mut Past) {
         if !is_born(past, task) || here != committed {
             continue;
         }
-        for _ in 0..past.chance.below(3) {
+        for _ in 0..=past.chance.below(5) {
             work_on(past, task);
         }
         advance(past, task, false);

@@ -548,13 +548,13 @@ test#1 waits for agent: eval/eval-report.json is missing
 //- settle
 planning -> plan_review (plan-ready) on plan
 plan_review#1 waits for agent: review/plan-review.json is missing
-  remark: the remarks of `plan_review` cannot be computed: plan_remarks: a macro goes through a list or a map, not text
+  remark: the remarks of `plan_review` cannot be computed: plan_remarks: a macro goes through a list or a map, not text: `m.tasks` is "x"
   expects review/plan-review.json missing, of plan
   option orch prompt t-1
   option orch approve t-1
   option orch reject t-1 --reason WHY
   option orch next t-1 --override WHY
-  guard-error: the remarks of `plan_review` cannot be computed: plan_remarks: a macro goes through a list or a map, not text
+  guard-error: the remarks of `plan_review` cannot be computed: plan_remarks: a macro goes through a list or a map, not text: `m.tasks` is "x"
 
 ## a report that was there before the code does not count, unless it says that it judged this code
 //- shipped global-state-machine
