@@ -5,6 +5,7 @@
 
 mod executors;
 mod keys;
+mod loosened;
 mod notices;
 mod parse;
 mod reader;
@@ -16,6 +17,7 @@ mod webhook;
 
 pub use crate::base::Patterns;
 pub use executors::{ExecutorConfig, Executors};
+pub use loosened::loosened;
 pub use notices::{NotifyAction, NotifyConfig};
 pub use parse::{UnknownWorkflow, parse, unknown_workflows};
 pub use root_path::{InvalidRoot, RootPath};

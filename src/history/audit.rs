@@ -9,7 +9,7 @@ use super::proven::{OpenCommit, ProvenHistories, ProvenHistory, open_commits, un
 use super::range_rules::RangeRules;
 use super::removed::RemovedRecords;
 use super::replay::{Audited, ReplayedCommits};
-use crate::base::{Code, Digest, RepoPath};
+use crate::base::{Code, Diagnostic, Digest, RepoPath};
 use crate::decide::{Approval, Proof, ProvenStep, Standing};
 use crate::record::TRANSCRIPT_FILE;
 use crate::store::{Range, Removal, Signature, Store, Visited};
@@ -24,6 +24,8 @@ pub struct Audit {
     /// Every change of a task's record, oldest first. An incremental audit leaves out those that were accepted before,
     /// unless they are unverifiable or acknowledged.
     pub changes: Vec<Audited>,
+    /// What a range loosens for itself, or changes so that it may be looser.
+    pub loosened: Vec<Diagnostic>,
     /// What an incremental audit went on from, and what it leads to; `None` for any other.
     pub incremental: Option<Incremental>,
 }
@@ -66,7 +68,7 @@ pub fn audit(workspace: &Workspace, scope: AuditScope<'_>) -> Result<Audit, Erro
             let nothing = "nothing is committed yet";
             let incremental = Incremental { from: Err(nothing.to_owned()), to: Err(nothing) };
             let incremental = scope.proven.map(|_| incremental);
-            return Ok(Audit { commits: 0, changes: Vec::new(), incremental });
+            return Ok(Audit { commits: 0, changes: Vec::new(), loosened: Vec::new(), incremental });
         }
     };
     let since = scope.since.map(|since| store.resolve(since)).transpose()?;
@@ -154,8 +156,10 @@ impl Replaying<'_> {
                 has_passed |= rules.doubt(change)?;
             }
         }
+        let mut loosened = Vec::new();
         if let Some(from) = range.from {
             let rules = RangeRules::between(store, archive, [from, range.to])?;
+            loosened = super::loosened::loosened(store, archive, [rules.parted(), range.to])?;
             for Audited { commit, task, proof, is_doubted, .. } in &mut changes {
                 let parent = commit.parents.first().copied();
                 let before = parent.map(|parent| archive.setting(&store.tree_source(parent))).transpose()?;
@@ -174,7 +178,7 @@ impl Replaying<'_> {
                 removals,
             }),
         };
-        Ok((Audit { commits: commits.len(), changes, incremental: None }, to))
+        Ok((Audit { commits: commits.len(), changes, loosened, incremental: None }, to))
     }
 
     /// Replays the commits that `to` adds to a history that was accepted, and those of that history whose verdicts
@@ -216,7 +220,7 @@ impl Replaying<'_> {
         });
         changes.retain(|change| change.is_acceptable() || is_new(change));
         let incremental = Some(Incremental { from: Ok(from.clone()), to: next });
-        Ok(Ok(Audit { commits: new.len(), changes, incremental }))
+        Ok(Ok(Audit { commits: new.len(), changes, loosened: Vec::new(), incremental }))
     }
 
     /// Makes steps unverifiable that restart the work of removed records. Returns the removals that can count.

@@ -7,6 +7,7 @@ use super::behind::index_behind;
 use super::compared::Compared;
 use super::gates::{ChangeOwner, gate};
 use super::hidden::{HiddenChange, hidden_changes};
+use super::loosened::loosened;
 use super::other_rules::StepPlace;
 use super::range_rules::RangeRules;
 use super::side::{Side, SideCache};
@@ -309,6 +310,14 @@ impl<'w> Checker<'w> {
         let snapshot = after.snapshot(&validations);
         let befores: Vec<Snapshot<'_>> = before.iter().map(|before| before.snapshot(&validations)).collect();
         checked.add(self.hiding(store, &snapshot, &befores, &touched)?, &snapshot);
+        let from = match (&basis.rules, commits) {
+            (Some(rules), _) => Some(rules.parted()),
+            (None, [only]) if range.is_none() => only.parents.first().copied(),
+            (None, _) => None,
+        };
+        if let Some(from) = from {
+            checked.add(loosened(store, &archive, [from, tip.id])?, &snapshot);
+        }
         Ok(checked)
     }
 

@@ -12,6 +12,7 @@ mod gates;
 mod hidden;
 mod judged;
 mod logs;
+mod loosened;
 mod moved_code;
 mod new_steps;
 mod other_rules;

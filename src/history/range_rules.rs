@@ -34,6 +34,11 @@ impl<'a> RangeRules<'a> {
         Ok(Self { store, archive, parted, from: setting(parted)?, to: setting(to)? })
     }
 
+    /// The commit that the range begins with.
+    pub(super) fn parted(&self) -> Digest {
+        self.parted
+    }
+
     /// Makes the steps of a commit unverifiable that only hold by rules that stand at neither end, or that the range
     /// itself changed. `before` are the settings in the parent commit. Returns whether there are such steps, and an
     /// error if git cannot be read.

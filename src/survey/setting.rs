@@ -122,6 +122,11 @@ impl Setting {
         }
     }
 
+    /// The text of `orch.toml`; empty if there is none.
+    pub(crate) fn text(&self) -> &str {
+        &self.text
+    }
+
     /// Whether the repository has settings of its own, or texts.
     pub(crate) fn is_own(&self) -> bool {
         !self.text.is_empty() || self.has_own_texts

@@ -22,7 +22,7 @@ impl Setting {
             locked(&self.workflows).insert(name.to_owned(), Arc::clone(&renamed));
             return Ok(renamed);
         };
-        let document = Document::new(name, self.workflow_path(name), text);
+        let document = Document::new(name, self.path_of_workflow(name), text);
         let (workflow, problems) = compile(&document, &self.system);
         let compiled = match workflow {
             Some(workflow) => {
@@ -50,7 +50,7 @@ impl Setting {
         names(&self.system)
     }
 
-    fn workflow_path(&self, name: &str) -> String {
+    pub(crate) fn path_of_workflow(&self, name: &str) -> String {
         format!("{}/workflows/{name}.md", self.config.system)
     }
 
@@ -134,7 +134,7 @@ impl Workspace {
     pub fn uncommitted_workflow(&self, sight: &Sight) -> Result<Option<Diagnostic>, Error> {
         let Some(store) = self.store.as_ref().filter(|_| self.commits()) else { return Ok(None) };
         let Some(head) = sight.head_commit() else { return Ok(None) };
-        let Ok(path) = RepoPath::new(self.workflow_path(sight.workflow().name.as_str())) else {
+        let Ok(path) = RepoPath::new(self.setting.path_of_workflow(sight.workflow().name.as_str())) else {
             return Ok(None);
         };
         let held = store.source_at(Some(head)).blob_at(&path)?;
@@ -159,6 +159,6 @@ impl Workspace {
     /// The path of a workflow's document in the repository, whether or not it exists.
     #[must_use]
     pub fn workflow_path(&self, name: &str) -> String {
-        self.setting.workflow_path(name)
+        self.setting.path_of_workflow(name)
     }
 }

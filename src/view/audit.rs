@@ -2,7 +2,7 @@
 
 use super::layout::{Cell, counted, id_cell, paragraph, plain, row_text, styled};
 use super::step::origin;
-use super::{Paint, Repository, StepView, Style};
+use super::{Finding, Paint, Repository, StepView, Style};
 use crate::base::{Code, Diagnostic, Digest, PhaseId, Place, TaskId, TaskPlace, Timestamp};
 use crate::decide::{Approval, Kind, Proof, ProvenStep, Standing};
 use crate::workflow::is_tree_name;
@@ -17,6 +17,10 @@ pub struct AuditReport {
     pub repository: Repository,
     /// The number of commits that were replayed; of an incremental audit, those that are newer than `from`.
     pub commits: usize,
+    /// What a range loosens for itself, or changes so that it may be looser.
+    #[serde(serialize_with = "found")]
+    #[cfg_attr(test, schemars(with = "Vec<Finding>"))]
+    pub loosened: Vec<Diagnostic>,
     /// What an incremental audit went on from; null for any other.
     pub incremental: Option<AuditIncremental>,
     /// The number of changes with each verdict.
@@ -82,6 +86,11 @@ pub struct AuditCommit {
     pub at: Timestamp,
     /// The author.
     pub author: String,
+}
+
+/// Writes each finding in its JSON form.
+fn found<S: Serializer>(findings: &[Diagnostic], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(findings.iter().map(Finding::of))
 }
 
 /// Writes each change in its JSON form.
@@ -156,14 +165,15 @@ impl AuditReport {
         for change in &changes {
             *counts.entry(change.proof.standing.as_str()).or_insert(0) += 1;
         }
-        Self { repository, commits, incremental: None, counts, changes }
+        Self { repository, commits, loosened: Vec::new(), incremental: None, counts, changes }
     }
 
     /// The same report with only the changes of tasks for whose id `is_meant` is true.
     #[must_use]
     pub fn of_tasks(self, is_meant: impl Fn(&str) -> bool) -> Self {
         let changes = self.changes.into_iter().filter(|change| is_meant(change.task.as_str())).collect();
-        Self { incremental: self.incremental, ..Self::new(self.repository, self.commits, changes) }
+        let (loosened, incremental) = (self.loosened, self.incremental);
+        Self { loosened, incremental, ..Self::new(self.repository, self.commits, changes) }
     }
 
     /// Whether any change has this verdict, apart from those that are acknowledged.
@@ -263,7 +273,8 @@ impl AuditReport {
     /// The forged and unverifiable changes as findings.
     #[must_use]
     pub fn findings(&self) -> Vec<Diagnostic> {
-        self.changes.iter().filter_map(AuditedChange::finding).collect()
+        let wrong = self.changes.iter().filter_map(AuditedChange::finding);
+        wrong.chain(self.loosened.iter().cloned()).collect()
     }
 }
 

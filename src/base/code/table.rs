@@ -393,6 +393,12 @@ codes! {
         "A newer orch wrote an event of the log.",
         "The event has a version, a kind or a member that this orch does not know, so it cannot tell what follows from it.",
         "Update orch: `cargo install --path .` in a newer checkout, or as you installed it.";
+    Loosened = "loosened", Finding,
+        "A range makes the rules, the settings or a schema looser.",
+        "It removes a rule or what a phase needs, lets agents do what people did, adds a program that orch may start, excludes \
+         tasks, or accepts more in a schema. Nothing need have used it yet.",
+        "Review the lines that the finding names. With `--strict`, the check ends with 1 until they are reverted or the target \
+         has them.";
     MarkdownLimit = "markdown-limit", Finding,
         "A Markdown file has too many headings, check boxes, fields or placeholders.",
         "The number of each of them is limited to 10,000.",
@@ -630,6 +636,12 @@ codes! {
         "A run uses a result that was finished before the run began.",
         "An earlier run was cut off after its executor had finished.",
         "No action is needed.";
+    RulesChanged = "rules-changed", Finding,
+        "A range changes rules, settings, a schema or what an agent's program runs, and maybe makes them looser.",
+        "From the two texts alone it cannot be told whether a guard, an order of rules, a path or a hook of a program permits \
+         more than before.",
+        "Review the lines that the finding names. With `--strict`, the check ends with 1 until they are reverted or the target \
+         has them.";
     RunFailed = "run-failed", Finding,
         "The last run of the task failed, and no step was recorded since.",
         "The agent of the phase failed too often in a row. The message says how it failed the last time.",

@@ -46,7 +46,7 @@ pub struct AuditArgs {
     /// Show only the verdicts on TASK, an id or a pattern; repeatable. The whole range is audited anyway.
     #[arg(long, value_name = "TASK")]
     task: Vec<String>,
-    /// Exit with 1 if anything is unverifiable, and with 2 if there is nothing to audit.
+    /// Exit with 1 if anything is unverifiable or a range may loosen the rules, and with 2 if there is nothing to audit.
     #[arg(long)]
     strict: bool,
     /// The output format. `sarif` and `github` contain only the problems.
@@ -95,12 +95,13 @@ pub fn run(args: &AuditArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fai
         Form::Json => ui.document(&report)?,
         Form::Text => {
             context.page(ui, &report.text(ui.paint, ui.width))?;
+            report.loosened.iter().for_each(|one| ui.finding(one));
             ui.status(&report.summary());
             report.continuation().iter().for_each(|text| ui.status(text));
         }
         form => print(&Checked { findings: report.findings(), ..Checked::default() }, form, ui)?,
     }
-    let is_unproven = args.strict && report.has(Standing::Unverifiable);
+    let is_unproven = args.strict && (report.has(Standing::Unverifiable) || !report.loosened.is_empty());
     let is_wrong = report.has(Standing::Forged) || report.has_doubted() || is_unproven;
     Ok(if is_wrong { ExitCode::No } else { ExitCode::Fine })
 }
@@ -158,6 +159,7 @@ pub(super) fn report(workspace: &Workspace, scope: AuditScope<'_>) -> Result<Aud
         let (task, place) = (task.id.clone(), task.place.clone());
         AuditedChange { commit, task, place, proof, is_doubted, acknowledged }
     });
+    let loosened = audit.loosened;
     let report = AuditReport::new(workspace.repository()?, audit.commits, changes.collect());
     let incremental = scope.proven.zip(audit.incremental.as_ref()).map(|(known, incremental)| {
         let from = incremental.from.as_ref();
@@ -169,5 +171,5 @@ pub(super) fn report(workspace: &Workspace, scope: AuditScope<'_>) -> Result<Aud
             not_kept: keep(workspace, known, incremental).err(),
         }
     });
-    Ok(AuditReport { incremental, ..report })
+    Ok(AuditReport { loosened, incremental, ..report })
 }

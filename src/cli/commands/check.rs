@@ -2,7 +2,7 @@
 
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use super::report;
-use crate::base::{Code, Severity};
+use crate::base::{Code, Diagnostic, Severity};
 use crate::history::{Checked, Checker};
 use crate::view::layout::counted;
 use crate::view::{findings, indented};
@@ -17,7 +17,8 @@ use std::path::PathBuf;
 /// wrong than the findings say.
 ///
 /// `--staged`, `--commit`, `--range` and `--stdin-refs` also verify the record: a changed state must be what
-/// the rules yield or what a person legitimately ordered.
+/// the rules yield or what a person legitimately ordered. A commit or a range that makes rules, settings or schemas looser, or
+/// changes what agents' programs run, is told so with the lines; it makes the exit code 1 with `--strict` alone.
 #[derive(Debug, Args)]
 #[command(group = clap::ArgGroup::new("what").multiple(false))]
 pub struct CheckArgs {
@@ -43,7 +44,7 @@ pub struct CheckArgs {
     /// Read the tasks and the settings from commit REV instead of the work tree.
     #[arg(long, value_name = "REV", conflicts_with_all = ["staged", "commit", "range", "stdin_refs"])]
     at: Option<String>,
-    /// Exit with 2 if there is no task.
+    /// Exit with 1 also if commits loosen the rules, or change them so that they may be looser; with 2 if there is no task.
     #[arg(long)]
     strict: bool,
     /// The output format of the findings.
@@ -68,7 +69,12 @@ pub fn run(args: &CheckArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fai
     let form = form(args.format, context)?;
     let checked = check(args, context, ui)?;
     print(&checked, form, ui)?;
-    let is_fine = checked.findings.iter().all(|finding| finding.severity == Severity::Note);
+    // What is looser is for people to judge, unless the caller says otherwise.
+    let is_told = |finding: &Diagnostic| matches!(finding.code, Code::Loosened | Code::RulesChanged);
+    let is_fine = checked
+        .findings
+        .iter()
+        .all(|finding| finding.severity == Severity::Note || (is_told(finding) && !args.strict));
     let found = if is_fine { ExitCode::Fine } else { ExitCode::No };
     Ok(report::exit_after(&checked.findings, found))
 }

@@ -95,6 +95,68 @@ fn a_step_by_rules_that_the_range_loosened_is_found() {
     }
 }
 
+/// Each before anybody has used it.
+#[test]
+fn what_a_branch_loosens_for_itself_is_named_with_its_lines() {
+    const SETTINGS: &str = "orch.toml";
+    const PROGRAM: &str = ".claude/settings.json";
+    // The file, what is replaced by what, whether that is looser, and what is said.
+    let cases = [
+        (WORKFLOW, "by = \"human\"\n", "", true, "no longer asks for a person"),
+        (WORKFLOW, "plan_review.ready && plan_review.ok && ", "plan_review.ready || ", false, "changed"),
+        (WORKFLOW, "needs = [\"plan\"]\n", "", true, "no longer has `plan` under `needs`"),
+        (
+            SCHEMA,
+            "\"x-orch-fill\": \"reason\",\n      \"type\": \"array\",",
+            "\"x-orch-fill\": \"reason\",",
+            true,
+            "accepts more",
+        ),
+        (WORKFLOW, "judges = [\"plan\"]\n", "", true, "no longer has `plan` under `judges`"),
+        (SETTINGS, "[people]\n", "[people]\norders = \"anyone\"\n", true, "`orders` under `[people]`"),
+        (SETTINGS, "[people]\n", "[people]\nagents_may = [\"confirm\"]\n", true, "agents may `confirm`"),
+        (
+            SETTINGS,
+            "[people]\n",
+            "[executor.default]\ncommand = [\"sh\"]\n[people]\n",
+            true,
+            "executor `default`",
+        ),
+        (PROGRAM, "{}", "{\n  \"hooks\": {}\n}", false, "an agent's program"),
+    ];
+    for (path, from, to, is_looser, said) in cases {
+        let world = started("plan_review");
+        world.write(PROGRAM, "{}\n");
+        world.commit("What the program runs");
+        world.git(&["switch", "-q", "-c", "work"]);
+        let text = world.read(path);
+        assert!(text.contains(from), "{path}: {from}");
+        world.write(path, text.replacen(from, to, 1));
+        world.commit("Change the rules");
+        let code = if is_looser { "loosened" } else { "rules-changed" };
+        for command in [&["check", "--range", "main..work"][..], &["check", "--commit", "work"]] {
+            let listed = world.orch_json(command);
+            let found = listed["findings"].as_array().expect("a list");
+            let is_it = |one: &&Value| one["code"] == code && one["path"] == path;
+            let one = found.iter().find(is_it).unwrap_or_else(|| panic!("{said}: {listed:#}"));
+            assert!(one["message"].as_str().is_some_and(|text| text.contains(said)), "{one:#}");
+            assert!(one["line"].is_u64() && one["severity"] == "warning", "{one:#}");
+            world.orch(command).succeeds();
+            world.orch(&[command, &["--strict"]].concat()).ends(1);
+        }
+        world.orch(&["audit", "main..work"]).succeeds().reports(said);
+        assert_eq!(world.orch_json(&["audit", "main..work"])["loosened"][0]["code"], code, "{said}");
+        world.orch(&["audit", "--strict", "main..work"]).ends(1);
+        // The other way, nothing is looser, as far as that can be told.
+        world.git(&["switch", "-q", "-c", "back"]);
+        world.write(path, text);
+        world.commit("Take it back");
+        let back = world.orch(&["check", "--strict", "--range", "work..back"]);
+        assert!(!back.stdout.contains("loosened"), "{said}: {back:?}");
+        world.orch(&["check", "--strict", "--range", "main..back"]).succeeds();
+    }
+}
+
 #[test]
 fn a_workflow_that_the_range_brings_loosens_nothing() {
     let world = World::ready();

@@ -1,0 +1,512 @@
+//! What a change of a workflow document or of a schema makes looser. Where that cannot be told, it is a change.
+
+use super::Document;
+use serde_json::Value as Json;
+use std::collections::BTreeSet;
+use toml::{Table, Value};
+
+/// One thing that a change of the rules does.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RuleChange {
+    /// The line in the new text, from 1; `None` if it is no longer there.
+    pub line: Option<u32>,
+    /// What it does, as a sentence without its end.
+    pub what: String,
+    /// Whether more is permitted than before; otherwise that cannot be told.
+    pub is_looser: bool,
+}
+
+impl RuleChange {
+    /// A change that permits more.
+    #[must_use]
+    pub fn looser(line: Option<u32>, what: impl Into<String>) -> Self {
+        Self { line, what: what.into(), is_looser: true }
+    }
+
+    /// A change of which it cannot be told whether it permits more.
+    #[must_use]
+    pub fn unclear(line: Option<u32>, what: impl Into<String>) -> Self {
+        Self { line, what: what.into(), is_looser: false }
+    }
+}
+
+/// The lists of a phase or an artifact that ask for something: less in them permits more.
+const ASKING: [&str; 6] = ["needs", "produces", "requires", "judges", "not_by", "verifies"];
+/// What decides nothing.
+const WORDS: [&str; 11] = [
+    "title", "because", "agent", "remarks", "substate", "reads", "prompt", "show", "example", "new_path",
+    "id",
+];
+
+/// What the changes of a document make looser, or may make looser. What only tightens it is left out.
+#[must_use]
+pub fn loosened(before: &Document, after: &Document) -> Vec<RuleChange> {
+    let tables = before.toml.parse::<Table>().ok().zip(after.toml.parse::<Table>().ok());
+    let Some((old, new)) = tables else {
+        return vec![RuleChange::unclear(first_other_line(&before.text, &after.text), "the rules changed")];
+    };
+    let mut compared = DocumentChanges { text: &after.toml, found: Vec::new() };
+    compared.rules(&old, &new);
+    for (kind, what) in
+        [("phase", "phase"), ("artifact", "artifact"), ("action", "action"), ("ask", "question")]
+    {
+        compared.each(kind, what, Both { old: &old, new: &new });
+    }
+    compared.settings(&old, &new);
+    compared.found
+}
+
+/// The first line of a text that another one does not have there, from 1.
+#[must_use]
+pub fn first_other_line(before: &str, after: &str) -> Option<u32> {
+    let mut old = before.lines();
+    let place = after.lines().position(|line| old.next() != Some(line));
+    let line = place.unwrap_or_else(|| after.lines().count().saturating_sub(1));
+    u32::try_from(line + 1).ok()
+}
+
+/// The line of a table, or of a key in it; `header` is the whole line, or of an entry of a list `[[rule]]` and the text
+/// that identifies it.
+#[must_use]
+pub fn line_of(text: &str, header: &str, entry: Option<&str>, key: Option<&str>) -> Option<u32> {
+    let lines: Vec<&str> = text.lines().map(str::trim).collect();
+    let is_header = |line: &str| line.starts_with('[');
+    // `[phase.a` is not the beginning of `[phase.ab]`.
+    let is_meant = |line: &str| {
+        let rest = line.strip_prefix(header);
+        rest.is_some_and(|rest| header.ends_with(']') || rest.starts_with([']', '.']))
+    };
+    for (start, _) in lines.iter().enumerate().filter(|(_, line)| is_meant(line)) {
+        let length = lines[start + 1..].iter().position(|line| is_header(line));
+        let section = &lines[start..length.map_or(lines.len(), |length| start + 1 + length)];
+        if entry.is_some_and(|entry| !section.iter().any(|line| names(line, "id", Some(entry)))) {
+            continue;
+        }
+        let within = key.and_then(|key| section.iter().position(|line| names(line, key, None)));
+        return u32::try_from(start + within.unwrap_or_default() + 1).ok();
+    }
+    None
+}
+
+/// Whether a line gives a key a value, or this one.
+fn names(line: &str, key: &str, value: Option<&str>) -> bool {
+    let Some((name, rest)) = line.split_once('=') else { return false };
+    let is_value = |value| rest.contains(&format!("\"{value}\"")) || rest.contains(&format!("'{value}'"));
+    name.trim().trim_matches('"') == key && value.is_none_or(is_value)
+}
+
+/// A value before and after.
+#[derive(Clone, Copy)]
+struct Both<T> {
+    old: T,
+    new: T,
+}
+
+struct DocumentChanges<'a> {
+    text: &'a str,
+    found: Vec<RuleChange>,
+}
+
+impl DocumentChanges<'_> {
+    fn looser(&mut self, line: Option<u32>, what: String) {
+        self.found.push(RuleChange::looser(line, what));
+    }
+
+    fn unclear(&mut self, line: Option<u32>, what: String) {
+        self.found.push(RuleChange::unclear(line, what));
+    }
+
+    fn rules(&mut self, old: &Table, new: &Table) {
+        let (old, new) = (named_rules(old), named_rules(new));
+        let order = |rules: &[(String, &Table)], others: &[(String, &Table)]| -> Vec<String> {
+            let is_common = |id: &String| others.iter().any(|(other, _)| other == id);
+            rules.iter().map(|(id, _)| id.clone()).filter(is_common).collect()
+        };
+        if order(&old, &new) != order(&new, &old) {
+            self.unclear(
+                line_of(self.text, "[[rule]]", None, None),
+                "the order of the rules changed".to_owned(),
+            );
+        }
+        for (id, _) in old.iter().filter(|(id, _)| !new.iter().any(|(other, _)| other == id)) {
+            self.looser(None, format!("rule `{id}` is removed"));
+        }
+        for (id, rule) in &new {
+            let line = |key: Option<&str>| line_of(self.text, "[[rule]]", Some(id), key);
+            let Some((_, before)) = old.iter().find(|(other, _)| other == id) else {
+                self.unclear(line(None), format!("rule `{id}` is new"));
+                continue;
+            };
+            for key in other_keys(before, rule) {
+                let place = line(Some(&key));
+                match (key.as_str(), before.get(&key).and_then(Value::as_str)) {
+                    ("by", Some("human")) => {
+                        self.looser(place, format!("rule `{id}` no longer asks for a person"))
+                    }
+                    ("by", None) => {}
+                    ("when", _) => self.unclear(place, format!("the guard of rule `{id}` changed")),
+                    _ => self.unclear(place, format!("`{key}` of rule `{id}` changed")),
+                }
+            }
+        }
+    }
+
+    /// The tables of one kind, each with a name. One whose aliases have a former name is the former one.
+    fn each(&mut self, kind: &str, what: &str, both: Both<&Table>) {
+        let empty = Table::new();
+        let tables = |all: &Table| all.get(kind).and_then(Value::as_table).cloned().unwrap_or_default();
+        let (old, new) = (tables(both.old), tables(both.new));
+        let table = |value: &'_ Value| value.as_table().cloned().unwrap_or_default();
+        let aliases = |value: &Value| texts(value.get("aliases"));
+        for name in old.keys() {
+            let is_renamed = new.values().any(|value| aliases(value).contains(name));
+            if !new.contains_key(name) && !is_renamed {
+                self.unclear(None, format!("{what} `{name}` is removed"));
+            }
+        }
+        for (name, value) in &new {
+            let header = format!("[{kind}.{name}");
+            let former =
+                aliases(value).into_iter().find(|alias| old.contains_key(alias) && !new.contains_key(alias));
+            let before = old.get(name).or_else(|| old.get(&former.clone()?));
+            let Some(before) = before.map(|before| before.as_table().unwrap_or(&empty)) else {
+                // An artifact alone decides nothing.
+                if kind != "artifact" {
+                    self.unclear(line_of(self.text, &header, None, None), format!("{what} `{name}` is new"));
+                }
+                continue;
+            };
+            let after = table(value);
+            for key in other_keys(before, &after) {
+                if key == "aliases" && former.is_some() {
+                    continue;
+                }
+                let line = line_of(self.text, &header, None, Some(&key));
+                let values = Both { old: before.get(&key), new: after.get(&key) };
+                self.key(line, values, &key, &format!("{what} `{name}`"));
+            }
+        }
+    }
+
+    /// One key of a phase, an artifact, an action or a question.
+    fn key(&mut self, line: Option<u32>, both: Both<Option<&Value>>, key: &str, of: &str) {
+        let is_human = |value: Option<&Value>| value.and_then(Value::as_str) == Some("human");
+        let is = |value: Option<&Value>, expected: bool| value.and_then(Value::as_bool) == Some(expected);
+        match key {
+            _ if ASKING.contains(&key) => {
+                for lost in texts(both.old).difference(&texts(both.new)) {
+                    self.looser(line, format!("{of} no longer has `{lost}` under `{key}`"));
+                }
+            }
+            "writes" => {
+                for more in texts(both.new).difference(&texts(both.old)) {
+                    self.looser(line, format!("{of} may write `{more}`"));
+                }
+            }
+            "owner" | "by" if is_human(both.old) => {
+                self.looser(line, format!("{of} no longer belongs to a person"));
+            }
+            "owner" | "by" if is_human(both.new) => {}
+            "schema" if both.new.is_none() => self.looser(line, format!("{of} has no schema any more")),
+            "schema" if both.old.is_none() => {}
+            "commit" if is(both.new, false) => {
+                self.looser(line, format!("{of} is no longer committed as evidence"));
+            }
+            "filled" if is(both.new, true) => {}
+            // The default follows from `judges`, and whoever drops those is told.
+            "filled" if is(both.new, false) || both.new.is_none() => {
+                self.looser(line, format!("{of} may say no more than the example of its schema"));
+            }
+            "approvals" => self.approvals(line, both, of),
+            "attempts" => self.number(line, both, &format!("`attempts` of {of}")),
+            _ => self.unclear(line, format!("`{key}` of {of} changed")),
+        }
+    }
+
+    /// How many people say yes, and of which teams.
+    fn approvals(&mut self, line: Option<u32>, both: Both<Option<&Value>>, of: &str) {
+        if both.old.is_none() {
+            return;
+        }
+        let part = |value: Option<&'_ Value>, key: &str| value.and_then(|value| value.get(key)).cloned();
+        let count = |value: Option<&Value>| {
+            part(value, "count").and_then(|count| count.as_integer()).unwrap_or_default()
+        };
+        if count(both.new) < count(both.old) {
+            self.looser(line, format!("{of} asks for fewer approvals"));
+        }
+        let teams = |value: Option<&Value>| texts(part(value, "teams").as_ref());
+        for lost in teams(both.old).difference(&teams(both.new)) {
+            self.looser(line, format!("{of} no longer asks for an approval of team `{lost}`"));
+        }
+    }
+
+    /// A number of which more permits more.
+    fn number(&mut self, line: Option<u32>, both: Both<Option<&Value>>, what: &str) {
+        let number = |value: &Value| value.as_float().or_else(|| value.as_integer().map(|one| one as f64));
+        match (both.old.and_then(number), both.new.and_then(number)) {
+            (Some(old), Some(new)) if new > old => self.looser(line, format!("{what} grew")),
+            (Some(_), Some(_)) => {}
+            _ => self.unclear(line, format!("{what} changed")),
+        }
+    }
+
+    /// What applies to the whole workflow.
+    fn settings(&mut self, old: &Table, new: &Table) {
+        for kind in ["workflow", "define", "state", "limits"] {
+            let table = |all: &Table| all.get(kind).and_then(Value::as_table).cloned().unwrap_or_default();
+            let (old, new) = (table(old), table(new));
+            for key in other_keys(&old, &new) {
+                let line = line_of(self.text, &format!("[{kind}"), None, Some(&key));
+                let values = Both { old: old.get(&key), new: new.get(&key) };
+                match (kind, key.as_str()) {
+                    ("limits", _) | ("workflow", "attempts") => {
+                        self.number(line, values, &format!("`{key}` under `[{kind}]`"));
+                    }
+                    ("workflow", "forgets") => {
+                        for more in texts(values.new).difference(&texts(values.old)) {
+                            self.looser(
+                                line,
+                                format!("what records say of artifact `{more}` is passed over"),
+                            );
+                        }
+                    }
+                    _ => self.unclear(line, format!("`{key}` under `[{kind}]` changed")),
+                }
+            }
+        }
+    }
+}
+
+/// The rules with their ids.
+fn named_rules(document: &Table) -> Vec<(String, &Table)> {
+    let rules = document.get("rule").and_then(Value::as_array).into_iter().flatten();
+    let tables = rules.filter_map(Value::as_table);
+    tables.map(|rule| (rule.get("id").and_then(Value::as_str).unwrap_or_default().to_owned(), rule)).collect()
+}
+
+/// The keys whose values differ, but for those that decide nothing.
+fn other_keys(old: &Table, new: &Table) -> Vec<String> {
+    let keys: BTreeSet<&String> = old.keys().chain(new.keys()).collect();
+    let differs = |key: &&String| old.get(*key) != new.get(*key) && !WORDS.contains(&key.as_str());
+    keys.into_iter().filter(differs).cloned().collect()
+}
+
+/// A text, or a list of them.
+fn texts(value: Option<&Value>) -> BTreeSet<String> {
+    match value {
+        Some(Value::String(text)) => BTreeSet::from([text.clone()]),
+        Some(Value::Array(items)) => items.iter().filter_map(Value::as_str).map(str::to_owned).collect(),
+        _ => BTreeSet::new(),
+    }
+}
+
+/// What a change of a schema does: whether it accepts more; `None` if it only accepts less, or decides the same.
+#[must_use]
+pub fn schema_loosened(before: &str, after: &str) -> Option<bool> {
+    match (serde_json::from_str(before), serde_json::from_str(after)) {
+        (Ok(old), Ok(new)) => match schema_change(&old, &new) {
+            SchemaChange::None => None,
+            SchemaChange::Looser => Some(true),
+            SchemaChange::Unclear => Some(false),
+        },
+        _ => Some(false),
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum SchemaChange {
+    None,
+    Unclear,
+    Looser,
+}
+
+/// The keywords that assert nothing.
+const ANNOTATIONS: [&str; 9] = [
+    "title",
+    "description",
+    "default",
+    "$comment",
+    "$id",
+    "$schema",
+    "deprecated",
+    "x-orch-message",
+    "x-orch-draft",
+];
+
+fn schema_change(old: &Json, new: &Json) -> SchemaChange {
+    use SchemaChange::{Looser, None, Unclear};
+    let (Some(before), Some(after)) = (old.as_object(), new.as_object()) else {
+        return match (old, new) {
+            _ if old == new => None,
+            (Json::Bool(false), _) | (_, Json::Bool(true)) => Looser,
+            (Json::Bool(true), _) | (_, Json::Bool(false)) => None,
+            _ => Unclear,
+        };
+    };
+    let is_closed = before.get("additionalProperties") == Some(&Json::Bool(false));
+    let keys: BTreeSet<&String> = before.keys().chain(after.keys()).collect();
+    let mut worst = None;
+    for key in keys {
+        let change = match (before.get(key), after.get(key)) {
+            (old, new) if old == new || ANNOTATIONS.contains(&key.as_str()) => None,
+            (Some(_), Option::None)
+                if ["properties", "patternProperties", "prefixItems"].contains(&key.as_str()) =>
+            {
+                Unclear
+            }
+            (Some(_), Option::None) | (Option::None, Some(_)) if key.starts_with("x-") => Unclear,
+            (Some(_), Option::None) => Looser,
+            (Option::None, Some(_)) if key == "properties" && is_closed => Looser,
+            (Option::None, _) => None,
+            (Some(old), Some(new)) => keyword_change(key, old, new, is_closed),
+        };
+        worst = worst.max(change);
+    }
+    worst
+}
+
+fn keyword_change(key: &str, old: &Json, new: &Json, is_closed: bool) -> SchemaChange {
+    use SchemaChange::{Looser, None, Unclear};
+    let set = |value: &Json| -> BTreeSet<String> {
+        match value {
+            Json::Array(items) => items.iter().map(Json::to_string).collect(),
+            one => BTreeSet::from([one.to_string()]),
+        }
+    };
+    let number = |value: &Json| value.as_f64();
+    let grew = |is_looser: bool| if is_looser { Looser } else { None };
+    match key {
+        // A file that says the same as an example does not count.
+        "required" | "examples" => grew(!set(old).is_subset(&set(new))),
+        "enum" | "type" => grew(!set(new).is_subset(&set(old))),
+        "minimum" | "exclusiveMinimum" | "minLength" | "minItems" | "minProperties" | "minContains" => {
+            grew(number(new) < number(old))
+        }
+        "maximum" | "exclusiveMaximum" | "maxLength" | "maxItems" | "maxProperties" => {
+            grew(number(new) > number(old))
+        }
+        "properties" | "$defs" | "patternProperties" => {
+            let (Some(before), Some(after)) = (old.as_object(), new.as_object()) else { return Unclear };
+            let changed =
+                after.iter().filter_map(|(name, schema)| Some(schema_change(before.get(name)?, schema)));
+            let worst = changed.max().unwrap_or(None);
+            let is_new = after.keys().any(|name| !before.contains_key(name));
+            let is_gone = before.keys().any(|name| !after.contains_key(name));
+            // A member that a closed object did not accept; one that may be anything from now on.
+            let opened = key != "$defs" && ((is_new && is_closed) || (is_gone && !is_closed));
+            worst.max(grew(opened))
+        }
+        "items" | "additionalProperties" | "contains" | "propertyNames" => schema_change(old, new),
+        "allOf" => match (old.as_array(), new.as_array()) {
+            (Some(before), Some(after)) if before.len() == after.len() => {
+                let changes = before.iter().zip(after).map(|(old, new)| schema_change(old, new));
+                changes.max().unwrap_or(None)
+            }
+            _ => Unclear,
+        },
+        _ => Unclear,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FLOW: &str = "[workflow]\ninitial = \"a\"\nforgets = [\"u\"]\n[artifact.x]\npath = \"x.json\"\nschema = \"x\"\njudges = [\"z\"]\nfilled = true\naliases = [\"w\"]\ncomplete = \"quiet 3s\"\n[phase.a]\napprovals = { count = 2, teams = [\"security\"] }\nproduces = [\"x\"]\nowner = \"human\"\n[phase.b]\nneeds = [\"x\"]\nattempts = 2\n[[rule]]\nid = \"one\"\nfrom = \"a\"\nwhen = \"x.ready\"\nto = \"b\"\nby = \"human\"\nbecause = \"y\"\n[[rule]]\nid = \"two\"\nfrom = \"b\"\nwhen = \"x.changed\"\nto = \"a\"\n";
+
+    fn found(from: &str, to: &str) -> Vec<(Option<u32>, String, bool)> {
+        assert!(FLOW.contains(from), "{from}");
+        let document = |toml: &str| Document::new("w", "w.md", format!("```toml orch\n{toml}```\n"));
+        let changes = loosened(&document(FLOW), &document(&FLOW.replacen(from, to, 1)));
+        changes.into_iter().map(|change| (change.line, change.what, change.is_looser)).collect()
+    }
+
+    #[test]
+    fn a_change_of_a_document_is_looser_or_unclear_or_nothing() {
+        for (from, to, line, what, is_looser) in [
+            ("by = \"human\"\n", "", Some(19), "rule `one` no longer asks for a person", true),
+            ("needs = [\"x\"]", "needs = []", Some(17), "phase `b` no longer has `x` under `needs`", true),
+            ("produces = [\"x\"]\n", "", Some(12), "phase `a` no longer has `x` under `produces`", true),
+            ("attempts = 2", "attempts = 3", Some(18), "`attempts` of phase `b` grew", true),
+            ("owner = \"human\"\n", "", Some(12), "phase `a` no longer belongs to a person", true),
+            ("schema = \"x\"\n", "", Some(5), "artifact `x` has no schema any more", true),
+            ("x.ready", "x.valid", Some(22), "the guard of rule `one` changed", false),
+            ("\"x.json\"", "\"y.json\"", Some(6), "`path` of artifact `x` changed", false),
+            ("initial = \"a\"", "initial = \"b\"", Some(3), "`initial` under `[workflow]` changed", false),
+            ("judges = [\"z\"]\n", "", Some(5), "artifact `x` no longer has `z` under `judges`", true),
+            (
+                "filled = true\n",
+                "",
+                Some(5),
+                "artifact `x` may say no more than the example of its schema",
+                true,
+            ),
+            ("aliases = [\"w\"]\n", "", Some(5), "`aliases` of artifact `x` changed", false),
+            ("complete = \"quiet 3s\"\n", "", Some(5), "`complete` of artifact `x` changed", false),
+            (
+                "forgets = [\"u\"]",
+                "forgets = [\"u\", \"v\"]",
+                Some(4),
+                "what records say of artifact `v` is passed over",
+                true,
+            ),
+            ("count = 2", "count = 1", Some(13), "phase `a` asks for fewer approvals", true),
+            (
+                "[\"security\"]",
+                "[]",
+                Some(13),
+                "phase `a` no longer asks for an approval of team `security`",
+                true,
+            ),
+        ] {
+            assert_eq!(found(from, to), [(line, what.to_owned(), is_looser)], "{from} -> {to}");
+        }
+        let two = &FLOW[FLOW.find("[[rule]]\nid = \"two\"").expect("there")..];
+        assert_eq!(found(two, ""), [(None, "rule `two` is removed".to_owned(), true)]);
+        for (from, to) in [
+            ("because = \"y\"", "because = \"z\""),
+            ("attempts = 2", "attempts = 1"),
+            ("needs = [\"x\"]", "needs = ['x'] # why"),
+            ("forgets = [\"u\"]", "forgets = []"),
+            ("judges = [\"z\"]", "judges = [\"z\", \"y\"]"),
+            ("count = 2", "count = 3"),
+            (
+                "[artifact.x]\npath = \"x.json\"\nschema = \"x\"\njudges = [\"z\"]\nfilled = true\naliases = [\"w\"]\n",
+                "[artifact.y]\npath = \"x.json\"\nschema = \"x\"\njudges = [\"z\"]\nfilled = true\naliases = [\"x\"]\n",
+            ),
+        ] {
+            assert_eq!(found(from, to), [], "{from} -> {to}");
+        }
+    }
+
+    #[test]
+    fn a_schema_accepts_more_or_less_or_that_is_unclear() {
+        for (old, new, expected) in [
+            (r#"{"required":["a"]}"#, r#"{"required":[]}"#, Some(true)),
+            (r#"{"required":["a"]}"#, r#"{"required":["a","b"]}"#, None),
+            (r#"{"type":"array"}"#, "{}", Some(true)),
+            ("{}", r#"{"type":"array"}"#, None),
+            (r#"{"type":"array"}"#, r#"{"type":["array","null"]}"#, Some(true)),
+            (r#"{"properties":{"n":{"maximum":1}}}"#, r#"{"properties":{"n":{"maximum":2}}}"#, Some(true)),
+            (r#"{"properties":{"n":{"maximum":1}}}"#, r#"{"properties":{"n":{"maximum":0}}}"#, None),
+            (r#"{"additionalProperties":false}"#, r#"{"additionalProperties":true}"#, Some(true)),
+            (
+                r#"{"additionalProperties":false,"properties":{}}"#,
+                r#"{"additionalProperties":false,"properties":{"a":{}}}"#,
+                Some(true),
+            ),
+            (r#"{"pattern":"a"}"#, r#"{"pattern":"b"}"#, Some(false)),
+            (r#"{"anyOf":[{}]}"#, r#"{"anyOf":[{},{}]}"#, Some(false)),
+            (r#"{"title":"a"}"#, r#"{"title":"b"}"#, None),
+            (r#"{"examples":[1,2]}"#, r#"{"examples":[1]}"#, Some(true)),
+            (r#"{"examples":[1]}"#, r#"{"examples":[1,2]}"#, None),
+            ("{}", r#"{"x-orch-fill":"time"}"#, Some(false)),
+            (r#"{"x-orch-fill":"time"}"#, "{}", Some(false)),
+            (r#"{"x-orch-message":"a"}"#, "{}", None),
+            ("{}", "{", Some(false)),
+        ] {
+            assert_eq!(schema_loosened(old, new), expected, "{old} -> {new}");
+        }
+    }
+}
