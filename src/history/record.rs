@@ -5,7 +5,8 @@ use super::logs::{LogBytes, LogPool, ReadLog};
 use crate::base::{Code, Digest, RepoPath, with_line_feeds};
 use crate::decide::{State, difference, document, is_original};
 use crate::record::{
-    LogExtent, is_other_layout, log_extent_in, log_extent_of, read_state, sides, write_state,
+    AFTER_CHANGING, LogExtent, StateLayout, is_as_written, is_other_layout, log_extent_in, log_extent_of,
+    read_state, sides,
 };
 use crate::scan::{Content, Source};
 use crate::survey::setting::Setting;
@@ -172,9 +173,13 @@ struct StatedFold {
 }
 
 impl StatedFold {
-    /// Reads the beginning of a state, up to the revision, which follows as `orch` writes it.
-    fn of(bytes: &[u8]) -> Option<Self> {
-        let (begin, _) = std::str::from_utf8(bytes).ok()?.split_once(",\n  \"rev\": ")?;
+    /// Reads the beginning of a state, up to what follows it as `orch` writes it.
+    fn of(text: &str) -> Option<Self> {
+        let next = match StateLayout::of(text) {
+            StateLayout::Lines => AFTER_CHANGING,
+            StateLayout::Pretty => ",\n  \"rev\": ",
+        };
+        let (begin, _) = text.split_once(next)?;
         serde_json::from_str(&format!("{begin}}}")).ok()
     }
 }
@@ -244,7 +249,8 @@ impl StateCheck<'_> {
     /// finding that out takes no value of the whole.
     fn is_exact(&self, bytes: &[u8]) -> bool {
         let pool = self.archive.logs();
-        let Some(stated) = StatedFold::of(bytes) else { return false };
+        let Ok(text) = std::str::from_utf8(bytes) else { return false };
+        let Some(stated) = StatedFold::of(text) else { return false };
         let heads = pool.sorted(self.log.heads.iter().copied());
         let named = stated.heads.iter().map(|head| Digest::parse(head));
         if heads.is_empty() || !named.eq(heads.iter().copied().map(Some)) {
@@ -257,9 +263,8 @@ impl StateCheck<'_> {
             let workflow = loaded.as_ref().and_then(|loaded| loaded.workflow());
             let folded = pool.fold(workflow, &heads).ok().flatten();
             let key = self.archive.declared_phase_key(setting, name.as_str());
-            let exact =
-                folded.zip(key).map(|(folded, key)| write_state(&folded, &key, &stated.schema, extent));
-            exact.is_some_and(|exact| exact.as_bytes() == bytes)
+            let folded = folded.zip(key);
+            folded.is_some_and(|(folded, key)| is_as_written(&folded, &key, &stated.schema, extent, text))
         })
     }
 
@@ -322,8 +327,7 @@ impl StateCheck<'_> {
         let phase_key = self.archive.phase_key(setting, name.as_str(), value);
         let schema = value.get("$schema").and_then(Value::as_str).unwrap_or_default();
         let extent = log_extent_in(value).unwrap_or_default();
-        let canonical = write_state(&folded, &phase_key, schema, extent);
-        if canonical == *text {
+        if is_as_written(&folded, &phase_key, schema, extent, text) {
             return StateComparison::Fold;
         }
         if is_other_layout(&folded, &phase_key, value, text) {
@@ -378,8 +382,8 @@ mod tests {
     fn the_beginning_of_a_state_says_what_it_folds() {
         let head = Digest::of_blob(b"event");
         let state = State { heads: vec![head], task: Some("t".to_owned()), rev: 3, ..State::default() };
-        let text = write_state(&state, "phase", "system/s.json", LogExtent::default());
-        let stated = StatedFold::of(text.as_bytes()).expect("as it is written");
+        let text = crate::record::write_state(&state, "phase", "system/s.json", LogExtent::default());
+        let stated = StatedFold::of(&text).expect("as it is written");
         assert_eq!((stated.schema.as_str(), stated.heads), ("system/s.json", vec![head.to_string()]));
         assert!(log_extent_of(&stated.transcript).is_some());
     }

@@ -1,7 +1,146 @@
-//! Whether two texts of a state differ in their layout alone, as after a formatter: in white space, the order of
-//! members, escapes and how numbers are written.
+//! The layouts of `state.json`, and whether two texts of a state differ in their layout alone, as after a formatter: in
+//! white space, the order of members, escapes and how numbers are written.
 
+use crate::workflow::RESERVED_KEYS;
+use serde::ser::{Error, Serialize, SerializeMap};
 use serde_json::Value;
+
+/// A layout in which `orch` writes states, or wrote them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StateLayout {
+    /// One line for each phase, history entry and error. All that every step changes stands on the line of the newest
+    /// history entry. So the difference that a step makes is short.
+    Lines,
+    /// Every value on a line of its own: what was written before.
+    Pretty,
+}
+
+/// What begins the line of a seal that has a line of its own.
+pub(super) const SEAL_LINE: &str = "\n  \"seal\": \"";
+
+impl StateLayout {
+    /// The layout in which a sealed text was written, as far as its seal shows it.
+    #[must_use]
+    pub fn of(text: &str) -> Self {
+        if text.contains(SEAL_LINE) { Self::Pretty } else { Self::Lines }
+    }
+}
+
+/// What stands before the history, in this order.
+const FIRST: [&str; 5] = ["$schema", "version", "task", "title", "workflow"];
+/// What stands behind the newest history entry and the phase, in this order.
+const CHANGING: [&str; 4] = ["updated_at", "rev", "heads", "transcript"];
+/// What follows the line that every step changes.
+pub const AFTER_CHANGING: &str = ",\n  \"actors\": ";
+/// The members of which each element has a line.
+const LISTED: [&str; 3] = ["actors", "history", "errors"];
+
+/// The members of a state, each as the text of its layout by lines.
+pub(super) struct StateLines<'s> {
+    phase_key: &'s str,
+    members: Vec<(String, String)>,
+    key: Option<String>,
+}
+
+impl<'s> StateLines<'s> {
+    /// No member so far.
+    pub(super) fn new(phase_key: &'s str) -> Self {
+        Self { phase_key, members: Vec::new(), key: None }
+    }
+
+    /// The text of the whole, without a final line feed.
+    pub(super) fn text(mut self) -> String {
+        let mut take = |name: &str| {
+            let at = self.members.iter().position(|(known, _)| known == name)?;
+            Some(self.members.remove(at).1)
+        };
+        let phase = take(self.phase_key);
+        let mut lines: Vec<String> = FIRST.into_iter().filter_map(&mut take).collect();
+        let history = take("history").map(|history| match history.strip_suffix("\n  ]") {
+            Some(entries) => format!("{entries}]"),
+            None => history,
+        });
+        let changing = CHANGING.into_iter().filter_map(&mut take);
+        lines.push(history.into_iter().chain(phase).chain(changing).collect::<Vec<_>>().join(", "));
+        lines.extend(self.members.into_iter().map(|(_, text)| text));
+        format!("{{\n  {}\n}}", lines.join(",\n  "))
+    }
+
+    /// How many levels of a member are broken into lines.
+    fn broken(&self, name: &str) -> usize {
+        if LISTED.contains(&name) {
+            return 1;
+        }
+        let is_own = name != self.phase_key && !RESERVED_KEYS.contains(&name);
+        if is_own { usize::MAX } else { 0 }
+    }
+}
+
+impl SerializeMap for StateLines<'_> {
+    type Ok = ();
+    type Error = serde_json::Error;
+
+    fn serialize_key<T: Serialize + ?Sized>(&mut self, key: &T) -> Result<(), Self::Error> {
+        self.key = serde_json::to_value(key)?.as_str().map(str::to_owned);
+        Ok(())
+    }
+
+    fn serialize_value<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Self::Error> {
+        let Some(key) = self.key.take() else { return Err(Self::Error::custom("a member without a name")) };
+        let mut text = format!("{}: ", Value::from(key.as_str()));
+        put(&mut text, &serde_json::to_value(value)?, self.broken(&key), 1);
+        self.members.push((key, text));
+        Ok(())
+    }
+
+    fn end(self) -> Result<(), Self::Error> {
+        Ok(())
+    }
+}
+
+/// Adds the text of a value at a depth, of which so many levels are broken into lines.
+fn put(text: &mut String, value: &Value, levels: usize, depth: usize) {
+    let (brackets, many) = match value {
+        Value::Array(items) => (['[', ']'], items.len()),
+        Value::Object(members) => (['{', '}'], members.len()),
+        scalar => return text.push_str(&scalar.to_string()),
+    };
+    let is_broken = levels > 0 && many > 0;
+    let begin = |text: &mut String, at: usize| {
+        text.push_str(if at == 0 { "" } else { "," });
+        match is_broken {
+            true => new_line(text, depth + 1),
+            false => text.push_str(if at == 0 { "" } else { " " }),
+        }
+    };
+    let (levels, inner) = (levels.saturating_sub(1), depth + 1);
+    text.push(brackets[0]);
+    match value {
+        Value::Object(members) => {
+            for (at, (name, value)) in members.iter().enumerate() {
+                begin(text, at);
+                text.push_str(&Value::from(name.as_str()).to_string());
+                text.push_str(": ");
+                put(text, value, levels, inner);
+            }
+        }
+        _ => {
+            for (at, value) in value.as_array().into_iter().flatten().enumerate() {
+                begin(text, at);
+                put(text, value, levels, inner);
+            }
+        }
+    }
+    if is_broken {
+        new_line(text, depth);
+    }
+    text.push(brackets[1]);
+}
+
+fn new_line(text: &mut String, depth: usize) {
+    text.push('\n');
+    (0..depth).for_each(|_| text.push_str("  "));
+}
 
 /// Whether `text`, of which `value` was read, has the values of the state `written`, each member once.
 pub(super) fn has_values_of(text: &str, value: &Value, written: &str) -> bool {

@@ -28,6 +28,7 @@ pub use extent::LogExtent;
 pub use fold::{FoldCache, FoldError, RecordedStep, record_steps};
 pub use json_patch::{JsonPatchOp, MissingPlace, apply_patch, diff};
 pub use known_log::KnownLog;
+pub use layout::{AFTER_CHANGING, StateLayout};
 pub use log::{EventLog, LogFault, LogFaultKind, LogPeek, has_lost_events, whole_lines};
 pub use log_event::{LogEvent, NotAnEvent};
 pub use other_format::{format_of_log, log_in_format};
@@ -35,7 +36,8 @@ pub use parts::LogPart;
 pub use patch_text::PatchText;
 pub use reading::{RecordReading, StateDefect, StateText, believed_state, read_foreign, read_record};
 pub use state::{
-    StateFault, is_other_layout, log_extent_in, log_extent_of, phase_key_in, read_state, write_state,
+    StateFault, is_as_written, is_other_layout, log_extent_in, log_extent_of, phase_key_in, read_state,
+    write_state,
 };
 
 /// The file name of a task's state.

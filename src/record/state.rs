@@ -1,8 +1,8 @@
-//! `state.json`: pretty-printed, stable key order, final newline, sealed.
+//! `state.json`: laid out by lines, stable key order, final newline, sealed.
 
 use super::extent::LogExtent;
 use super::history_entry::history_entry;
-use super::layout::has_values_of;
+use super::layout::{StateLayout, StateLines, has_values_of};
 use super::seal;
 use crate::base::pointer::child;
 use crate::base::{ActionName, ArtifactName, Code, Digest, Timestamp, WorkflowName, with_line_feeds};
@@ -32,22 +32,31 @@ pub struct StateFault {
 #[must_use]
 pub fn write_state(state: &State, phase_key: &str, schema: &str, log: LogExtent) -> String {
     let file = WrittenState { schema, log, state: StateDocument { state, phase_key } };
-    let text = match file.has_name_twice() {
-        false => serde_json::to_string_pretty(&file),
-        true => serde_json::to_string_pretty(&file.members()),
-    };
-    seal::put_on(&format!("{}\n", text.unwrap_or_default()), state.format())
+    file.text(StateLayout::Lines)
+}
+
+/// Whether `text` is exactly what `orch` writes of a state, or wrote before.
+#[must_use]
+pub fn is_as_written(state: &State, phase_key: &str, schema: &str, log: LogExtent, text: &str) -> bool {
+    let file = WrittenState { schema, log, state: StateDocument { state, phase_key } };
+    file.text(StateLayout::of(text)) == text
 }
 
 /// Whether a `state.json`, of which `value` was read, has all values that `orch` writes of `state`, and another layout.
 #[must_use]
 pub fn is_other_layout(state: &State, phase_key: &str, value: &Value, text: &str) -> bool {
     let schema = value.get("$schema").and_then(Value::as_str).unwrap_or_default();
-    let written = write_state(state, phase_key, schema, log_extent_in(value).unwrap_or_default());
-    written != with_line_feeds(text) && has_values_of(text, value, &written)
+    let log = log_extent_in(value).unwrap_or_default();
+    if is_as_written(state, phase_key, schema, log, &with_line_feeds(text)) {
+        return false;
+    }
+    let file = WrittenState { schema, log, state: StateDocument { state, phase_key } };
+    // The seal is that of the layout from which the text was made.
+    [StateLayout::Lines, StateLayout::Pretty].iter().any(|one| has_values_of(text, value, &file.text(*one)))
 }
 
 /// What a `state.json` contains, apart from its seal.
+#[derive(Clone, Copy)]
 struct WrittenState<'s> {
     schema: &'s str,
     log: LogExtent,
@@ -57,19 +66,48 @@ struct WrittenState<'s> {
 impl Serialize for WrittenState<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut members = serializer.serialize_map(None)?;
-        members.serialize_entry("$schema", self.schema)?;
-        self.state.write(&mut members, |members| match self.state.state.foreign {
-            true => Ok(()),
-            false => {
-                members.serialize_entry("heads", &self.state.state.heads)?;
-                members.serialize_entry("transcript", &self.log)
-            }
-        })?;
+        self.write(&mut members)?;
         members.end()
     }
 }
 
 impl WrittenState<'_> {
+    /// Its text in a layout, with its seal.
+    fn text(&self, layout: StateLayout) -> String {
+        let format = self.state.state.format();
+        let text = match layout {
+            StateLayout::Lines => self.lines(),
+            StateLayout::Pretty if self.has_name_twice() => serde_json::to_string_pretty(&self.members()),
+            StateLayout::Pretty => serde_json::to_string_pretty(self),
+        };
+        seal::put_on(&format!("{}\n", text.unwrap_or_default()), layout, format)
+    }
+
+    fn lines(&self) -> Result<String, serde_json::Error> {
+        let mut lines = StateLines::new(self.state.phase_key);
+        match self.has_name_twice() {
+            false => self.write(&mut lines)?,
+            true => {
+                for (name, value) in self.members().as_object().into_iter().flatten() {
+                    lines.serialize_entry(name, value)?;
+                }
+            }
+        }
+        Ok(lines.text())
+    }
+
+    /// Writes its members.
+    fn write<M: SerializeMap>(&self, members: &mut M) -> Result<(), M::Error> {
+        members.serialize_entry("$schema", self.schema)?;
+        self.state.write(members, |members| match self.state.state.foreign {
+            true => Ok(()),
+            false => {
+                members.serialize_entry("heads", &self.state.state.heads)?;
+                members.serialize_entry("transcript", &self.log)
+            }
+        })
+    }
+
     /// Whether the workflow, or a log that no workflow makes, gives something else a name that a member has.
     fn has_name_twice(&self) -> bool {
         let StateDocument { state, phase_key } = self.state;
@@ -104,12 +142,13 @@ pub fn log_extent_of(transcript: &Value) -> Option<LogExtent> {
     Some(LogExtent { lines: count("lines")?, bytes: count("bytes")?, digest })
 }
 
-/// The name of the key that holds the phase in a state that `orch` wrote: the key after `workflow`.
+/// The name of the key that holds the phase in a state that `orch` wrote: the first text after `workflow`.
 #[must_use]
 pub fn phase_key_in(value: &Value) -> Option<&str> {
     let mut members = value.as_object()?.iter();
     members.find(|(key, _)| *key == "workflow")?;
-    members.next().filter(|(_, phase)| phase.is_string()).map(|(key, _)| key.as_str())
+    let (key, _) = members.find(|(_, value)| value.is_string())?;
+    (key == "phase" || !RESERVED_KEYS.contains(&key.as_str())).then_some(key)
 }
 
 /// Parses a state from its JSON and checks its seal against the text. Returns all faults if there are any.

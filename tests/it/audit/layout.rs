@@ -1,6 +1,7 @@
 //! A formatter that rewrites `state.json`: its layout is a note, its values are what they were.
 
-use super::{last, standings};
+use super::records::earlier;
+use super::{last, last_change, standings};
 use crate::harness::{World, started};
 use serde_json::ser::{PrettyFormatter, Serializer};
 use serde_json::{Map, Value};
@@ -140,4 +141,75 @@ fn a_changed_value_stays_what_it_is_in_any_layout() {
         }
         assert!(standings(&world).iter().all(|one| one == "proven"), "{name}");
     }
+}
+
+/// How many lines of the state the last commit added and removed.
+fn changed_lines(world: &World) -> [usize; 2] {
+    let told = world.git(&["show", "--format=", "--numstat", "HEAD", "--", STATE]);
+    let mut counts = told.split_whitespace().map(|count| count.parse().expect("a count"));
+    [counts.next().expect("added"), counts.next().expect("removed")]
+}
+
+#[test]
+fn a_step_changes_few_lines_of_a_short_state() {
+    type Scene = (&'static str, fn(&World), &'static [&'static str]);
+    let scenes: [Scene; 14] = [
+        ("plan_review", |world| world.plan("t", 1), &["next", "t"]),
+        ("planning", |world| world.plan_review("t", false, 1), &["next", "t"]),
+        ("plan_review", |world| world.plan("t", 2), &["next", "t"]),
+        ("codegen", |world| world.plan_review("t", true, 2), &["next", "t"]),
+        ("review", |world| world.patch("t", 1), &["next", "t"]),
+        ("test", |world| world.code_review("t", true, 1), &["next", "t"]),
+        ("codegen", |world| world.tests("t", 1, 1), &["next", "t"]),
+        ("review", |world| world.patch("t", 2), &["next", "t"]),
+        ("test", |world| world.code_review("t", true, 2), &["next", "t"]),
+        ("accept", |world| world.tests("t", 0, 2), &["next", "t"]),
+        ("codegen", |_| {}, &["reject", "t", "--to", "codegen", "--reason", "it is slow"]),
+        ("review", |world| world.patch("t", 3), &["next", "t"]),
+        ("test", |world| world.code_review("t", true, 3), &["next", "t"]),
+        ("accept", |world| world.tests("t", 0, 3), &["next", "t"]),
+    ];
+    let world = World::ready();
+    world.orch(&["new", "t", "--title", "T"]).succeeds();
+    for (phase, write, command) in scenes {
+        write(&world);
+        world.orch(command).succeeds();
+        assert_eq!(world.phase("t"), phase);
+        let [added, removed] = changed_lines(&world);
+        assert!(added <= 6 && removed <= 6, "{phase}: +{added} -{removed}\n{}", world.read(STATE));
+        let lines = world.read(STATE).lines().count();
+        assert!(lines <= 40, "{phase}: {lines}");
+    }
+    world.orch(&["audit", "--strict"]).succeeds();
+}
+
+#[test]
+fn a_state_of_the_earlier_layout_is_no_finding_and_the_next_step_renews_it() {
+    let world = titled();
+    for (write, phase) in [
+        ((|world| world.plan_review("t", true, 1)) as fn(&World), "codegen"),
+        (|world| world.patch("t", 1), "review"),
+        (|world| world.code_review("t", true, 1), "test"),
+    ] {
+        // As if the last step had been recorded by an earlier version.
+        world.write(STATE, earlier(&world.read(STATE)));
+        world.git(&["add", STATE]);
+        world.orch(&["check", "--staged", "--strict"]).succeeds();
+        world.git(&["commit", "-q", "--amend", "--no-edit"]);
+        assert!(world.read(STATE).contains("\n    \"planning\": {\n      \"status\""));
+        let checked = world.orch_json(&["check"]);
+        assert!(checked["findings"].as_array().is_some_and(Vec::is_empty), "{checked:#}");
+        world.orch(&["check", "--range", "HEAD~1..HEAD", "--strict"]).succeeds();
+        let change = last_change(&world);
+        assert_eq!((&change["standing"], &change["why"]), (&"proven".into(), &Value::Null), "{change:#}");
+        write(&world);
+        world.orch(&["next", "t"]).succeeds();
+        assert_eq!(world.phase("t"), phase);
+        assert!(world.read(STATE).contains("\n    \"planning\": {\"status\": "));
+    }
+    world.orch(&["audit", "--strict"]).succeeds();
+    // What is no value of the state is found in this layout as well.
+    let edited = earlier(&world.read(STATE)).replacen("\"attempt\": 1", "\"attempt\": 2", 1);
+    world.write(STATE, edited);
+    world.orch(&["check"]).says("state-edited");
 }

@@ -1,6 +1,6 @@
 //! Honest pasts that look odd, and forgeries that look honest: what random histories have found.
 
-use super::records::{LOG, relinked, retell, state, tell_lines};
+use super::records::{LOG, relinked, resealed, retell, state, tell_lines};
 use super::{edit_last_entry, last, skip, standings, started};
 use crate::harness::World;
 use orch::base::{ArtifactName, Digest};
@@ -201,15 +201,10 @@ fn a_state_holds_nothing_that_no_transition_puts_there() {
     world.plan_review("t", true, 1);
     world.orch(&["next", "t"]).succeeds();
     let text = world.read("tasks/t/state.json");
-    let seal = text.lines().find(|line| line.starts_with("  \"seal\"")).expect("a seal").to_owned();
-    let unsealed = text.replace(&format!("{seal}\n"), "").replacen(
-        "\"kind\": \"create\"",
-        "\"approved_by\": \"everybody\", \"kind\": \"create\"",
-        1,
-    );
-    let digest = Digest::of_blob(unsealed.as_bytes());
-    let rev = unsealed.lines().find(|line| line.starts_with("  \"rev\"")).expect("a rev").to_owned();
-    let sealed = unsealed.replace(&rev, &format!("{rev}\n  \"seal\": \"{digest}\","));
+    let edited =
+        text.replacen("\"kind\": \"create\"", "\"approved_by\": \"everybody\", \"kind\": \"create\"", 1);
+    assert_ne!(edited, text);
+    let sealed = resealed(&edited);
     world.write("tasks/t/state.json", sealed);
     world.git(&["commit", "-q", "-a", "--amend", "--no-edit"]);
     let change = last(&world, "forged");

@@ -99,6 +99,49 @@ pub fn tell_lines(world: &World, lines: &str) {
     put(world, &log.state_at(&last, &mut FoldCache::default()).expect("whole"));
 }
 
+/// An edited state with a seal that fits it.
+pub fn resealed(text: &str) -> String {
+    let (begin, end) = text.split_once(",\n  \"actors\": ").expect("phases");
+    let (before, _) = begin.rsplit_once(", \"seal\": \"").expect("a seal");
+    let rest = format!(",\n  \"actors\": {end}");
+    let seal = Digest::of_blob(format!("{before}{rest}").as_bytes());
+    format!("{before}, \"seal\": \"{seal}\"{rest}")
+}
+
+/// A state as it was written before it had a line for each phase: every value on its own line.
+pub fn earlier(text: &str) -> String {
+    let mut members: Vec<(String, Value)> =
+        serde_json::from_str::<serde_json::Map<_, _>>(text).expect("JSON").into_iter().collect();
+    const OWN: [&str; 14] = [
+        "$schema",
+        "version",
+        "task",
+        "title",
+        "heads",
+        "transcript",
+        "rev",
+        "workflow",
+        "phase",
+        "actors",
+        "waived",
+        "run",
+        "history",
+        "errors",
+    ];
+    let place = |name: &str| match OWN.iter().position(|own| *own == name) {
+        Some(place) => place,
+        None if name == "updated_at" => usize::MAX,
+        None => OWN.len(),
+    };
+    members.retain(|(name, _)| name != "seal");
+    members.sort_by_key(|(name, _)| place(name));
+    let members: serde_json::Map<String, Value> = members.into_iter().collect();
+    let text = format!("{:#}\n", Value::Object(members));
+    let seal = Digest::of_blob(text.as_bytes());
+    let rev = text.lines().find(|line| line.starts_with("  \"rev\": ")).expect("a revision");
+    text.replacen(rev, &format!("{rev}\n  \"seal\": \"{seal}\","), 1)
+}
+
 /// Whether a state is the fold of the events that it names in this log.
 pub fn is_fold(text: &str, lines: &str, workflow: &orch::workflow::Workflow) -> bool {
     let Ok(value) = serde_json::from_str::<Value>(text) else { return false };
