@@ -6,7 +6,7 @@ use super::people::OrderedStep;
 use crate::base::{Code, Diagnostic, command};
 use crate::decide::{
     self, Facts, HistoryEntry, Kind, Objection, Recorded, Ruling, RulingOrder, Stamp, State, Step, TakenBack,
-    Transition, initial_state, other_format, unknown_in_record,
+    Transition, initial_state, of_another_file, other_format, unknown_in_record,
 };
 use crate::record::{EventLog, FoldCache};
 use crate::survey::{Error, Sight, TaskRef};
@@ -252,6 +252,9 @@ fn taken_back(taken: &TakenBack) -> Diagnostic {
 /// record cannot be used.
 pub(super) fn usable_state(judged: &Sight) -> Result<Cow<'_, State>, Error> {
     judged.require_workflow()?;
+    if let Some(found) = of_another_file(&judged.observed.facts) {
+        return Err(found.into());
+    }
     movable_state(judged)
 }
 

@@ -9,7 +9,7 @@ use super::new_id::{Naming, check_new_id, parse_task_id};
 use super::orders::movable_state;
 use super::people::OrderedStep;
 use crate::base::{Code, Digest, RepoPath, SingleFile, TaskId, command};
-use crate::decide::{self, Facts, Kind, Stamp, Step};
+use crate::decide::{self, Facts, Kind, OwnFile, Stamp, Step, of_another_file};
 use crate::scan::Source as _;
 use crate::store::{MovedPath, PlannedCommit, Store, durable};
 use crate::survey::{Error, Sight, TaskRef};
@@ -142,6 +142,9 @@ impl Writer<'_> {
         stamp: &Stamp,
     ) -> Result<Step, Error> {
         let state = movable_state(judged)?;
+        if let (Relocation::Rename(_), Some(found)) = (to, of_another_file(&judged.observed.facts)) {
+            return Err(found.into());
+        }
         let transition = decide::rename(judged.workflow(), &state, &place.id, to.why())?;
         let facts = Facts { task: place.id.clone(), ..judged.observed.facts.clone() };
         let state = decide::apply(judged.workflow(), &state, &facts, &transition, stamp);
@@ -165,7 +168,8 @@ impl Writer<'_> {
         let step = self.relocation(&judged, place, to, stamp)?;
         let steps = [step];
         let Some(record) = self.record_files(&judged, &steps)?.pop() else { return Err(Error::moved()) };
-        let moves = task.moves_to(place, &committed_files(store, &judged, &self.files_here(task)?)?)?;
+        let files = self.files_of_record(&judged)?;
+        let moves = task.moves_to(place, &committed_files(store, &judged, files)?)?;
         let [step] = steps;
         let sign_off = self.sign_off(store)?;
         let planned = PlannedCommit {
@@ -194,7 +198,7 @@ impl Writer<'_> {
         if let Some(record) = self.record_files(&judged, &steps)?.pop() {
             self.write_record(task, &record)?;
         }
-        for MovedPath { from, to } in task.moves_to(place, &self.files_here(task)?)? {
+        for MovedPath { from, to } in task.moves_to(place, &self.files_of_record(&judged)?)? {
             let [from, to] = [from, to].map(|path| path.under(&self.workspace.root));
             durable::move_path(&self.workspace.root, &from, &to)?;
         }
@@ -202,8 +206,13 @@ impl Writer<'_> {
         self.relocated(place, step, None)
     }
 
-    /// The names of the files that are the task, in the work tree.
-    fn files_here(&self, task: &TaskRef) -> Result<Vec<String>, Error> {
+    /// The names of the files that are the task, in the work tree. One that is gone stays where it is, and so does that
+    /// of another task under the same id.
+    fn files_of_record(&self, judged: &Sight) -> Result<Vec<String>, Error> {
+        if judged.observed.facts.own_file != OwnFile::AsRecorded {
+            return Ok(Vec::new());
+        }
+        let task = &judged.task;
         let entries = self.workspace.snapshot(|snapshot| snapshot.source.list_task(&task.place))?;
         Ok(task.own_files(&entries))
     }
@@ -217,7 +226,10 @@ impl Writer<'_> {
 
 /// The names of the files that are the task in HEAD. Returns an error if one that is here is not among them: it
 /// would be left behind.
-fn committed_files(store: &Store, judged: &Sight, here: &[String]) -> Result<Vec<String>, Error> {
+fn committed_files(store: &Store, judged: &Sight, here: Vec<String>) -> Result<Vec<String>, Error> {
+    if judged.observed.facts.own_file != OwnFile::AsRecorded {
+        return Ok(here);
+    }
     let task = &judged.task;
     let committed = task.own_files(&store.source_at(judged.head_commit()).list_task(&task.place)?);
     match here.iter().find(|name| !committed.contains(name)) {

@@ -198,7 +198,7 @@ fn row<'a>(workflow: &Workflow, decision: &'a Decision) -> DutyRow<'a> {
         Verdict::Run(_) => DutyRow(DutyKind::Run, Do::Run, works, current, RunTurn::Act),
         // A person decides by a command, which writes the file.
         Verdict::Wait { owner: Owner::Human, .. }
-            if decision.options.iter().any(|option| option.id == "approve") =>
+            if decision.options.iter().any(|option| matches!(option.id, "approve" | "archive")) =>
         {
             DutyRow(DutyKind::Wait, Do::Decide, Owner::Human, current, RunTurn::Work(Owner::Human))
         }

@@ -7,8 +7,8 @@ use super::judge::{Judge, choice};
 use super::rules::{Fired, join};
 use super::scope::TaskScope;
 use super::{
-    BrokenNeed, Choice, Decision, Evidence, Facts, FileFact, Recorded, SendBack, State, Transition, Verdict,
-    WHY, expect, rename_side,
+    BrokenNeed, Choice, Decision, Evidence, Facts, FileFact, OwnFile, Recorded, SendBack, State, Transition,
+    Verdict, WHY, expect, rename_side,
 };
 use crate::base::{ArtifactName, Code, Diagnostic, ObjectFormat, PhaseId, Place, RepoPath, command, nearest};
 use crate::workflow::{Owner, Phase, Workflow};
@@ -47,6 +47,15 @@ pub fn evaluate(workflow: &Workflow, recorded: &Recorded, facts: &Facts) -> Deci
             phase: Some(phase.id.clone()),
             attempt: state.attempt(&phase.id).max(1),
             ..broken(workflow, facts, Code::ArtifactUnknown, diagnostics, Vec::new())
+        };
+    }
+    if let Some(found) = of_another_file(facts) {
+        diagnostics.push(found);
+        return Decision {
+            rev: state.rev,
+            phase: Some(phase.id.clone()),
+            attempt: state.attempt(&phase.id).max(1),
+            ..broken(workflow, facts, Code::IdReused, diagnostics, vec![to_archive(facts, phase)])
         };
     }
     note_workflow(workflow, state, &mut diagnostics);
@@ -163,6 +172,41 @@ pub fn unknown_in_record(workflow: &Workflow, state: &State, facts: &Facts) -> O
     Some(Diagnostic::error(Code::ArtifactUnknown, message).at(place).hint(hint))
 }
 
+/// The finding about a record that is about another file than the one that is the task now.
+#[must_use]
+pub fn of_another_file(facts: &Facts) -> Option<Diagnostic> {
+    let OwnFile::Another { present, recorded } = &facts.own_file else { return None };
+    let title = |name: &str| {
+        let title = facts.place.file().and_then(|file| file.title(name)).filter(|title| !title.is_empty());
+        title.unwrap_or(name).to_owned()
+    };
+    let (new, old) = (title(present), title(recorded.name()));
+    let message = format!(
+        "`{}` is \"{new}\" now, and its record is that of \"{old}\", which is in {recorded}: the id was used again",
+        facts.task
+    );
+    let task = facts.task.as_str();
+    let archive = command(&["orch", "archive", task, "--force", WHY]);
+    let hint = format!(
+        "archive the old record, and begin one for the new task: {archive} && {}",
+        command(&["orch", "new", task])
+    );
+    let place = facts.place.path(present).map_or_else(|_| Place::default(), |path| Place::file(&path));
+    Some(Diagnostic::error(Code::IdReused, message).at(place).hint(hint))
+}
+
+/// The command that takes a task out of the way. One that is not finished needs a reason.
+fn to_archive(facts: &Facts, phase: &Phase) -> Choice {
+    let force: &[&str] = if phase.terminal { &[] } else { &["--force", WHY] };
+    let argv = [&["orch", "archive", facts.task.as_str()], force].concat();
+    choice(
+        "archive",
+        argv,
+        if phase.terminal { Owner::Orch } else { Owner::Human },
+        "move the record to the archive",
+    )
+}
+
 fn note_workflow(workflow: &Workflow, state: &State, diagnostics: &mut Vec<Diagnostic>) {
     if let Some(recorded) = &state.workflow
         && recorded.digest != workflow.digest
@@ -242,6 +286,9 @@ impl Judge<'_> {
         let is_in_order = decision.rule.is_some() || matches!(decision.verdict, Verdict::Wait { .. });
         if is_in_order && !decision.lacks_history() {
             expect::options(self, &mut decision);
+        }
+        if let OwnFile::Gone(to) = &self.facts.own_file {
+            self.gone(to.as_ref(), &mut decision);
         }
         decision
     }
@@ -430,6 +477,34 @@ impl Judge<'_> {
             decision.options.push(choice("rollback", argv, Owner::Human, effect));
         }
         decision.verdict = Verdict::Inconsistent { phase: phase.clone(), broken: unmet, last_consistent };
+    }
+
+    /// Says of a task whose file was moved away that it is gone, where the rules lead nowhere without the file.
+    fn gone(&self, to: Option<&RepoPath>, decision: &mut Decision) {
+        let is_own = |path: &str| self.facts.place.is_own_file(path);
+        let told = match to {
+            Some(path) => format!("the file of the task is gone: it is {path} now"),
+            None => "the file of the task is gone".to_owned(),
+        };
+        match &decision.verdict {
+            Verdict::Wait { .. } | Verdict::Inconsistent { .. } => {
+                decision.verdict = Verdict::Wait { what: "the archive".to_owned(), owner: Owner::Human };
+                decision.reason.clone_from(&told);
+                decision.rule = None;
+                decision.expects.clear();
+                decision.options.clear();
+            }
+            Verdict::Done { .. } => decision.reason = format!("{}; {told}", decision.reason),
+            _ => return,
+        }
+        decision.lost.retain(|lost| !is_own(&lost.path));
+        decision.diagnostics.retain(|found| found.code != Code::EvidenceGone || !decision.lost.is_empty());
+        let place = Place::file(to.unwrap_or(&self.facts.shown()));
+        decision.diagnostics.push(Diagnostic::note(Code::TaskGone, told).at(place));
+        // In the archive it is already where it belongs.
+        if to.is_some() {
+            decision.options.insert(0, to_archive(self.facts, self.phase));
+        }
     }
 
     /// Whether the only fault of an artifact is that this clone lacks the history of its code.

@@ -26,6 +26,25 @@ pub struct Facts {
     /// The files that the workflow requires and that are not in the work tree. Empty where the files come from the
     /// index or a commit: a history in which they come later, or get another name, stays what it is.
     pub missing: Vec<RepoPath>,
+    /// What became of the file that the task is, if it is one. In the facts of a recorded step, nothing.
+    pub own_file: OwnFile,
+}
+
+/// What became of the file that a task is, since its record last saw it.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum OwnFile {
+    /// It is in its place, or nobody knows where it is; or the task is a directory.
+    #[default]
+    AsRecorded,
+    /// It was moved to where no task is, with its path there; `None` in the archive.
+    Gone(Option<RepoPath>),
+    /// A new task has its place and its id.
+    Another {
+        /// The name of the file of the new task.
+        present: String,
+        /// Where the file is that the record is about.
+        recorded: RepoPath,
+    },
 }
 
 /// A file that matches a path of an artifact, or the part of a commit's tree that takes its place.
@@ -62,6 +81,7 @@ impl Facts {
             artifacts: BTreeMap::new(),
             diagnostics: Vec::new(),
             missing: Vec::new(),
+            own_file: OwnFile::AsRecorded,
         }
     }
 

@@ -61,8 +61,8 @@ pub use drafting::{DraftFile, TODO, draft};
 pub use duty::{
     Direction, Do, Duty, DutyKind, RunTurn, Runner, Urgency, direction, duty, duty_of_unread, trouble,
 };
-pub use evaluate::{evaluate, other_format, unknown_in_record};
-pub use facts::{Facts, FileFact, STALE_STATE};
+pub use evaluate::{evaluate, of_another_file, other_format, unknown_in_record};
+pub use facts::{Facts, FileFact, OwnFile, STALE_STATE};
 pub use import::{ImportFault, Original, adopt, import, import_of, is_original, refused_import};
 pub use merge::{Conflict, choose, join, merging, rename_side};
 pub use nearest_rule::nearest_rule;

@@ -465,6 +465,7 @@ impl Proving<'_> {
         }
         let why = match (&self.new.state, &value) {
             (None, _) if is_gone || !had_log || self.lost.is_empty() => return Ok(None),
+            (None, _) if self.leaves_another_task()? => return Ok(None),
             (None, _) => "the commit removes transcript.jsonl but not the other files of the task",
             (Some(_), None) => "state.json is not JSON",
             (Some(_), Some(value)) if !is_foreign(value) => {
@@ -488,6 +489,14 @@ impl Proving<'_> {
             return Ok(Some(Proof::bare(Standing::Unverifiable, why)));
         }
         Ok(Some(Proof::forged(why)))
+    }
+
+    /// Whether the commit takes the record to the archive, and leaves the file of a new task under the same id.
+    fn leaves_another_task(&self) -> Result<bool, Error> {
+        let RecordChange { task, after, .. } = *self.change;
+        let [old] = self.olds.as_slice() else { return Ok(false) };
+        let log = old.log.as_ref().map(|log| log.bytes.as_slice()).unwrap_or_default();
+        after.setting.has_other_task_left(task, log, after.source)
     }
 
     /// Whether one commit brought the whole record that this one removes, so that its revert does so too.

@@ -3,7 +3,7 @@
 use super::read::{ReadResult, memory_limit, memory_of, read_by};
 use super::{Content, Entry, EntryKind, Matcher, Schemas, Source, ValidationCache};
 use crate::base::{ArtifactName, Code, Diagnostic, Digest, Error, Place, RepoPath, TaskId, TaskPlace};
-use crate::decide::{Facts, FileFact, RecordVersion};
+use crate::decide::{Facts, FileFact, OwnFile, RecordVersion};
 use crate::record::{STATE_FILE, TRANSCRIPT_FILE};
 use crate::workflow::{Artifact, Format, Workflow};
 use std::collections::BTreeMap;
@@ -156,6 +156,7 @@ pub fn observe(
                 .collect(),
             diagnostics: Vec::new(),
             missing: Vec::new(),
+            own_file: OwnFile::AsRecorded,
         },
         state: None,
         log: ObservedLog::Missing,

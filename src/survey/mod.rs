@@ -32,6 +32,7 @@ pub(crate) mod snapshot;
 mod subject;
 mod tasks;
 mod unseen;
+mod whereabouts;
 mod workflows;
 
 pub use crate::base::Error;

@@ -78,6 +78,11 @@ impl Workspace {
         if left.is_empty() {
             return Ok(false);
         }
+        let removed = store.blob(removal.blob)?.unwrap_or_default();
+        let after = store.source_at(Some(removal.commit));
+        if self.setting.has_other_task_left(&task, &removed, &after)? {
+            return Ok(false);
+        }
         let log = |commit: Digest| store.source_at(Some(commit)).blob_at(&removal.path);
         let mut is_removal_next = false;
         for commit in store.changes_of(removal.commit, &removal.path)?.into_iter().skip(1) {

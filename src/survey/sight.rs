@@ -9,7 +9,7 @@ use super::snapshot::{Reading, Snapshot};
 use super::{Error, TaskRef, UsableWorkflow, Workspace};
 use crate::base::{Code, Diagnostic, Digest, RepoPath, command};
 use crate::decide::{
-    Circumstances, Decision, Ending, Judgement, LastRun, PersonOrder, Recorded, Remembered, Runner,
+    Circumstances, Decision, Ending, Judgement, LastRun, OwnFile, PersonOrder, Recorded, Remembered, Runner,
     STALE_STATE, Settled, State, Step, conclude, evaluate, judge, person_orders,
 };
 use crate::run::RunFiles;
@@ -332,7 +332,9 @@ impl Workspace {
         self.costs.looked();
         let last_run = if is_present { self.last_run(task) } else { LastRun::default() };
         // Whether a process drives the task cannot be seen in a stamp, and a faulty record is a matter of more files.
-        let is_plain = matches!(recorded, Recorded::New | Recorded::Known(_));
+        // Neither are the directories to which the file of a task was moved.
+        let is_plain = matches!(recorded, Recorded::New | Recorded::Known(_))
+            && observed.facts.own_file == OwnFile::AsRecorded;
         if !is_plain || other_task(task, &recorded).is_some() || !matches!(last_run, LastRun::Settled) {
             basis.note_unknown();
         }

@@ -144,7 +144,9 @@ impl Snapshot<'_> {
                 name = named.name.to_string();
                 continue;
             }
-            return Ok(Reading { compiled, recorded, observed, entries: glance.into_entries() });
+            let mut reading = Reading { compiled, recorded, observed, entries: glance.into_entries() };
+            reading.observed.facts.own_file = self.own_file(task, &reading)?;
+            return Ok(reading);
         }
         let message = format!("the record of `{}` names a different workflow at every read", task.id);
         Err(Error::new(Code::Unstable, message))

@@ -313,6 +313,11 @@ codes! {
         "The directory of the hooks is used by other repositories, too.",
         "`core.hooksPath` names a directory outside this repository.",
         "Give this repository hooks of its own: `git config --local core.hooksPath .githooks`; or call `orch check --staged` from the shared hook.";
+    IdReused = "id-reused", NotNow,
+        "A new task has the id of an old one, whose record is still there.",
+        "A tool that keeps each task as a file moved the file of the old task away, and gave its id to a new one. The record \
+         is that of the old task, so the new one cannot go on with it.",
+        "Archive the old record, then adopt the new task: `orch archive TASK --force WHY`, `orch new TASK`.";
     ImportInvalid = "import-invalid", Usage,
         "The state of an older tool cannot be imported.",
         "A value in it has not the form that the older tool gave it, so the map in `[state.import]` of the workflow yields no valid state.",
@@ -817,6 +822,10 @@ codes! {
         "A task with this id already exists.",
         "Its directory exists and contains a state.",
         "Choose another id, or work on it: `orch suggest ID`.";
+    TaskGone = "task-gone", Finding,
+        "The file that is a task was moved to where no task is.",
+        "A tool moved it to a directory such as `archive`, `drafts` or `completed`; the record of the task is still there.",
+        "Archive the record too: `orch archive TASK`, with `--force WHY` if the task is not finished; or move the file back.";
     TaskInsideTask = "task-inside-task", Usage,
         "The new task would be inside another task, or would contain one.",
         "A task never contains a task.",

@@ -276,6 +276,109 @@ fn backlog_task(world: &World, file: &str, status: &str, [description, criterion
     world.write(&format!("backlog/tasks/{file}.md"), text);
 }
 
+/// A repository with a task `back-1 - Fix-login` of Backlog.md in work, and one that nobody has begun.
+fn backlog() -> World {
+    let world = World::new();
+    let root = "[[root]]\npath = \"backlog/tasks/* - {title}.md\"\nworkflow = \"backlog\"\n";
+    world.write("orch.toml", root);
+    world.orch(&["init", "--no-agents-md", "--no-system"]).succeeds();
+    backlog_task(&world, "back-1 - Fix-login", "In Progress", ["It fails twice.", " "]);
+    backlog_task(&world, "back-2 - Second", "To Do", ["It fails.", " "]);
+    world.commit("The backlog");
+    for id in ["back-1", "back-2"] {
+        world.orch(&["new", id]).succeeds();
+    }
+    world.orch(&["next", "back-1"]).succeeds().says("to_do -> in_progress");
+    world
+}
+
+fn move_file(world: &World, from: &str, to: &str) {
+    let text = world.read(from);
+    world.remove(from);
+    world.write(to, text);
+}
+
+/// As `backlog task archive`, `demote` and `complete` do.
+#[test]
+fn a_task_whose_file_was_moved_away_is_gone() {
+    for (id, name, moved) in [
+        ("back-1", "back-1 - Fix-login.md", "backlog/archive/tasks/back-1 - Fix-login.md"),
+        ("back-1", "back-1 - Fix-login.md", "backlog/drafts/draft-1 - Fix-login.md"),
+        ("back-1", "back-1 - Fix-login.md", "backlog/completed/back-1 - Fix-login.md"),
+        ("back-1", "back-1 - Fix-login.md", "backlog/tasks/completed/back-1 - Fix-login.md"),
+        ("back-2", "back-2 - Second.md", "backlog/drafts/draft-7 - Second.md"),
+    ] {
+        let world = backlog();
+        move_file(&world, &format!("backlog/tasks/{name}"), moved);
+        for is_committed in [false, true] {
+            if is_committed {
+                world.commit("Put it away");
+                world.orch(&["check", "--strict", "--commit", "HEAD"]).succeeds();
+            }
+            let suggestion = world.orch_json(&["suggest", id])["suggestions"][0].clone();
+            assert!(suggestion["reason"].as_str().is_some_and(|text| text.contains(moved)), "{suggestion:#}");
+            assert_eq!(suggestion["owner"], "human", "{moved}");
+            let option = &suggestion["options"][0]["argv"];
+            assert_eq!(*option, serde_json::json!(["orch", "archive", id, "--force", "WHY"]), "{moved}");
+            world.orch(&["check"]).succeeds();
+            world.orch(&["check", "--strict"]).succeeds();
+        }
+        world.orch(&["archive", id, "--force", "it was put away"]).succeeds();
+        let ids = tasks(&world).into_iter().map(|(id, _)| id).collect::<Vec<_>>();
+        assert!(ids.contains(&format!("archive/{id}")) && !ids.contains(&id.to_owned()), "{ids:?}");
+        world.orch(&["check", "--strict"]).succeeds();
+        assert!(standings(&world).iter().all(|one| one == "proven" || one == "overridden"), "{moved}");
+        assert_eq!(world.dirty(), "");
+    }
+}
+
+#[test]
+fn a_file_that_is_nowhere_is_missing_and_one_that_came_back_is_there() {
+    let world = backlog();
+    let (place, drafts) = ("backlog/tasks/back-1 - Fix-login.md", "backlog/drafts/draft-9 - Other-login.md");
+    move_file(&world, place, drafts);
+    world.orch(&["check"]).ends(1).says("inconsistent");
+    move_file(&world, drafts, "backlog/archive/tasks/back-1 - Fix-login.md");
+    world.orch(&["check"]).succeeds();
+    world.orch(&["status"]).succeeds();
+    move_file(&world, "backlog/archive/tasks/back-1 - Fix-login.md", place);
+    let suggestion = world.orch_json(&["suggest", "back-1"])["suggestions"][0].clone();
+    assert_eq!(suggestion["reason"], "the work is not finished");
+}
+
+#[test]
+fn a_new_task_under_the_id_of_an_archived_one_does_not_inherit_its_record() {
+    for (id, old, new) in [
+        ("back-1", "back-1 - Fix-login", "back-1 - New-one"),
+        // Nothing but its creation is recorded.
+        ("back-2", "back-2 - Second", "back-2 - New-one"),
+        // Under the same title.
+        ("back-1", "back-1 - Fix-login", "back-1 - Fix-login"),
+    ] {
+        let world = backlog();
+        let archived = format!("backlog/archive/tasks/{old}.md");
+        move_file(&world, &format!("backlog/tasks/{old}.md"), &archived);
+        backlog_task(&world, new, "In Progress", ["Something else.", "x"]);
+        let log = world.read(&format!("backlog/tasks/.tasks/{id}/transcript.jsonl"));
+        for command in [&["next", id][..], &["rollback", id, "--reason", "no"], &["rename", id, "back-9"]] {
+            let refused = world.orch(command).ends(5);
+            for told in ["id-reused", &old[9..], &new[9..], &archived] {
+                assert!(refused.stderr.contains(told), "{command:?} {told}: {refused:?}");
+            }
+        }
+        assert_eq!(world.read(&format!("backlog/tasks/.tasks/{id}/transcript.jsonl")), log);
+        world.orch(&["check"]).ends(1).says("id-reused");
+        world.commit("Another one");
+        world.orch(&["archive", id, "--force", "the id is used again"]).succeeds();
+        assert!(world.path(&format!("backlog/tasks/{new}.md")).exists());
+        world.orch(&["new", id]).succeeds();
+        world.orch(&["next", id]).succeeds().says("to_do -> in_progress");
+        world.orch(&["check", "--strict"]).succeeds();
+        assert!(standings(&world).iter().all(|one| one == "proven" || one == "overridden"), "{new}");
+        assert_eq!(world.dirty(), "");
+    }
+}
+
 #[test]
 fn the_shipped_backlog_workflow_understands_an_existing_tree_of_task_files() {
     let world = World::new();

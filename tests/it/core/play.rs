@@ -3,8 +3,8 @@
 use orch::base::{ArtifactName, Period, RepoPath, TaskId, TaskPlace, Timestamp};
 use orch::decide::{
     ActorKind, Blocker, Budget, By, ControlRequest, Ending, ExecutorExit, Facts, FileFact, JudgedTask,
-    Leftover, Mode, News, RecordOutcome, Recorded, Recorder, Returned, RunCommand, RunEffect, RunEvent,
-    RunMachine, Stamp, State, Tick, evaluate, initial_state,
+    Leftover, Mode, News, OwnFile, RecordOutcome, Recorded, Recorder, Returned, RunCommand, RunEffect,
+    RunEvent, RunMachine, Stamp, State, Tick, evaluate, initial_state,
 };
 use orch::workflow::{Document, System, Workflow, compile};
 use std::cell::RefCell;
@@ -27,6 +27,7 @@ pub fn facts() -> Facts {
         artifacts: BTreeMap::new(),
         diagnostics: Vec::new(),
         missing: Vec::new(),
+        own_file: OwnFile::AsRecorded,
     }
 }
 

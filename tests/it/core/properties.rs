@@ -6,8 +6,8 @@ use orch::base::{
     ArtifactName, Code, Diagnostic, Digest, PhaseId, RepoPath, TaskId, TaskPlace, Timestamp, WorkflowName,
 };
 use orch::decide::{
-    Actor, ActorKind, ActorStatus, By, Facts, FileFact, HistoryEntry, Kind, Recorded, Stamp, State, Verdict,
-    WorkflowRef, apply, confirm, evaluate, override_to, reopen, rollback, settle,
+    Actor, ActorKind, ActorStatus, By, Facts, FileFact, HistoryEntry, Kind, OwnFile, Recorded, Stamp, State,
+    Verdict, WorkflowRef, apply, confirm, evaluate, override_to, reopen, rollback, settle,
 };
 use orch::record::{read_state, write_state};
 use orch::workflow::Workflow;
@@ -198,6 +198,7 @@ fn task() -> impl Strategy<Value = (&'static Workflow, State, Facts)> {
             artifacts: std::iter::once(stray).chain(names).zip(files).collect(),
             diagnostics: Vec::new(),
             missing: Vec::new(),
+            own_file: OwnFile::AsRecorded,
         };
         (workflow, state, facts)
     })

@@ -7,8 +7,8 @@ use orch::base::{
     ArtifactName, Code, Diagnostic, Digest, ObjectFormat, RepoPath, TaskId, TaskPlace, Timestamp,
 };
 use orch::decide::{
-    ActorKind, By, Decision, Facts, FileFact, Recorded, Settled, Stamp, State, Transition, Verdict, apply,
-    derive, evaluate, initial_state, settle,
+    ActorKind, By, Decision, Facts, FileFact, OwnFile, Recorded, Settled, Stamp, State, Transition, Verdict,
+    apply, derive, evaluate, initial_state, settle,
 };
 use orch::record::{
     EventLog, FoldCache, KnownLog, LogExtent, RecordReading, StateText, read_record, record_steps,
@@ -127,6 +127,7 @@ impl World {
             artifacts,
             diagnostics: Vec::new(),
             missing: Vec::new(),
+            own_file: OwnFile::AsRecorded,
         }
     }
 
