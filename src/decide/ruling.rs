@@ -344,7 +344,8 @@ impl Judge<'_> {
         if decision.transition().is_some_and(|due| !due.by_human) {
             return refuse("the due transition requires no person", &["orch", "next", task]);
         }
-        match self.last_consistent().filter(|_| is_hindered && order.ruling == Ruling::Reject) {
+        let lacks_needs = is_hindered || matches!(decision.verdict, Verdict::Inconsistent { .. });
+        match self.last_consistent().filter(|_| lacks_needs && order.ruling == Ruling::Reject) {
             Some(back) => {
                 refuse(&decision.reason, &["orch", "rollback", task, "--to", back.as_str(), "--reason", WHY])
             }

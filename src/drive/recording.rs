@@ -4,11 +4,15 @@ use super::driver::{Drive, case, own};
 use super::{Happened, Tell};
 use crate::apply::{Applied, TaskOutcome, Wanted, Writer};
 use crate::base::{Code, Diagnostic, Digest, Reason, RepoPath, Timestamp};
-use crate::decide::{Blocker, RecordOutcome, Recorder, RunCommand, RunEffect, RunEvent, Settled, Step};
+use crate::decide::{
+    Blocker, HistoryEntry, RecordOutcome, Recorder, RunCommand, RunEffect, RunEvent, Settled, Step,
+};
+use crate::record::EventLog;
 use crate::store::durable;
 use crate::survey::{Error, Sight};
 use std::cell::RefCell;
 use std::path::Path;
+use std::sync::Arc;
 
 /// Why a step was not recorded.
 enum Unmade {
@@ -113,6 +117,7 @@ pub(super) fn steps_for(
         own: writer.caller.own_stamp(),
         caller: writer.stamp(),
         refuses: &|state| writer.refused_data(workflow, state),
+        earlier: &|seq| logged(judged, seq),
         is_there: &|path| is_there(writer.workspace.root(), judged, path),
         started: started.cloned(),
         digest: &|path| digest_of(writer, judged, path),
@@ -121,6 +126,13 @@ pub(super) fn steps_for(
     let asked = if matches!(command, RunCommand::Moves { .. }) { 1 + steps.len() } else { 0 };
     writer.workspace.costs.evaluated(asked);
     Ok(steps)
+}
+
+/// The steps with a number that the log of a task has; `None` if not all of the log was read.
+fn logged(judged: &Sight, seq: u64) -> Option<Vec<Arc<HistoryEntry>>> {
+    let (log, _) = EventLog::parse(judged.observed.log.whole()?);
+    let events = log.events().filter(|event| event.entry.seq == seq);
+    Some(events.map(|event| Arc::clone(&event.entry)).collect())
 }
 
 /// Whether a file that an executor names exists, relative to the task or to the repository.

@@ -63,7 +63,8 @@ impl EditedFiles {
     /// The digest of an artifact beside the evidence, if the step recorded one; the inner `None` if it was absent.
     fn recorded(self, step: &NewStep, artifact: &ArtifactName) -> Option<Option<Digest>> {
         let is_its = |(name, _): &(&ArtifactName, Option<Digest>)| *name == artifact;
-        let spent = || step.noted.spent().find(is_its).filter(|_| self.bytes == RecordedBytes::Spent);
+        let spent =
+            || step.noted.spent().filter(is_its).last().filter(|_| self.bytes == RecordedBytes::Spent);
         let seen = || step.noted.seen().find(is_its).filter(|_| self.bytes != RecordedBytes::Evidence);
         spent().or_else(seen).map(|(_, digest)| digest)
     }

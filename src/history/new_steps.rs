@@ -219,8 +219,8 @@ impl NewSteps<'_> {
 pub(super) struct NotedDigests {
     /// The digests with which a phase was entered or left; `None` for an absent artifact.
     seen: BTreeMap<ArtifactName, Option<Digest>>,
-    /// The digests that were used up.
-    spent: BTreeMap<ArtifactName, Digest>,
+    /// The digests that were used up; of an artifact with several files, one for each.
+    spent: BTreeMap<ArtifactName, Vec<Digest>>,
 }
 
 impl NotedDigests {
@@ -245,8 +245,8 @@ impl NotedDigests {
             }
             for (artifact, digests) in &actor.spent {
                 let old = old.and_then(|old| old.spent.get(artifact)).map_or(&[][..], Vec::as_slice);
-                let newly = digests.iter().rfind(|digest| !old.contains(digest));
-                noted.spent.extend(newly.map(|digest| (artifact.clone(), *digest)));
+                let newly = digests.iter().filter(|digest| !old.contains(digest)).copied();
+                noted.spent.entry(artifact.clone()).or_default().extend(newly);
             }
         }
         noted
@@ -259,16 +259,39 @@ impl NotedDigests {
 
     /// The digests that were used up.
     pub(super) fn spent(&self) -> impl Iterator<Item = (&ArtifactName, Option<Digest>)> {
-        self.spent.iter().map(|(name, digest)| (name, Some(*digest)))
+        let all = self.spent.iter();
+        all.flat_map(|(name, digests)| digests.iter().map(move |digest| (name, Some(*digest))))
     }
 
     /// Whether this digest was used up and not recorded as seen.
     fn is_spent_only(&self, artifact: &ArtifactName, digest: Digest) -> bool {
-        self.spent.get(artifact) == Some(&digest) && self.seen.get(artifact) != Some(&Some(digest))
+        let is_spent = self.spent.get(artifact).is_some_and(|spent| spent.contains(&digest));
+        is_spent && self.seen.get(artifact) != Some(&Some(digest))
     }
 
     /// All recorded digests.
     pub(super) fn digests(&self) -> impl Iterator<Item = (&ArtifactName, Digest)> {
         self.seen().chain(self.spent()).filter_map(|(name, digest)| Some((name, digest?)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::decide::Actor;
+
+    #[test]
+    fn each_file_that_a_step_uses_up_is_noted() {
+        let name = |name: &str| ArtifactName::new(name).expect("valid");
+        let [old, one, other] = ["old", "one", "other"].map(|text| Digest::of_blob(text.as_bytes()));
+        let state = |spent: &[Digest]| {
+            let spent = BTreeMap::from([(name("reports"), spent.to_vec())]);
+            let actors = BTreeMap::from([("check".to_owned(), Actor { spent, ..Actor::default() })]);
+            State { actors, ..State::default() }
+        };
+        let noted = NotedDigests::since(Some(&state(&[old])), &state(&[old, one, other]));
+        let spent: Vec<Option<Digest>> = noted.spent().map(|(_, digest)| digest).collect();
+        assert_eq!(spent, [Some(one), Some(other)]);
+        assert!(noted.is_spent_only(&name("reports"), one) && !noted.is_spent_only(&name("reports"), old));
     }
 }

@@ -2,7 +2,7 @@
 
 use super::archive::Archive;
 use super::record::TaskRecord;
-use crate::base::{Digest, WorkflowName};
+use crate::base::{Digest, PhaseId, WorkflowName};
 use crate::decide::{
     Approval, Kind, People, ProvenStep, Recorded, Transition, WorkflowRef, evaluate, permits_activity,
 };
@@ -11,6 +11,7 @@ use crate::store::Store;
 use crate::survey::setting::Setting;
 use crate::survey::snapshot::Snapshot;
 use crate::survey::{CodeAt, Error, TaskRef};
+use crate::workflow::{Artifact, Phase, Workflow};
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -61,7 +62,15 @@ pub(super) fn yields(
     if loaded.workflow().is_none() {
         return Ok(false);
     }
-    let Some(before) = pool.fold(loaded.workflow(), &event.after).ok().flatten() else {
+    let decided = match (parent, ruled_by(step)) {
+        (Some(parent), Some(by)) => {
+            archive.setting(&store.tree_source(parent))?.workflow(by.name.as_str()).ok()
+        }
+        _ => None,
+    };
+    let decided = decided.as_ref().and_then(|loaded| loaded.workflow());
+    let named = loaded.workflow().map(|workflow| with_names_of(workflow, decided));
+    let Some(before) = pool.fold(named.as_ref(), &event.after).ok().flatten() else {
         return Ok(false);
     };
     let before = Recorded::Known(Box::new(Arc::unwrap_or_clone(before)));
@@ -70,6 +79,7 @@ pub(super) fn yields(
     let snapshot = Snapshot::new(rules, &source, &validations, code);
     let (workflow, observed, _) =
         snapshot.observe_step(false, task, &loaded, (&before, step.entry.version), &[])?;
+    let workflow = named.as_ref().unwrap_or(workflow);
     if decided_by(step).is_none() {
         let (Recorded::Known(before), Ok(after)) = (&before, pool.state_at(&event.id)) else {
             return Ok(false);
@@ -78,8 +88,37 @@ pub(super) fn yields(
             && permits_activity(workflow, before, &observed.facts, &step.entry, &after));
     }
     let decision = evaluate(workflow, &before, &observed.facts);
-    let is_due = |due: &Transition| due.to == step.entry.to && (!due.by_human || step.approval.is_some());
+    let is_target = |to: &PhaseId| {
+        *to == step.entry.to
+            || workflow.phase_named(step.entry.to.as_str()).is_some_and(|phase| phase.id == *to)
+    };
+    let is_due = |due: &Transition| is_target(&due.to) && (!due.by_human || step.approval.is_some());
     Ok(decision.transition().is_some_and(is_due))
+}
+
+/// A workflow that also knows the names which another one has given to its artifacts and phases since, as the aliases of
+/// that one say.
+fn with_names_of(workflow: &Workflow, later: Option<&Workflow>) -> Workflow {
+    let mut workflow = workflow.clone();
+    let Some(later) = later else { return workflow };
+    for artifact in &later.artifacts {
+        let is_former =
+            |own: &&mut Artifact| artifact.aliases.iter().any(|alias| *alias == own.name.as_str());
+        if workflow.artifact_named(artifact.name.as_str()).is_none()
+            && let Some(own) = workflow.artifacts.iter_mut().find(is_former)
+        {
+            own.aliases.push(artifact.name.to_string());
+        }
+    }
+    for phase in &later.phases {
+        let is_former = |own: &&mut Phase| phase.aliases.iter().any(|alias| *alias == own.id.as_str());
+        if workflow.phase_named(phase.id.as_str()).is_none()
+            && let Some(own) = workflow.phases.iter_mut().find(is_former)
+        {
+            own.aliases.push(phase.id.to_string());
+        }
+    }
+    workflow
 }
 
 /// What of a workflow decides, as text: its machine and the digests of its schemas. `None` if it cannot be used.

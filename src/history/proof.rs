@@ -8,9 +8,9 @@ use super::record::{
     OTHER_LAYOUT, StateCheck, StateComparison, TaskRecord, Unread, events_of, is_foreign, missing_end,
 };
 use super::trailers::ToldSteps;
-use crate::base::{Digest, TaskId, WorkflowName, command};
+use crate::base::{Code, Digest, TaskId, WorkflowName, command};
 use crate::decide::{Proof, Standing, State, import_of, is_original};
-use crate::record::LogEvent;
+use crate::record::{LogEvent, LogFault};
 use crate::scan::Source;
 use crate::survey::setting::Setting;
 use crate::survey::snapshot::{Snapshot, first};
@@ -253,6 +253,17 @@ impl Proving<'_> {
         if self.new.log.is_none() {
             return self.without_log();
         }
+        let proof = self.of_the_log()?;
+        // What follows from an event that only a newer orch knows, this one cannot say.
+        Ok(match (proof, self.newer_line()) {
+            (Some(proof), Some(why)) if proof.standing == Standing::Forged && self.lost.is_empty() => {
+                Some(Proof { steps: proof.steps, ..Proof::bare(Standing::Unverifiable, why) })
+            }
+            (proof, _) => proof,
+        })
+    }
+
+    fn of_the_log(&self) -> Result<Option<Proof>, Error> {
         if let Some(why) = self.spoilt_line() {
             return Ok(Some(self.put_back(None)?.unwrap_or_else(|| Proof::forged(why))));
         }
@@ -517,6 +528,17 @@ impl Proving<'_> {
             let loaded = setting.workflow(task.workflow.as_str()).ok();
             loaded.as_ref().and_then(|loaded| import_of(loaded.workflow()?, value)).is_some()
         })
+    }
+
+    /// The fault of a line that a newer orch wrote, unless something else is wrong with other lines of the log.
+    fn newer_line(&self) -> Option<String> {
+        let is_newer = |fault: &&LogFault| fault.kind.code() == Code::LogNewer;
+        let follows =
+            |fault: &LogFault| matches!(fault.kind.code(), Code::LogIncomplete | Code::LogInconsistent);
+        let faults = || self.log.faults.iter().map(|(fault, _)| fault);
+        let newer = faults().find(is_newer)?;
+        let is_only = faults().all(|fault| is_newer(&fault) || follows(fault));
+        is_only.then(|| format!("transcript.jsonl, {newer}"))
     }
 
     /// The fault of a line that no side contains.

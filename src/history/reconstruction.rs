@@ -40,6 +40,29 @@ impl Restoring<'_> {
         digests.into_iter().try_for_each(|(artifact, digest)| self.put(artifact, digest, files))
     }
 
+    /// Puts back what a step used up: each file of an artifact where it was when its phase was left, if that is known.
+    fn used_up(&self, step: &NewStep, files: &mut FileSet) -> Result<(), Error> {
+        for (artifact, digest) in step.noted.spent() {
+            let actors = step.before.iter().flat_map(|before| before.actors.values());
+            let left = actors.filter_map(|actor| actor.left_files.get(artifact)).flatten();
+            let names: Vec<&String> =
+                left.filter(|(_, left)| Some(**left) == digest).map(|(name, _)| name).collect();
+            let bytes = match digest {
+                Some(digest) if !names.is_empty() => self.archive.blob(digest)?,
+                _ => None,
+            };
+            match bytes {
+                Some(bytes) => {
+                    for name in names {
+                        files.put(self.task.file(name)?, bytes.to_vec());
+                    }
+                }
+                None => self.put(artifact, digest, files)?,
+            }
+        }
+        Ok(())
+    }
+
     fn put(&self, artifact: &ArtifactName, digest: Option<Digest>, files: &mut FileSet) -> Result<(), Error> {
         let Ok(usable) = self.loaded.usable() else { return Ok(()) };
         let UsableWorkflow { workflow, matcher } = &**usable;
@@ -122,7 +145,7 @@ impl NewSteps<'_> {
             let mut named = ground;
             restoring.evidence(step.entry(), &mut named)?;
             let mut spent = recorded.clone();
-            restoring.recorded(step.noted.spent(), &mut spent)?;
+            restoring.used_up(step, &mut spent)?;
             for files in [recorded, named, spent] {
                 if !possible.contains(&files) {
                     possible.push(files);

@@ -146,6 +146,41 @@ fn an_alias_of_an_artifact_keeps_what_is_used_up_and_what_was_judged() {
     world.orch(&["check"]).succeeds();
 }
 
+/// The rules with which the range begins know the new names by the aliases.
+#[test]
+fn a_range_that_renames_an_artifact_and_a_phase_is_proven() {
+    let world = under_way();
+    world.git(&["switch", "-q", "-c", "work"]);
+    let text = renamed("aliases = [\"text\"]", "");
+    let text = text.replace("[phase.review]", "[phase.reading]\naliases = [\"review\"]");
+    let text =
+        text.replace("\"review\"\nwhen", "\"reading\"\nwhen").replace("to = \"review\"", "to = \"reading\"");
+    document(&world, "flow", &text);
+    world.write("tasks/refused/text.md", "# A better text\n");
+    world.orch(&["next", "refused"]).succeeds().says("draft -> reading");
+    world.write("tasks/refused/review.json", r#"{"ok": false, "note": "again"}"#);
+    world.orch(&["next", "refused"]).succeeds().says("reading -> draft");
+    world.write("tasks/refused/text.md", "# The best text\n");
+    world.orch(&["next", "refused"]).succeeds().says("draft -> reading");
+    world.write("tasks/refused/review.json", r#"{"ok": true, "note": "well"}"#);
+    world.orch(&["next", "refused"]).succeeds().says("reading -> published");
+    is_proven(&world);
+    let ranged = world.orch_json(&["audit", "main..work"]);
+    let changes = ranged["changes"].as_array().expect("changes");
+    assert_eq!(changes.len(), 4, "{ranged:#}");
+    for change in changes {
+        assert_eq!(change["standing"], "proven", "{change:#}");
+    }
+    world.orch(&["check", "--range", "main..work"]).succeeds();
+    // A rule that the range changes decides no step.
+    world.git(&["switch", "-q", "-c", "lax"]);
+    document(&world, "flow", &text.replace("review.ready && !review.ok", "review.ready && review.ok"));
+    world.write("tasks/reviewed/review.json", r#"{"ok": true}"#);
+    world.orch(&["next", "reviewed"]).succeeds().says("reading -> draft");
+    let ranged = world.orch_json(&["audit", "work..lax"]);
+    assert_eq!(ranged["changes"][0]["standing"], "unverifiable", "{ranged:#}");
+}
+
 #[test]
 fn an_alias_of_a_document_keeps_its_records() {
     let world = under_way();

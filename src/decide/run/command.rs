@@ -5,10 +5,11 @@ use super::proposal::rests_on_proposal;
 use super::{ControlRequest, DefaultAnswer, Ending, FailedAction, Precondition};
 use crate::base::{ActionName, ArtifactName, Digest, Reason, RuleId, Timestamp};
 use crate::decide::{
-    ActionResult, ActorKind, By, FILES_KEPT, Facts, Mode, Performance, Recorded, Stamp, State, Step,
-    Transition, accept, answer, apply, end, give_up, settle, signalled, start,
+    ActionResult, ActorKind, By, FILES_KEPT, Facts, HistoryEntry, Mode, Performance, Recorded, Stamp, State,
+    Step, Transition, accept, answer, apply, end, give_up, settle, signalled, start,
 };
 use crate::workflow::{Signal, Workflow};
+use std::sync::Arc;
 
 /// Something that a run records.
 #[derive(Debug, Clone, PartialEq)]
@@ -51,6 +52,8 @@ pub struct Recorder<'a> {
     pub caller: Stamp,
     /// Why a state may not be written, in words; `None` if it may.
     pub refuses: &'a dyn Fn(&State) -> Option<String>,
+    /// The steps that the log has with a number; `None` without a log.
+    pub earlier: &'a dyn Fn(u64) -> Option<Vec<Arc<HistoryEntry>>>,
     /// Whether a file that an executor names exists.
     pub is_there: &'a dyn Fn(&str) -> bool,
     /// When the executor of this work started, and its program, if this process started it.
@@ -115,7 +118,7 @@ impl RunCommand {
             Self::End(told) if keeps_end(workflow, told) => Ok(end(workflow, state, facts, told)),
             Self::Begin(_) | Self::End(_) => Ok(None),
             Self::Result { action, rule, precondition, result } => {
-                precondition.check(workflow, state)?;
+                precondition.check(workflow, state, recorder.earlier)?;
                 refuse_missing(workflow, action, result, recorder.is_there)?;
                 let reason = reason_of(result, action);
                 accept(workflow, state, facts, (rule, action), &result.patch, &reason).map(Some)

@@ -2,9 +2,10 @@
 
 use crate::base::{ActionName, Digest, PhaseId, Reason, RuleId};
 use crate::decide::data::put_back;
-use crate::decide::{Decision, Facts, State, at, data_of};
+use crate::decide::{Decision, Facts, HistoryEntry, State, at, data_of};
 use crate::workflow::Workflow;
 use serde_json::Value;
+use std::sync::Arc;
 
 /// What work started from. Its result is accepted only into that state or a later one.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -47,9 +48,15 @@ impl Precondition {
         self.is_before(state) && state.tally(action).done > self.done
     }
 
-    /// Checks that the state is the one the work started from, or a later one in the same phase. Returns the
-    /// reason if it is not.
-    pub fn check(&self, workflow: &Workflow, state: &State) -> Result<(), Reason> {
+    /// Checks that the state is the one the work started from, or a later one in the same phase. `earlier` are the
+    /// steps that the log has with a number which the state keeps no more; `None` without a log. Returns the reason if
+    /// it is not.
+    pub fn check(
+        &self,
+        workflow: &Workflow,
+        state: &State,
+        earlier: &dyn Fn(u64) -> Option<Vec<Arc<HistoryEntry>>>,
+    ) -> Result<(), Reason> {
         let (phase, entered) = standing(workflow, state);
         if phase != self.phase {
             return Err(format!("the task moved to `{phase}` meanwhile").into());
@@ -57,7 +64,11 @@ impl Precondition {
         if entered != self.entered {
             return Err(format!("the task left `{phase}` and came back meanwhile").into());
         }
-        if !self.is_before(state) {
+        let is_in_log = self.last.is_none_or(|(seq, digest)| {
+            let steps = if keeps(state, seq) { None } else { earlier(seq) };
+            steps.is_none_or(|steps| steps.iter().any(|entry| entry_digest(entry) == digest))
+        });
+        if !self.is_before(state) || !is_in_log {
             return Err(
                 "the task's history was replaced: the step from which the work started is not in it".into()
             );
@@ -70,10 +81,15 @@ impl Precondition {
         let Some((seq, digest)) = self.last else { return true };
         match state.history.iter().find(|entry| entry.seq == seq) {
             Some(entry) => entry_digest(entry) == digest,
-            // Steps older than the kept history cannot be checked.
+            // The log has the older ones.
             None => state.history.first().is_some_and(|first| first.seq > seq),
         }
     }
+}
+
+/// Whether the history of a state has a step with this number.
+fn keeps(state: &State, seq: u64) -> bool {
+    state.history.iter().any(|entry| entry.seq == seq)
 }
 
 fn standing(workflow: &Workflow, state: &State) -> (PhaseId, u32) {
@@ -84,7 +100,7 @@ fn standing(workflow: &Workflow, state: &State) -> (PhaseId, u32) {
 }
 
 /// A digest of the contents of a history entry.
-fn entry_digest(entry: &crate::decide::HistoryEntry) -> Digest {
+fn entry_digest(entry: &HistoryEntry) -> Digest {
     let (at, by) = (entry.at, &entry.actor.name);
     let text = format!("{} {at} {by} {:?} {} {}", entry.seq, entry.kind, entry.to, entry.reason);
     Digest::of_blob(text.as_bytes())

@@ -1,9 +1,10 @@
 //! Honest histories that were rewritten, and the trailers that people read in them.
 
-use super::records::{state, tell};
+use super::records::{LOG, relinked, state, tell};
 use super::{last, last_change, skip, standings};
 use crate::harness::{World, started};
 use orch::decide::{HistoryEntry, Kind};
+use serde_json::Value;
 
 /// A task that went through `codegen` without code and was sent back from `review`, while others committed
 /// code, on the branch `work`.
@@ -25,6 +26,39 @@ fn beside_others() -> World {
     world.write("src/other.rs", "elsewhere\n");
     world.commit("elsewhere");
     world
+}
+
+/// This one cannot tell what follows from the event, so it says neither that it is right nor that it is wrong.
+#[test]
+fn what_a_newer_orch_wrote_is_unverifiable_and_named() {
+    for (what, value) in
+        [("v", Value::from(99)), ("kind", Value::from("ponder")), ("mood", Value::from("fine"))]
+    {
+        let world = started("plan_review");
+        let lines = world.read(LOG);
+        let last_line = lines.lines().last().expect("an event");
+        let id = serde_json::from_str::<Value>(last_line).expect("JSON")["id"].clone();
+        let number = lines.lines().count();
+        let newer = relinked(&format!("{lines}{last_line}\n"), |at, event| {
+            if at == number {
+                event["after"] = Value::from(vec![id.clone()]);
+                event["seq"] = Value::from(number + 1);
+                event[what] = value.clone();
+            }
+        });
+        world.write(LOG, &newer);
+        world.commit("A step of a newer orch");
+        let change = last_change(&world);
+        assert_eq!(change["standing"], "unverifiable", "{what}: {change:#}");
+        let why = change["reason"].as_str().unwrap_or_default().to_owned() + &change.to_string();
+        assert!(why.contains("written by a newer orch"), "{what}: {change:#}");
+        world.orch(&["audit"]).succeeds();
+        world.orch(&["audit", "--strict"]).ends(1);
+        // Nothing else hides behind it.
+        world.write(LOG, newer.replacen("\"reason\":\"", "\"reason\":\"not ", 1));
+        world.commit("An edit");
+        assert_eq!(last_change(&world)["standing"], "forged", "{what}");
+    }
 }
 
 #[test]

@@ -4,8 +4,9 @@ use super::loops::LOOP;
 use super::world::{LIFECYCLE, World, compiled};
 use orch::base::{ActionName, Digest, PhaseId, RuleId, Timestamp};
 use orch::decide::{
-    ActionResult, ActorKind, Budget, By, Ending, FILES_KEPT, JudgedTask, Kind, Mode, NextStep, Precondition,
-    Recorded, Recorder, RunCommand, Stamp, State, Step, Usage, Worker, end, evaluate, fingerprint, next,
+    ActionResult, ActorKind, Budget, By, Ending, FILES_KEPT, HistoryEntry, JudgedTask, Kind, Mode, NextStep,
+    Precondition, Recorded, Recorder, RunCommand, Stamp, State, Step, Usage, Worker, end, evaluate,
+    fingerprint, next,
 };
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -23,6 +24,7 @@ fn recorder<'r>(
     Recorder {
         own: stamp("orch"),
         caller: stamp("caller"),
+        earlier: &|_| None,
         refuses: &|_| None,
         is_there,
         started: started.map(|(at, program)| (Timestamp::from_seconds(at), program.to_owned())),
@@ -197,14 +199,38 @@ fn a_result_counts_only_where_its_work_began() {
             Precondition { last: Some((last + 1, Digest::of_blob(b"a later step"))), ..at.clone() },
             Some("the task's history was replaced: the step from which the work started is not in it"),
         ),
-        // Steps older than what the state keeps cannot be compared.
+        // Without a log, steps older than what the state keeps cannot be compared.
         (Precondition { last: Some((last - 1, Digest::of_blob(b"an older step"))), ..at }, None),
     ] {
-        let told = began.check(&world.workflow, &state);
+        let told = began.check(&world.workflow, &state, &|_| None);
         assert_eq!(told.err().as_ref().map(|why| why.as_str()), refused, "{began:?}");
         let command = result(began, &json!({"stateUpdates": {"found": 1}}));
         let told = steps(&world, &state, &command, &recorder(&|_| true, &|_| None, None)).map(drop);
         assert_eq!(told.err().as_deref(), refused);
+    }
+}
+
+/// The state keeps only the last steps; the log has all.
+#[test]
+fn a_result_is_compared_with_an_older_step_in_the_log() {
+    let (world, mut state) = finding("");
+    let step = Arc::clone(state.history.last().expect("an entry"));
+    let (at, by) = (step.at, &step.actor.name);
+    let text = format!("{} {at} {by} {:?} {} {}", step.seq, step.kind, step.to, step.reason);
+    let last = Some((step.seq, Digest::of_blob(text.as_bytes())));
+    let at = Precondition { last, ..precondition(&world, &state) };
+    let other = Arc::new(HistoryEntry { reason: "another".to_owned(), ..HistoryEntry::clone(&step) });
+    let later = HistoryEntry { seq: step.seq + 4, ..HistoryEntry::clone(&step) };
+    state.history = vec![Arc::new(later)];
+    for (logged, is_fine) in [
+        (None, true),
+        (Some(vec![Arc::clone(&step)]), true),
+        (Some(vec![Arc::clone(&other), step]), true),
+        (Some(vec![other]), false),
+        (Some(Vec::new()), false),
+    ] {
+        let told = at.check(&world.workflow, &state, &|_| logged.clone());
+        assert_eq!(told.is_ok(), is_fine, "{logged:?}");
     }
 }
 

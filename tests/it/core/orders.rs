@@ -109,6 +109,7 @@ because = "it is decided"
         let recorder = Recorder {
             own: world.stamp(),
             caller: world.stamp(),
+            earlier: &|_| None,
             refuses: &|_| None,
             is_there: &|_| true,
             started: None,

@@ -161,6 +161,7 @@ impl<'p> Play<'p> {
         let recorder = Recorder {
             own: stamp(),
             caller: stamp(),
+            earlier: &|_| None,
             refuses: &|_| None,
             is_there: &|_| true,
             started: None,

@@ -231,6 +231,22 @@ fn the_verdict_of_an_agent_is_a_proposal_to_a_person() {
     }
 }
 
+/// Where the phase itself lacks what it needs, no decision leads anywhere, and a person goes back without one.
+#[test]
+fn a_rejection_without_the_needs_of_its_phase_is_told_how_to_go_back() {
+    for (gone, back) in [("code/", "codegen"), ("planning/", "planning")] {
+        let mut world = tested();
+        let paths: Vec<String> = world.files.keys().filter(|path| path.contains(gone)).cloned().collect();
+        assert!(!paths.is_empty(), "{gone}");
+        paths.iter().for_each(|path| drop(world.files.remove(path)));
+        let refused = ruled(&world, Ruling::Reject, None, Some("no")).expect_err("the phase lacks a need");
+        let says = "nothing to reject: the needs of `accept` are not met: ";
+        assert!(refused.message().starts_with(says), "{}", refused.message());
+        let hint = format!("orch rollback t-1 --to {back} --reason WHY");
+        assert_eq!(refused.hint(), Some(hint), "{gone}");
+    }
+}
+
 /// Evidence that is gone closes the good end, and never the way back.
 #[test]
 fn a_rejection_finds_its_way_where_evidence_is_gone() {

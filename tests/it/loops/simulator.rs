@@ -177,6 +177,7 @@ impl Simulation<'_> {
         let recorder = Recorder {
             own: self.stamp(),
             caller: self.stamp(),
+            earlier: &|_| None,
             refuses: &|state| self.refused(state),
             is_there: &|path| self.files.files.contains_key(path),
             started: None,
