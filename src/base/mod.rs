@@ -31,7 +31,9 @@ pub use digest::{Digest, ObjectFormat, hexadecimal};
 pub use error::Error;
 pub use line_feeds::with_line_feeds;
 pub use locked::locked;
-pub use name::{ARCHIVE, ActionName, ArtifactName, InvalidName, PhaseId, RuleId, TaskId, WorkflowName};
+pub use name::{
+    ARCHIVE, ActionName, ArtifactName, InvalidName, PhaseId, RuleId, TaskId, VerificationName, WorkflowName,
+};
 pub use path::{InvalidPath, RepoPath};
 pub use patterns::Patterns;
 pub use period::Period;

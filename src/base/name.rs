@@ -114,6 +114,15 @@ name!(
     WorkflowName, "workflow name", check_label
 );
 
+name!(
+    /// The name of a verification, with `@base` behind it for a run with protected files of the base.
+    VerificationName, "verification name", check_verification
+);
+
+fn check_verification(text: &str) -> Result<(), &'static str> {
+    check_label(text.strip_suffix("@base").unwrap_or(text))
+}
+
 fn check_identifier(text: &str) -> Result<(), &'static str> {
     let mut bytes = text.bytes();
     match bytes.next() {

@@ -1,6 +1,9 @@
 //! Serde for values that files store as text.
 
-use super::{ActionName, ArtifactName, Digest, PhaseId, RepoPath, RuleId, TaskId, Timestamp, WorkflowName};
+use super::{
+    ActionName, ArtifactName, Digest, PhaseId, RepoPath, RuleId, TaskId, Timestamp, VerificationName,
+    WorkflowName,
+};
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -30,6 +33,7 @@ text! {
     PhaseId: Self::new,
     RuleId: Self::new,
     TaskId: Self::new,
+    VerificationName: Self::new,
     RepoPath: Self::new,
     Digest: |text: &str| Self::parse(text).ok_or_else(|| format!("{text:?} is not a digest")),
     Timestamp: |text: &str| Self::parse(text).ok_or_else(|| format!("{text:?} is not a point in time")),

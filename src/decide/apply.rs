@@ -5,8 +5,9 @@ use super::derive::{SeenArtifact, look};
 use super::scope::TaskScope;
 use super::standing::{is_noted_early, is_spent};
 use super::{
-    Actor, ActorKind, ActorStatus, By, Change, ERRORS_WINDOW, Facts, HistoryEntry, Kind, NotedFile,
-    NotedFiles, Performance, RecordVersion, State, Transition, WorkflowRef, keep_latest,
+    Actor, ActorKind, ActorStatus, Approving, By, Change, Detail, ERRORS_WINDOW, Facts, HistoryEntry, Kind,
+    Lapsed, NotedFile, NotedFiles, OtherTask, Performance, RecordVersion, RunRecord, State, Transition,
+    Verified, WorkflowRef, keep_latest,
 };
 use crate::base::{ArtifactName, Digest, PhaseId, Timestamp};
 use crate::workflow::{Artifact, Workflow};
@@ -24,19 +25,29 @@ pub struct Stamp {
     pub performance: Option<Box<Performance>>,
     /// The version of the rules of recording.
     pub version: RecordVersion,
+    /// Under which take-over of the task the step is made, if the task was taken.
+    pub generation: Option<u64>,
+    /// Other tasks that the decision rests on.
+    pub others: Vec<OtherTask>,
 }
 
 impl Stamp {
     /// The stamp of a step that no executor performed.
     #[must_use]
     pub fn new(at: Timestamp, by: By) -> Self {
-        Self { at, by, performance: None, version: RecordVersion::CURRENT }
+        let version = RecordVersion::CURRENT;
+        Self { at, by, performance: None, version, generation: None, others: Vec::new() }
     }
 
     /// The stamp with which a step was recorded, apart from how an action was performed.
     #[must_use]
     pub fn of(entry: &HistoryEntry) -> Self {
-        Self { version: entry.version, ..Self::new(entry.at, entry.actor.clone()) }
+        Self {
+            version: entry.version,
+            generation: entry.generation,
+            others: entry.others.clone(),
+            ..Self::new(entry.at, entry.actor.clone())
+        }
     }
 
     /// A stamp for steps that are only simulated and never recorded.
@@ -74,8 +85,7 @@ pub fn apply(
     };
     let seq = state.rev.saturating_add(1);
     let mut early = Vec::new();
-    // A rename and an undo rest on no file, so they can be derived without any.
-    let looks_at_files = !matches!(transition.kind, Kind::Rename | Kind::Undo);
+    let looks_at_files = transition.kind.looks_at_files();
     if let Some(from) = transition.from.as_ref().filter(|_| looks_at_files) {
         // A foreign state may lack an entry for its current phase, although the task has entered it.
         let left = actor(&mut next, from);
@@ -108,6 +118,9 @@ pub fn apply(
         set_pointer(&mut next.extra, pointer, value.clone());
     }
     bound(&workflow.state, &mut next.extra);
+    if let Some(detail) = transition.detail.as_deref() {
+        record_detail(detail, transition, seq, &mut next);
+    }
     let files = match stamp.version {
         RecordVersion::First => NotedFiles::new(),
         RecordVersion::Second => noted_files(facts, transition, &early),
@@ -131,11 +144,45 @@ pub fn apply(
     next
 }
 
-/// The state before an order, with the history of the present one.
+/// The state before an order, with the history of the present one, and with what is no work on the task: its relations,
+/// who holds it, and what was verified.
 fn taken_back(workflow: &Workflow, state: &State, before: &State) -> State {
-    let (title, history) = (state.title.clone(), state.history.clone());
-    let heads = state.heads.clone();
-    State { title, history, heads, ..before.under_own_names(workflow).into_owned() }
+    let before = before.under_own_names(workflow).into_owned();
+    let verified = state.run.verified.clone();
+    State {
+        title: state.title.clone(),
+        history: state.history.clone(),
+        heads: state.heads.clone(),
+        relations: state.relations.clone(),
+        holder: state.holder.clone(),
+        run: RunRecord { verified, ..before.run },
+        ..before
+    }
+}
+
+/// Records what a step of some kinds says beside its move.
+fn record_detail(detail: &Detail, transition: &Transition, seq: u64, next: &mut State) {
+    match detail {
+        Detail::Verify(run) => {
+            let (code, table, rules) = (run.code, run.table, run.rules);
+            let (outcome, result) = (run.result.outcome, run.result.digest);
+            let verified = Verified { seq, code, table, rules, outcome, result };
+            next.run.verified.insert(run.name.clone(), verified);
+        }
+        Detail::Approve(said) => {
+            let on = transition.evidence.iter().map(|one| (one.artifact.clone(), one.digest)).collect();
+            let approvals = &mut actor(next, &transition.to).approvals;
+            approvals.retain(|known| known.person != said.person);
+            approvals.push(Approving { person: said.person.clone(), ruling: said.ruling, seq, on });
+        }
+        Detail::Relate(relations) => next.relations.clone_from(relations),
+        Detail::Take(holder) => next.holder = Some(holder.clone()),
+        Detail::Lapse(lapse) => {
+            let lapsed = Lapsed { attempt: lapse.attempt, at: lapse.at };
+            actor(next, &transition.to).lapsed.insert(lapse.deadline.clone(), lapsed);
+        }
+        Detail::Migrate(_) => {}
+    }
 }
 
 fn entry(transition: &Transition, seq: u64, stamp: &Stamp, files: NotedFiles) -> HistoryEntry {
@@ -155,6 +202,9 @@ fn entry(transition: &Transition, seq: u64, stamp: &Stamp, files: NotedFiles) ->
         confirmed: transition.confirm.as_ref().map(|(artifact, _)| artifact.clone()),
         action: transition.action.clone(),
         performance: stamp.performance.clone(),
+        detail: transition.detail.clone(),
+        generation: stamp.generation,
+        others: stamp.others.clone(),
     }
 }
 
@@ -274,6 +324,8 @@ fn step(stepping: &Stepping<'_>, from: &PhaseId, transition: &Transition, seq: u
     next.run.actions.values_mut().for_each(|tally| tally.skipped = false);
     next.run.chosen = None;
     let target = actor(next, to);
+    target.approvals.clear();
+    target.lapsed.clear();
     target.status = ActorStatus::Active;
     target.attempt = target.attempt.saturating_add(1);
     let ready = |artifact: &ArtifactName| {
@@ -342,6 +394,8 @@ fn backward(stepping: &Stepping<'_>, start: usize, end: usize, kind: Kind, next:
             actor.left_with.clear();
             actor.left_files.clear();
             actor.entered_with.clear();
+            actor.approvals.clear();
+            actor.lapsed.clear();
             if position > end {
                 actor.substate = None;
             }

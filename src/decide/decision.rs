@@ -1,6 +1,6 @@
 //! What the rules say about one task now, and everything that led to it.
 
-use super::{ExecutorTrace, SendBack, State};
+use super::{Detail, ExecutorTrace, RecordVersion, SendBack, State};
 use crate::base::{
     ActionName, ArtifactName, Code, Diagnostic, Digest, PhaseId, Place, RuleId, TaskId, WorkflowName, words,
 };
@@ -166,6 +166,8 @@ pub struct Transition {
     pub action: Option<ActionName>,
     /// Changes other than that of the phase.
     pub change: Option<Change>,
+    /// What it says beside its move, if its kind does so.
+    pub detail: Option<Box<Detail>>,
 }
 
 impl Transition {
@@ -185,6 +187,7 @@ impl Transition {
             by_human: false,
             action: None,
             change: None,
+            detail: None,
         }
     }
 }
@@ -247,6 +250,18 @@ words! {
         Rename = "rename",
         /// A person took back an order.
         Undo = "undo",
+        /// `orch` ran a command of the project.
+        Verify = "verify",
+        /// One of several people said yes or no.
+        Approve = "approve",
+        /// The relations of the task to others changed.
+        Relate = "relate",
+        /// Somebody took the task over.
+        Take = "take",
+        /// A deadline passed.
+        Lapse = "lapse",
+        /// The task moved to another version of its workflow.
+        Migrate = "migrate",
     }
 }
 
@@ -470,6 +485,17 @@ impl QuestionField {
 }
 
 impl Kind {
+    /// The version of the record from which on there are events of this kind.
+    #[must_use]
+    pub fn since(self) -> RecordVersion {
+        if Detail::is_of(self) { RecordVersion::Second } else { RecordVersion::First }
+    }
+
+    /// Whether a step of this kind is computed from the files of the task; any other can be derived without them.
+    pub(super) fn looks_at_files(self) -> bool {
+        !matches!(self, Self::Rename | Self::Undo) && !Detail::is_of(self)
+    }
+
     /// Whether the task stays in its phase, so that only its record grows.
     #[must_use]
     pub fn stays(self) -> bool {
@@ -480,7 +506,12 @@ impl Kind {
             | Self::Answer
             | Self::Start
             | Self::End
-            | Self::Rename => true,
+            | Self::Rename
+            | Self::Verify
+            | Self::Approve
+            | Self::Relate
+            | Self::Take
+            | Self::Lapse => true,
             Self::Create
             | Self::Advance
             | Self::Regress
@@ -489,7 +520,8 @@ impl Kind {
             | Self::Reopen
             | Self::Signal
             | Self::Merge
-            | Self::Undo => false,
+            | Self::Undo
+            | Self::Migrate => false,
         }
     }
 }

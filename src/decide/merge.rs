@@ -6,10 +6,10 @@
 
 use super::rules::join as listed;
 use super::{
-    Actor, ActorStatus, ERRORS_WINDOW, HistoryEntry, Kind, NotedFiles, RunRecord, Stamp, State, Tally,
-    Transition, WorkflowRef, document, history_value, keep_latest,
+    Actor, ActorStatus, Approving, ERRORS_WINDOW, HistoryEntry, Holder, Kind, Lapsed, NotedFiles, Relations,
+    RunRecord, Stamp, State, Tally, Transition, Verified, WorkflowRef, document, history_value, keep_latest,
 };
-use crate::base::{ActionName, ArtifactName, Code, Digest, Error, PhaseId, TaskId};
+use crate::base::{ActionName, ArtifactName, Code, Digest, Error, PhaseId, TaskId, VerificationName};
 use crate::workflow::{Phase, Workflow};
 use serde_json::{Map, Value};
 use std::borrow::Cow;
@@ -161,11 +161,16 @@ pub fn choose(
         confirmed: None,
         action: None,
         performance: None,
+        detail: None,
+        generation: None,
+        others: Vec::new(),
     };
     let mut history = join_histories(chosen.history.iter().chain(&other.history));
     history.push(entry.into());
     keep_latest(&mut history);
     state.run.errors = state.run.errors.max(other.run.errors);
+    let holders = [state.holder.take(), other.holder.clone()].into_iter().flatten();
+    state.holder = holders.max_by_key(|holder| (holder.generation, holder.owner.clone()));
     Ok(State {
         rev,
         phase: Some(side.phase.id.to_string()),
@@ -269,6 +274,8 @@ impl Merging<'_> {
             history,
             errors: self.errors(),
             run: self.run(),
+            relations: self.relations(),
+            holder: holder(self.base, lead, other),
             updated_at: lead.updated_at.max(other.updated_at),
             extra: objects(self.base.map(|base| &base.extra), &lead.extra, &other.extra),
             ..lead.clone()
@@ -308,6 +315,8 @@ impl Merging<'_> {
             left_files: left_files(base, lead, other),
             spent: spent.spent,
             early: spent.early,
+            approvals: approvals(base, lead, other),
+            lapsed: lapsed(lead, other),
             extra: objects(base.map(|base| &base.extra), &lead.extra, &other.extra),
         }
     }
@@ -366,6 +375,30 @@ impl Merging<'_> {
             errors: both(lead.errors, other.errors, base.errors),
             chosen: lead.chosen.clone(),
             actions: names.into_iter().map(|name| (name.clone(), tally(name))).collect(),
+            verified: verified(&base, lead, other),
+        }
+    }
+
+    /// The relations of both sides: what either side added or took away counts. Of two values for one thing, that of the
+    /// side that is less far does.
+    fn relations(&self) -> Relations {
+        let (lead, other) = (&self.lead.state.relations, &self.other.state.relations);
+        let base = self.base.map(|base| base.relations.clone()).unwrap_or_default();
+        let is_kept = |id: &&TaskId| {
+            let of = |relations: &Relations| relations.after.contains(id);
+            if of(&base) { of(lead) && of(other) } else { true }
+        };
+        let more = other.after.iter().filter(|id| !lead.after.contains(id));
+        let joined = |base, own, others| three_way(base, own, others).unwrap_or(own);
+        Relations {
+            after: lead.after.iter().chain(more).filter(is_kept).cloned().collect(),
+            parent: three_way(base.parent.as_ref(), lead.parent.as_ref(), other.parent.as_ref())
+                .unwrap_or(lead.parent.as_ref())
+                .cloned(),
+            priority: joined(base.priority, lead.priority, other.priority),
+            assignee: three_way(base.assignee.as_ref(), lead.assignee.as_ref(), other.assignee.as_ref())
+                .unwrap_or(lead.assignee.as_ref())
+                .cloned(),
         }
     }
 
@@ -387,6 +420,74 @@ fn three_way<T: PartialEq>(base: Option<T>, lead: Option<T>, other: Option<T>) -
         return Some(lead);
     }
     (lead == base).then_some(other)
+}
+
+/// Who holds the task: whoever took it last. Of two that took it at once, one, whoever merges.
+fn holder(base: Option<&State>, lead: &State, other: &State) -> Option<Holder> {
+    let base = base.and_then(|base| base.holder.as_ref());
+    let latest = || {
+        let key = |holder: &&Holder| (holder.generation, holder.owner.clone());
+        [lead.holder.as_ref(), other.holder.as_ref()].into_iter().flatten().max_by_key(key)
+    };
+    three_way(base, lead.holder.as_ref(), other.holder.as_ref()).unwrap_or_else(latest).cloned()
+}
+
+/// What people said on both sides, each the last time. What either side used up stays used up, and of two attempts only the
+/// later one counts.
+fn approvals(base: Option<&Actor>, lead: &Actor, other: &Actor) -> Vec<Approving> {
+    match lead.attempt.cmp(&other.attempt) {
+        Ordering::Greater => return lead.approvals.clone(),
+        Ordering::Less => return other.approvals.clone(),
+        Ordering::Equal => {}
+    }
+    // What was said in an earlier attempt is used up.
+    let base = base.filter(|base| base.attempt == lead.attempt);
+    let said =
+        |actor: &'_ Actor, person: &str| actor.approvals.iter().find(|said| said.person == person).cloned();
+    let persons: BTreeSet<&String> =
+        lead.approvals.iter().chain(&other.approvals).map(|said| &said.person).collect();
+    let joined = |person: &String| {
+        let was = base.and_then(|base| said(base, person));
+        let (own, others) = (said(lead, person), said(other, person));
+        match three_way(was, own.clone(), others.clone()) {
+            Some(said) => said,
+            None => {
+                let (own, others) = (own?, others?);
+                let key = |said: &Approving| (said.seq, said.ruling, said.on.clone());
+                Some(if key(&others) > key(&own) { others } else { own })
+            }
+        }
+    };
+    let mut all: Vec<Approving> = persons.into_iter().filter_map(joined).collect();
+    all.sort_by(|a, b| (a.seq, &a.person).cmp(&(b.seq, &b.person)));
+    all
+}
+
+/// The deadlines that passed on either side, in the latest attempt.
+fn lapsed(lead: &Actor, other: &Actor) -> BTreeMap<String, Lapsed> {
+    let attempt = lead.attempt.max(other.attempt);
+    let mut all = BTreeMap::new();
+    for (deadline, lapse) in lead.lapsed.iter().chain(&other.lapsed).filter(|(_, one)| one.attempt == attempt)
+    {
+        let known = all.entry(deadline.clone()).or_insert(*lapse);
+        known.at = known.at.min(lapse.at);
+    }
+    all
+}
+
+/// The last result of each verification on either side.
+fn verified(base: &RunRecord, lead: &RunRecord, other: &RunRecord) -> BTreeMap<VerificationName, Verified> {
+    let names: BTreeSet<&VerificationName> = lead.verified.keys().chain(other.verified.keys()).collect();
+    let last = |name: &VerificationName| {
+        let of = |run: &RunRecord| run.verified.get(name).cloned();
+        let (own, others) = (of(lead), of(other));
+        let latest = || {
+            let key = |run: &Verified| (run.seq, run.result.to_string());
+            [own.clone(), others.clone()].into_iter().flatten().max_by_key(key)
+        };
+        three_way(of(base), own.clone(), others.clone()).unwrap_or_else(latest)
+    };
+    names.into_iter().filter_map(|name| Some((name.clone(), last(name)?))).collect()
 }
 
 /// The records of both sides, key by key. A conflict becomes null, so any present digest is a change.

@@ -11,6 +11,8 @@ mod circumstances;
 mod data;
 mod decision;
 mod derive;
+mod detail;
+mod detailed;
 mod drafting;
 mod duty;
 mod evaluate;
@@ -57,6 +59,11 @@ pub use decision::{
     Verdict, WHY, is_order,
 };
 pub use derive::derive;
+pub use detail::{
+    Detail, FoundBy, Holder, Lapse, Migration, OtherTask, PatchedCode, PersonRuling, Priority, Relations,
+    Verification, VerifiedBase, VerifiedCode, VerifiedOutcome, VerifiedResult,
+};
+pub use detailed::detailed;
 pub use drafting::{DraftFile, TODO, draft};
 pub use duty::{
     Direction, Do, Duty, DutyKind, RunTurn, Runner, Urgency, direction, duty, duty_of_unread, trouble,
@@ -77,7 +84,7 @@ pub use rebuild::rebuild_from_files;
 pub use rederive::permits_activity;
 pub use rename::{former_id, is_just_renamed, rename};
 pub use replay::{Disproof, Replayed, difference, refute, replay};
-pub use replay_record::replay_record;
+pub use replay_record::{FollowedRecord, replay_record};
 pub use result::{ActionResult, RESULT_KEYS};
 pub use ruling::{Draft, Ruled, Ruling, RulingOrder, rule_on};
 pub use run::{
@@ -88,8 +95,8 @@ pub use run::{
 pub use send_back::{QuotedIssue, SendBack};
 pub use settle::{Settled, Step, settle, settle_from};
 pub use state::{
-    Actor, ActorKind, ActorStatus, By, ERRORS_WINDOW, FILES_KEPT, FilesByPath, HistoryEntry, Performance,
-    Recorded, RunRecord, State, Tally, WorkflowRef, keep_latest,
+    Actor, ActorKind, ActorStatus, Approving, By, ERRORS_WINDOW, FILES_KEPT, FilesByPath, HistoryEntry,
+    Lapsed, Performance, Recorded, RunRecord, State, Tally, Verified, WorkflowRef, keep_latest,
 };
 pub use state_document::{
     STATE_VERSION, StateDocument, document, history_value, put_member, standing_document,

@@ -58,7 +58,7 @@ impl People {
     #[must_use]
     pub fn asks(&self, kind: Kind, by_human: bool) -> bool {
         match kind {
-            Kind::Override | Kind::Rollback | Kind::Reopen | Kind::Merge | Kind::Undo => true,
+            Kind::Override | Kind::Rollback | Kind::Reopen | Kind::Merge | Kind::Undo | Kind::Approve => true,
             Kind::Confirm => !self.agents_may.contains(&AgentOrder::Confirm),
             Kind::Create
             | Kind::Advance
@@ -69,7 +69,12 @@ impl People {
             | Kind::Signal
             | Kind::Start
             | Kind::End
-            | Kind::Rename => by_human,
+            | Kind::Rename
+            | Kind::Verify
+            | Kind::Relate
+            | Kind::Take
+            | Kind::Lapse
+            | Kind::Migrate => by_human,
         }
     }
 

@@ -134,7 +134,14 @@ fn follow(
         Kind::Override | Kind::Rollback | Kind::Reopen | Kind::Confirm | Kind::Merge => {
             ordered(workflow, state, facts, entry)?
         }
-        Kind::Rename | Kind::Undo => {
+        Kind::Approve => return Err(disproof(entry, "the phase asks for no approvals".to_owned())),
+        Kind::Rename
+        | Kind::Undo
+        | Kind::Verify
+        | Kind::Relate
+        | Kind::Take
+        | Kind::Lapse
+        | Kind::Migrate => {
             return Err(disproof(entry, "this step follows from its record alone".to_owned()));
         }
         Kind::Run | Kind::Skip | Kind::Answer | Kind::Signal | Kind::Start | Kind::End => {

@@ -1,41 +1,60 @@
-//! Replays the recorded steps that rest on no file: a rename, and an order that was taken back.
+//! Replays the recorded steps that follow from the record alone: a rename, an order that was taken back, and what says so in a
+//! detail.
 
+use super::detailed::{detailed, standing_of, why_detailed};
 use super::rename::{rename, why_renamed};
 use super::replay::difference;
 use super::undo::{undo, why_undone};
-use super::{Facts, HistoryEntry, Kind, Stamp, State, TakenBack, apply, document};
+use super::{Facts, HistoryEntry, Kind, Stamp, Standing, State, TakenBack, Transition, apply, document};
 use crate::base::TaskId;
 use crate::workflow::Workflow;
 
-/// Replays the rename or the undo `entry`, which leads from `before` to `after`. `taken` is the order that an
-/// undo takes back, or the reason why none can be. Returns whether the step needs a person, and an error if
-/// the record does not follow.
+/// What a step is that follows from the record alone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FollowedRecord {
+    /// Whether the step needs a person.
+    pub by_human: bool,
+    /// Whose word it rests on.
+    pub standing: Standing,
+    /// Why it is in doubt, if it is.
+    pub doubt: Option<&'static str>,
+}
+
+/// Replays the step `entry`, which leads from `before` to `after`. `taken` is the order that an undo takes back, or the
+/// reason why none can be. Returns an error if the record does not follow.
 pub fn replay_record(
     workflow: &Workflow,
     before: &State,
     entry: &HistoryEntry,
     taken: Result<TakenBack, String>,
     after: &State,
-) -> Result<bool, String> {
+) -> Result<FollowedRecord, String> {
     let id = after.task.as_deref().map(TaskId::new);
     let Some(Ok(task)) = id else { return Err("the record does not say which task it is of".to_owned()) };
-    let transition = match entry.kind {
-        Kind::Rename => {
+    let transition: Transition = match (entry.kind, &entry.detail) {
+        (Kind::Rename, _) => {
             let why = why_renamed(entry, before.task.as_deref().unwrap_or_default());
-            rename(workflow, before, &task, why)
+            rename(workflow, before, &task, why).map_err(|error| error.to_string())?
         }
-        _ => {
+        (_, Some(detail)) => {
+            let why = why_detailed(entry, detail);
+            detailed(workflow, before, &task, (**detail).clone(), (entry.at, Some(&entry.to), why))?
+        }
+        (_, None) => {
             let taken = taken?;
-            undo(workflow, before, &taken, why_undone(entry, &taken))
+            undo(workflow, before, &taken, why_undone(entry, &taken)).map_err(|error| error.to_string())?
         }
     };
-    let transition = transition.map_err(|error| error.to_string())?;
     let stamp = Stamp::of(entry);
     let mut next = apply(workflow, before, &Facts::of_no_files(task), &transition, &stamp);
     next.heads.clone_from(&after.heads);
     let [next, after] = [&next, after].map(|state| document(state, &workflow.phase_key));
     match difference(&next, &after, "") {
-        None => Ok(transition.by_human),
+        None => {
+            let by_human = transition.by_human;
+            let (standing, doubt) = standing_of(entry.kind, by_human);
+            Ok(FollowedRecord { by_human, standing, doubt })
+        }
         Some(why) => Err(format!("the state differs from the result of the step: {why}")),
     }
 }

@@ -1,12 +1,15 @@
 //! The recorded state of a task as the core sees it; [`crate::record`] defines its file format.
 
-use super::{Mode, NotedFiles, Original, RecordVersion};
+use super::{
+    Detail, Holder, Mode, NotedFiles, Original, OtherTask, RecordVersion, Relations, Ruling, VerifiedCode,
+    VerifiedOutcome,
+};
 use crate::base::{
     ActionName, ArtifactName, Code, Diagnostic, Digest, ObjectFormat, PhaseId, TaskId, Timestamp,
-    WorkflowName, command, words,
+    VerificationName, WorkflowName, command, words,
 };
 use crate::workflow::Workflow;
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Map, Value};
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashSet};
@@ -65,8 +68,12 @@ pub struct State {
     pub history: Vec<Arc<HistoryEntry>>,
     /// The latest failures, oldest first, at most [`ERRORS_WINDOW`].
     pub errors: Vec<Value>,
-    /// The results of the task's actions.
+    /// The results of the task's actions, and of the verifications.
     pub run: RunRecord,
+    /// How the task stands to others.
+    pub relations: Relations,
+    /// Who works on the task, if somebody has taken it.
+    pub holder: Option<Holder>,
     /// When the state last changed.
     pub updated_at: Option<Timestamp>,
     /// The workflow's own keys and unknown keys, kept as they are.
@@ -90,6 +97,27 @@ pub struct RunRecord {
     pub chosen: Option<ActionName>,
     /// The tally of each action.
     pub actions: BTreeMap<ActionName, Tally>,
+    /// The last result of each verification.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub verified: BTreeMap<VerificationName, Verified>,
+}
+
+/// The last result of a verification.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Verified {
+    /// The number of the step that recorded it.
+    pub seq: u64,
+    /// The code that it judged.
+    pub code: VerifiedCode,
+    /// The digest of its table in the settings.
+    pub table: Digest,
+    /// The number of the rules for verifications.
+    pub rules: u32,
+    /// Whether it passed.
+    pub outcome: VerifiedOutcome,
+    /// The digest of the file with the result.
+    pub result: Digest,
 }
 
 /// The tally of one action.
@@ -119,6 +147,15 @@ pub struct WorkflowRef {
     pub digest: Digest,
 }
 
+impl WorkflowRef {
+    /// Reads `name@digest`.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        let (name, digest) = text.rsplit_once('@')?;
+        Some(Self { name: WorkflowName::new(name).ok()?, digest: Digest::parse(digest)? })
+    }
+}
+
 /// The record of one phase.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Actor {
@@ -139,8 +176,36 @@ pub struct Actor {
     pub spent: BTreeMap<ArtifactName, Vec<Digest>>,
     /// Digests of files of the outputs that were there before what they judge was recorded.
     pub early: BTreeMap<ArtifactName, Vec<Digest>>,
+    /// What people said since the phase was entered, each the last time, where several are asked.
+    pub approvals: Vec<Approving>,
+    /// The deadlines that passed in the present attempt.
+    pub lapsed: BTreeMap<String, Lapsed>,
     /// Keys that other tools added, kept as they are.
     pub extra: Map<String, Value>,
+}
+
+/// What one of several people said of a phase.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Approving {
+    /// The address of the person.
+    pub person: String,
+    /// What the person said.
+    pub ruling: Ruling,
+    /// The number of the step that recorded it.
+    pub seq: u64,
+    /// What it rests on: the digest of each artifact.
+    pub on: BTreeMap<ArtifactName, Digest>,
+}
+
+/// A deadline that passed in an attempt at a phase.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Lapsed {
+    /// The attempt.
+    pub attempt: u32,
+    /// When it passed.
+    pub at: Timestamp,
 }
 
 /// The status of a phase.
@@ -220,6 +285,15 @@ pub struct HistoryEntry {
     /// How an executor performed the action.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub performance: Option<Box<Performance>>,
+    /// What its kind says beside the move.
+    #[serde(flatten, skip_serializing_if = "Option::is_none")]
+    pub detail: Option<Box<Detail>>,
+    /// Under which take-over the step was made, if the task was taken.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub generation: Option<u64>,
+    /// Other tasks that the step rests on.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub others: Vec<OtherTask>,
 }
 
 impl HistoryEntry {
@@ -334,7 +408,8 @@ impl Actor {
     /// The artifacts that the record names.
     pub(super) fn artifacts(&self) -> impl Iterator<Item = &ArtifactName> {
         let ends = self.left_with.keys().chain(self.entered_with.keys()).chain(self.left_files.keys());
-        ends.chain(self.spent.keys()).chain(self.early.keys())
+        let approved = self.approvals.iter().flat_map(|said| said.on.keys());
+        ends.chain(self.spent.keys()).chain(self.early.keys()).chain(approved)
     }
 
     /// Adds the used-up digests and counters of another record of the same phase; its own other values stay.
@@ -372,7 +447,8 @@ impl State {
         let digests = |actor: &'_ Actor| {
             let ends = actor.entered_with.values().chain(actor.left_with.values()).copied().flatten();
             let files = actor.spent.values().chain(actor.early.values()).flatten().copied();
-            ends.chain(files).any(|digest| digest.format() != format)
+            let approved = actor.approvals.iter().flat_map(|said| said.on.values()).copied();
+            ends.chain(files).chain(approved).any(|digest| digest.format() != format)
         };
         self.actors.values().any(digests)
     }
@@ -405,6 +481,9 @@ impl State {
                 *digests = renamed(workflow, std::mem::take(digests), add_new);
             }
             actor.left_files = renamed(workflow, std::mem::take(&mut actor.left_files), |_, _| {});
+            for said in &mut actor.approvals {
+                said.on = renamed(workflow, std::mem::take(&mut said.on), |_, _| {});
+            }
             match workflow.phase_named(&name).filter(|phase| phase.id.as_str() != name) {
                 Some(phase) => aliased.push((phase.id.to_string(), actor)),
                 None => drop(state.actors.insert(name, actor)),
@@ -412,7 +491,12 @@ impl State {
         }
         for (id, actor) in aliased {
             match state.actors.get_mut(&id) {
-                Some(own) => own.take_over(actor),
+                Some(own) => {
+                    let is_new = |said: &Approving| own.approvals.iter().all(|own| own.person != said.person);
+                    let (new, _): (Vec<_>, Vec<_>) = actor.approvals.iter().cloned().partition(is_new);
+                    own.approvals.extend(new);
+                    own.take_over(actor);
+                }
                 None => drop(state.actors.insert(id, actor)),
             }
         }

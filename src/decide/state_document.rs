@@ -51,6 +51,7 @@ impl StateDocument<'_> {
         members.serialize_entry("actors", &state.actors)?;
         members.serialize_entry("waived", &state.waived)?;
         put_member(members, "run", Some(&state.run).filter(|run| has_results(run)))?;
+        put_member(members, "relations", relations(state).as_ref())?;
         members.serialize_entry("history", &Entries(state))?;
         members.serialize_entry("errors", &state.errors)?;
         for (key, value) in state.extra.iter().filter(|(key, _)| !self.has_own(key)) {
@@ -69,6 +70,7 @@ impl StateDocument<'_> {
             "title" => state.title.is_some(),
             "workflow" => state.workflow.is_some(),
             "run" => has_results(&state.run),
+            "relations" => relations(state).is_some(),
             _ => ["rev", "actors", "waived", "history", "errors"].contains(&key),
         };
         is_phase || is_other
@@ -108,7 +110,7 @@ pub fn document(state: &State, phase_key: &str) -> Value {
     value_of(&StateDocument { state, phase_key })
 }
 
-/// The part of a state that events change: `task`, `title`, `actors`, `waived`, `run`, `errors`, and the
+/// The part of a state that events change: `task`, `title`, `actors`, `waived`, `run`, `relations`, `errors`, and the
 /// workflow's own keys under `data`. Empty members are left out.
 ///
 /// The phase, the workflow, the time and the history are not in it, because every event states them itself.
@@ -123,10 +125,20 @@ pub fn standing_document(state: &State) -> Value {
         ("actors", (!state.actors.is_empty()).then(|| value_of(&state.actors))),
         ("waived", (!state.waived.is_empty()).then(|| value_of(&state.waived))),
         ("run", run.map(value_of)),
+        ("relations", relations(state)),
         ("errors", (!state.errors.is_empty()).then(|| Value::Array(state.errors.clone()))),
         ("data", (!state.extra.is_empty()).then(|| Value::Object(state.extra.clone()))),
     ];
     Value::Object(members.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value?))).collect())
+}
+
+/// How a task stands to others, and who holds it; `None` if nothing is recorded of that.
+fn relations(state: &State) -> Option<Value> {
+    let mut relations = value_of(&state.relations);
+    if let (Some(holder), Some(members)) = (&state.holder, relations.as_object_mut()) {
+        members.insert("holder".to_owned(), value_of(holder));
+    }
+    relations.as_object().is_some_and(|members| !members.is_empty()).then_some(relations)
 }
 
 /// Whether a task has results of actions.
@@ -136,7 +148,18 @@ fn has_results(run: &RunRecord) -> bool {
 
 impl Serialize for Actor {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let Self { substate, entered_with, left_with, left_files, spent, early, extra, .. } = self;
+        let Self {
+            substate,
+            entered_with,
+            left_with,
+            left_files,
+            spent,
+            early,
+            approvals,
+            lapsed,
+            extra,
+            ..
+        } = self;
         let mut members = serializer.serialize_map(None)?;
         members.serialize_entry("status", self.status.as_str())?;
         members.serialize_entry("attempt", &self.attempt)?;
@@ -146,6 +169,8 @@ impl Serialize for Actor {
         put_member(&mut members, "left_files", Some(left_files).filter(|held| !held.is_empty()))?;
         put_member(&mut members, "spent", Some(spent).filter(|held| !held.is_empty()))?;
         put_member(&mut members, "early", Some(early).filter(|held| !held.is_empty()))?;
+        put_member(&mut members, "approvals", Some(approvals).filter(|held| !held.is_empty()))?;
+        put_member(&mut members, "lapsed", Some(lapsed).filter(|held| !held.is_empty()))?;
         let has_own = |key: &str| match key {
             "status" | "attempt" => true,
             "substate" => substate.is_some(),
@@ -154,6 +179,8 @@ impl Serialize for Actor {
             "left_files" => !left_files.is_empty(),
             "spent" => !spent.is_empty(),
             "early" => !early.is_empty(),
+            "approvals" => !approvals.is_empty(),
+            "lapsed" => !lapsed.is_empty(),
             _ => false,
         };
         for (key, value) in extra.iter().filter(|(key, _)| !has_own(key)) {

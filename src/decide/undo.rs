@@ -21,7 +21,7 @@ pub struct TakenBack {
 #[must_use]
 pub fn is_person_order(workflow: &Workflow, entry: &HistoryEntry) -> bool {
     match entry.kind {
-        Kind::Override | Kind::Rollback | Kind::Reopen | Kind::Confirm | Kind::Merge => true,
+        Kind::Override | Kind::Rollback | Kind::Reopen | Kind::Confirm | Kind::Merge | Kind::Approve => true,
         Kind::Advance | Kind::Regress => {
             let rule = workflow.rules.iter().find(|rule| Some(rule.id.as_str()) == entry.rule.as_deref());
             rule.is_some_and(|rule| rule.by_human)

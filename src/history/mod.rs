@@ -23,6 +23,7 @@ mod proven;
 mod range_rules;
 mod reconstruction;
 mod record;
+mod recorded;
 mod removed;
 mod replay;
 mod side;

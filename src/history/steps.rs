@@ -6,8 +6,8 @@ use super::new_steps::{NewStep, NewSteps};
 use super::record::TaskRecord;
 use crate::base::{ArtifactName, Digest, PhaseId};
 use crate::decide::{
-    Approval, Disproof, HistoryEntry, Kind, Proof, ProvenStep, Replayed, Stamp, Standing, State, choose,
-    is_original, refute, replay, replay_record,
+    Approval, Detail, Disproof, HistoryEntry, Kind, Proof, ProvenStep, Replayed, Stamp, Standing, State,
+    choose, is_original, refute, replay,
 };
 use crate::scan::{FileSet, Observed, Source};
 use crate::survey::code::{Told, code_out_of_reach, guesses, told};
@@ -25,7 +25,8 @@ impl NewSteps<'_> {
         let steps = (0..self.steps.len()).map(|index| {
             let event = &self.steps[index].event;
             let (id, workflow) = (Some(event.id), Some(event.workflow.clone()));
-            let mut step = ProvenStep { event: id, workflow, ..self.one(index)? };
+            let told = self.held_to_others(&self.steps[index], self.one(index)?)?;
+            let mut step = ProvenStep { event: id, workflow, ..told };
             if step.standing < Standing::Unverifiable && self.is_before_move(&self.steps[index]) {
                 let former = self.steps[index].state.task.as_deref().unwrap_or_default();
                 let why = format!("it was recorded as `{former}`, and no commit here moved that task");
@@ -44,6 +45,7 @@ impl NewSteps<'_> {
         let loaded = self.workflow_of(&step.event);
         if let Some(other) = earlier.and_then(|before| before.workflow.as_ref())
             && other.name != named.name
+            && entry.kind != Kind::Migrate
             // The document had another name before.
             && !loaded.as_ref().and_then(|loaded| loaded.workflow()).is_some_and(|workflow| workflow.is_named(other.name.as_str()))
         {
@@ -68,32 +70,16 @@ impl NewSteps<'_> {
                 format!("it follows branches that only a person can join: {why}"),
             ));
         }
-        if matches!(entry.kind, Kind::Rename | Kind::Undo) {
-            return Ok(self.recorded(step, workflow));
+        let is_detailed = Detail::is_of(entry.kind) && entry.kind != Kind::Approve;
+        if is_detailed || matches!(entry.kind, Kind::Rename | Kind::Undo) {
+            return self.recorded(step, workflow);
         }
         self.derived(index, &loaded, workflow)
     }
 
-    /// The verdict about a step that follows from the log alone: a rename, or an order that was taken back.
-    fn recorded(&self, step: &NewStep, workflow: &Workflow) -> ProvenStep {
-        let (entry, pool) = (step.entry(), self.archive.logs());
-        let Some(before) = &step.before else {
-            return verdict(entry, Standing::Forged, Some("no step comes before it".to_owned()));
-        };
-        let taken = pool.last_order(workflow, &step.event.after);
-        match replay_record(workflow, before, entry, taken, &step.state) {
-            Err(why) => verdict(entry, Standing::Forged, Some(why)),
-            Ok(by_human) => {
-                let is_order = entry.kind == Kind::Undo || by_human;
-                let standing = if is_order { Standing::Overridden } else { Standing::Proven };
-                self.ordered(verdict(entry, standing, None), by_human)
-            }
-        }
-    }
-
     /// The verdict about a step that the rules yield: whether its actor may have ordered it, as the settings
     /// before the commit say.
-    fn ordered(&self, step: ProvenStep, by_human: bool) -> ProvenStep {
+    pub(super) fn ordered(&self, step: ProvenStep, by_human: bool) -> ProvenStep {
         let people = &self.before.setting.config.people;
         let (kind, actor) = (step.entry.kind, &step.entry.actor);
         if let Some(who) = people.refuses_record(kind, by_human, actor.kind) {
@@ -514,7 +500,7 @@ impl Attempts<'_> {
     }
 }
 
-fn verdict(entry: &Arc<HistoryEntry>, standing: Standing, why: Option<String>) -> ProvenStep {
+pub(super) fn verdict(entry: &Arc<HistoryEntry>, standing: Standing, why: Option<String>) -> ProvenStep {
     ProvenStep {
         entry: Arc::clone(entry),
         event: None,

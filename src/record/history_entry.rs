@@ -1,7 +1,9 @@
 //! A history entry, which has the same form in a state and in a log.
 
 use crate::base::{ActionName, ArtifactName, PhaseId, Timestamp};
-use crate::decide::{ActorKind, By, HistoryEntry, Kind, NotedFiles, Performance, RecordVersion};
+use crate::decide::{
+    ActorKind, By, Detail, HistoryEntry, Kind, NotedFiles, OtherTask, Performance, RecordVersion,
+};
 use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value};
 use std::borrow::Cow;
@@ -9,7 +11,11 @@ use std::fmt;
 
 /// The history entry with these members; `None` if one is missing or invalid.
 pub(super) fn history_entry(value: &Value) -> Option<HistoryEntry> {
-    EntryMembers::deserialize(value).ok()?.entry().ok()
+    let members = EntryMembers::deserialize(value).ok()?;
+    if members.newer().is_some() || members.invalid().is_some() {
+        return None;
+    }
+    members.entry().ok()
 }
 
 /// The members of a history entry, as far as they are read. What is of another type than it should be is taken as
@@ -38,6 +44,11 @@ pub(super) struct EntryMembers {
     confirmed: Option<ArtifactName>,
     action: Option<ActionName>,
     performance: Option<Performance>,
+    detail: Option<Detail>,
+    generation: Option<u64>,
+    others: Vec<OtherTask>,
+    /// The first member of the second version that is invalid, and why.
+    invalid: Option<String>,
 }
 
 impl EntryMembers {
@@ -61,6 +72,10 @@ impl EntryMembers {
         confirmed: None,
         action: None,
         performance: None,
+        detail: None,
+        generation: None,
+        others: Vec::new(),
+        invalid: None,
     };
 
     /// Reads the value of the member `key`, the next one of `members`. Of two members of one name the last counts.
@@ -74,18 +89,48 @@ impl EntryMembers {
         members: &mut A,
     ) -> Result<(), A::Error> {
         match key {
-            "files" => match serde_json::from_value(members.next_value()?) {
-                Ok(files) => self.files = files,
-                Err(fault) => self.note_unknown(format!("files: {fault}")),
-            },
+            "files" => {
+                let files = strict("files", members.next_value()?);
+                self.files = self.strictly(files).unwrap_or_default();
+            }
+            "others" => {
+                let others = strict("others", members.next_value()?);
+                self.others = self.strictly(others).unwrap_or_default();
+            }
+            "generation" => {
+                let generation = strict("generation", members.next_value()?);
+                self.generation = self.strictly(generation);
+            }
             "evidence" => self.evidence = texts(members.next_value()?),
             "waives" => self.waives = Some(names(members.next_value()?)),
             "waived" => self.waived = Some(names(members.next_value()?)),
             "actor" => self.actor = by(members.next_value()?),
             "performance" => self.performance = performance(members.next_value()?),
-            _ => self.set(key, members.next_value()?),
+            _ => match Kind::named(key).filter(|kind| Detail::is_of(*kind)) {
+                Some(kind) => {
+                    let read =
+                        Detail::read(kind, members.next_value()?).map_err(|fault| Strict::of(key, &fault));
+                    let is_second = self.detail.is_some();
+                    self.detail = self.strictly(read).flatten();
+                    if is_second {
+                        self.invalid
+                            .get_or_insert_with(|| format!("`{key}` is not its only member of a kind"));
+                    }
+                }
+                None => self.set(key, members.next_value()?),
+            },
         }
         Ok(())
+    }
+
+    /// The value of a member of the second version, of which nothing is passed over.
+    fn strictly<T>(&mut self, read: Result<T, Strict>) -> Option<T> {
+        match read {
+            Ok(value) => return Some(value),
+            Err(Strict::Unknown(what)) => self.note_unknown(what),
+            Err(Strict::Invalid(why)) => drop(self.invalid.get_or_insert(why)),
+        }
+        None
     }
 
     fn set(&mut self, key: &str, value: Scalar<'_>) {
@@ -128,13 +173,36 @@ impl EntryMembers {
         kind.or_else(|| self.unknown.as_ref().map(|member| format!("the member `{member}`")))
     }
 
+    /// What is wrong with a member of the second version, in words. Events of the first version may have members of any
+    /// name.
+    pub(super) fn invalid(&self) -> Option<String> {
+        if self.version == Some(RecordVersion::First) {
+            return None;
+        }
+        if let Some(why) = &self.invalid {
+            return Some(why.clone());
+        }
+        let said = self.detail.as_ref().map(Detail::kind);
+        let needed = self.kind.filter(|kind| Detail::is_of(*kind));
+        match (needed, said) {
+            (Some(kind), None) => Some(format!("`{}` is missing", kind.as_str())),
+            (_, Some(said)) if needed != Some(said) => {
+                let kind = self.kind.map_or("?", Kind::as_str);
+                Some(format!("`{}` is no member of an event of the kind `{kind}`", said.as_str()))
+            }
+            _ => None,
+        }
+    }
+
     /// The entry, or the first member that is missing or invalid.
     pub(super) fn entry(self) -> Result<HistoryEntry, &'static str> {
+        let version = self.version.ok_or("v")?;
+        let is_second = version != RecordVersion::First;
         Ok(HistoryEntry {
-            version: self.version.ok_or("v")?,
+            version,
             seq: self.seq.ok_or("seq")?,
             at: self.at.ok_or("at")?,
-            kind: self.kind.ok_or("kind")?,
+            kind: self.kind.filter(|kind| kind.since() <= version).ok_or("kind")?,
             to: self.to.ok_or("to")?,
             actor: self.actor.ok_or("actor")?,
             from: self.from.ok_or("from")?,
@@ -146,8 +214,33 @@ impl EntryMembers {
             confirmed: self.confirmed,
             action: self.action,
             performance: self.performance.map(Box::new),
+            detail: self.detail.filter(|_| is_second).map(Box::new),
+            generation: self.generation.filter(|_| is_second),
+            others: if is_second { self.others } else { Vec::new() },
         })
     }
+}
+
+/// Why the value of a member of the second version is not read.
+enum Strict {
+    /// It has a member, or a word, that this program does not know.
+    Unknown(String),
+    /// It is not what it should be.
+    Invalid(String),
+}
+
+impl Strict {
+    fn of(member: &str, fault: &serde_json::Error) -> Self {
+        let fault = fault.to_string();
+        if fault.starts_with("unknown field") || fault.starts_with("unknown variant") {
+            return Self::Unknown(format!("{member}: {fault}"));
+        }
+        Self::Invalid(format!("`{member}`: {fault}"))
+    }
+}
+
+fn strict<T: serde::de::DeserializeOwned>(member: &str, value: Value) -> Result<T, Strict> {
+    serde_json::from_value(value).map_err(|fault| Strict::of(member, &fault))
 }
 
 impl<'de> Deserialize<'de> for EntryMembers {
@@ -361,6 +454,9 @@ mod tests {
             confirmed: None,
             action: None,
             performance: None,
+            detail: None,
+            generation: None,
+            others: Vec::new(),
             ..read(json!({}))
         };
         for odd in [json!(null), json!(7), json!(true), json!([[{}]]), json!("\u{1}")] {

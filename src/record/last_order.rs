@@ -39,6 +39,8 @@ impl EventLog {
                 Kind::Undo => undone += 1,
                 _ if is_order => undone -= 1,
                 Kind::Rename | Kind::Create => {}
+                // What is no work on the task stays as it is.
+                Kind::Relate | Kind::Take | Kind::Verify | Kind::Lapse => {}
                 Kind::Advance | Kind::Regress if undone == 0 => steps.insert(0, entry.clone()),
                 kind if undone == 0 => {
                     let (kind, seq) = (kind.as_str(), entry.seq);

@@ -3,9 +3,10 @@
 use super::history_entry::{EntryMembers, Scalar};
 use super::json_patch::diff;
 use super::patch_text::PatchText;
-use crate::base::{Digest, ObjectFormat, WorkflowName};
+use crate::base::{Digest, ObjectFormat};
 use crate::decide::{
-    FilesByPath, HistoryEntry, Performance, RecordVersion, State, WorkflowRef, put_member, standing_document,
+    Detail, FilesByPath, HistoryEntry, Performance, RecordVersion, State, WorkflowRef, put_member,
+    standing_document,
 };
 use serde::de::{Deserialize, Deserializer, Error, IgnoredAny, MapAccess, Visitor};
 use serde::ser::{Serialize, SerializeMap, Serializer};
@@ -57,6 +58,9 @@ pub enum NotAnEvent {
     /// A newer program wrote what this one does not know.
     #[error("written by a newer orch: this one does not know {0}")]
     Newer(String),
+    /// A member of the second version is invalid; its name, and why.
+    #[error("not an event: {0}")]
+    Invalid(String),
     /// A member is missing or has an invalid value.
     #[error("not an event: `{0}` is missing or invalid")]
     Member(&'static str),
@@ -153,6 +157,9 @@ impl LogEvent {
         if let Some(what) = raw.entry.newer() {
             return Err(NotAnEvent::Newer(what));
         }
+        if let Some(why) = raw.entry.invalid() {
+            return Err(NotAnEvent::Invalid(why));
+        }
         Ok(Self {
             id: computed,
             after: raw.after.ok_or(NotAnEvent::Member("after"))?,
@@ -202,7 +209,7 @@ impl<'de> Visitor<'de> for RawEventVisitor {
                 "workflow" => {
                     once("workflow")?;
                     let named: Scalar<'_> = members.next_value()?;
-                    read.workflow = named.text().and_then(|text| workflow_ref(&text));
+                    read.workflow = named.text().and_then(|text| WorkflowRef::parse(&text));
                 }
                 "changes" => {
                     once("changes")?;
@@ -241,14 +248,27 @@ impl Serialize for EventMembers<'_> {
         put_member(&mut members, "action", entry.action.as_ref())?;
         let performance = entry.performance.as_ref().filter(|known| ***known != Performance::default());
         put_member(&mut members, "performance", performance)?;
+        if let Some(detail) = &entry.detail {
+            entry_detail(&mut members, detail)?;
+        }
+        put_member(&mut members, "generation", entry.generation.as_ref())?;
+        put_member(&mut members, "others", Some(&entry.others).filter(|others| !others.is_empty()))?;
         members.serialize_entry("workflow", &workflow.to_string())?;
         members.end()
     }
 }
 
-fn workflow_ref(text: &str) -> Option<WorkflowRef> {
-    let (name, digest) = text.rsplit_once('@')?;
-    Some(WorkflowRef { name: WorkflowName::new(name).ok()?, digest: Digest::parse(digest)? })
+/// Writes what the kind of an event says, under the name of the kind.
+fn entry_detail<M: SerializeMap>(members: &mut M, detail: &Detail) -> Result<(), M::Error> {
+    let kind = detail.kind().as_str();
+    match detail {
+        Detail::Verify(said) => members.serialize_entry(kind, said),
+        Detail::Approve(said) => members.serialize_entry(kind, said),
+        Detail::Relate(said) => members.serialize_entry(kind, said),
+        Detail::Take(said) => members.serialize_entry(kind, said),
+        Detail::Lapse(said) => members.serialize_entry(kind, said),
+        Detail::Migrate(said) => members.serialize_entry(kind, said),
+    }
 }
 
 impl fmt::Display for WorkflowRef {

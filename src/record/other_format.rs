@@ -5,12 +5,13 @@ use super::json_patch::JsonPatchOp;
 use super::log_event::LogEvent;
 use super::patch_text::PatchText;
 use crate::base::{Digest, ObjectFormat, pointer};
+use crate::decide::{Detail, VerifiedCode};
 use serde_json::Value;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// The changes whose values are digests: the records of the phases, and the file that was imported.
-const WITH_DIGESTS: [&str; 2] = ["/actors", "/original"];
+/// The changes whose values are digests: the records of the phases, what was verified, and the file that was imported.
+const WITH_DIGESTS: [&str; 3] = ["/actors", "/run/verified", "/original"];
 
 /// The format of the ids in a log, as its first event has it; `None` if its first line is not an event.
 #[must_use]
@@ -50,6 +51,15 @@ pub fn log_in_format(
         for (_, digest) in entry.evidence.iter_mut().chain(files) {
             convert_text(digest, &convert);
         }
+        for noted in entry.files.values_mut().flatten() {
+            noted.digest = convert(noted.digest);
+        }
+        for other in &mut entry.others {
+            other.head = convert(other.head);
+        }
+        if let Some(detail) = &mut entry.detail {
+            convert_detail(detail, &convert);
+        }
         let mut changes = event.changes.ops();
         for change in &mut changes {
             if let JsonPatchOp::Add { path, value } | JsonPatchOp::Replace { path, value } = change
@@ -64,6 +74,30 @@ pub fn log_in_format(
         lines.push_str(&event.line());
     }
     Some(lines)
+}
+
+fn convert_detail(detail: &mut Detail, convert: &impl Fn(Digest) -> Digest) {
+    match detail {
+        Detail::Verify(run) => {
+            match &mut run.code {
+                VerifiedCode::Commit(code) => *code = convert(*code),
+                VerifiedCode::Patch(patched) => {
+                    (patched.patch, patched.on) = (convert(patched.patch), convert(patched.on));
+                }
+            }
+            if let Some(base) = &mut run.base {
+                (base.commit, base.code) = (convert(base.commit), convert(base.code));
+            }
+            run.table = convert(run.table);
+            run.result.digest = convert(run.result.digest);
+        }
+        Detail::Migrate(moved) => {
+            for digest in [&mut moved.map, &mut moved.from.digest, &mut moved.to.digest] {
+                *digest = convert(*digest);
+            }
+        }
+        Detail::Approve(_) | Detail::Relate(_) | Detail::Take(_) | Detail::Lapse(_) => {}
+    }
 }
 
 fn convert_value(value: &mut Value, convert: &impl Fn(Digest) -> Digest) {

@@ -7,10 +7,11 @@ use super::seal;
 use crate::base::pointer::child;
 use crate::base::{ActionName, ArtifactName, Code, Digest, Timestamp, WorkflowName, with_line_feeds};
 use crate::decide::{
-    Actor, ActorStatus, HistoryEntry, Mode, RunRecord, STATE_VERSION, State, StateDocument, Tally,
-    WorkflowRef,
+    Actor, ActorStatus, HistoryEntry, Holder, Mode, Relations, RunRecord, STATE_VERSION, State,
+    StateDocument, Tally, WorkflowRef,
 };
 use crate::workflow::RESERVED_KEYS;
+use serde::de::DeserializeOwned;
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
@@ -174,6 +175,7 @@ pub(super) fn read_standing(document: &Value) -> Result<State, StateFault> {
     let mut reader = StateReader { faults: Vec::new() };
     let empty = Value::Object(Map::new());
     let run = document.get("run").map(|run| reader.run(Some(run), false));
+    let (relations, holder) = reader.relations(document.get("relations"));
     let state = State {
         task: document.get("task").and_then(Value::as_str).map(str::to_owned),
         title: document.get("title").and_then(Value::as_str).map(str::to_owned),
@@ -181,6 +183,8 @@ pub(super) fn read_standing(document: &Value) -> Result<State, StateFault> {
         waived: waived(document.get("waived")),
         errors: document.get("errors").and_then(Value::as_array).cloned().unwrap_or_default(),
         run: run.unwrap_or_default(),
+        relations,
+        holder,
         extra: document.get("data").and_then(Value::as_object).cloned().unwrap_or_default(),
         ..State::default()
     };
@@ -234,6 +238,7 @@ impl StateReader {
         if !foreign && phase.is_none() {
             self.invalid("", format!("`{phase_key}` is missing"));
         }
+        let (relations, holder) = self.relations(members.get("relations").filter(|_| !foreign));
         State {
             task: text(members, "task").or_else(|| text(members, "task_id")),
             title: text(members, "title"),
@@ -246,6 +251,8 @@ impl StateReader {
             history,
             errors: members.get("errors").and_then(Value::as_array).cloned().unwrap_or_default(),
             run: self.run(members.get("run"), foreign),
+            relations,
+            holder,
             updated_at: text(members, "updated_at").and_then(|at| Timestamp::parse(&at)),
             extra: members
                 .iter()
@@ -275,6 +282,33 @@ impl StateReader {
             self.invalid("/run", "`run` should record the results of actions");
         }
         run.unwrap_or_default()
+    }
+
+    /// How the task stands to others, and who holds it.
+    fn relations(&mut self, value: Option<&Value>) -> (Relations, Option<Holder>) {
+        let mut relations = value.cloned().unwrap_or_else(|| Value::Object(Map::new()));
+        let holder = relations.as_object_mut().and_then(|members| members.shift_remove("holder"));
+        let read = serde_json::from_value(relations);
+        let holder: Result<Option<Holder>, _> = holder.map(serde_json::from_value).transpose();
+        match (read, holder) {
+            (Ok(relations), Ok(holder)) => (relations, holder),
+            (Err(fault), _) | (_, Err(fault)) => {
+                self.invalid(
+                    "/relations",
+                    format!("the value does not say how the task stands to others: {fault}"),
+                );
+                (Relations::default(), None)
+            }
+        }
+    }
+
+    /// The value of a member of a phase's record, of which nothing is passed over.
+    fn strict<T: DeserializeOwned + Default>(&mut self, value: Option<&Value>, pointer: String) -> T {
+        let Some(value) = value else { return T::default() };
+        serde_json::from_value(value.clone()).unwrap_or_else(|fault| {
+            self.invalid(pointer, fault.to_string());
+            T::default()
+        })
     }
 
     fn is_foreign(&mut self, members: &Map<String, Value>) -> bool {
@@ -318,8 +352,21 @@ impl StateReader {
             }
             return Actor::default();
         };
-        let known =
-            ["status", "attempt", "substate", "left_with", "left_files", "entered_with", "spent", "early"];
+        const KNOWN: [&str; 10] = [
+            "status",
+            "attempt",
+            "substate",
+            "left_with",
+            "left_files",
+            "entered_with",
+            "spent",
+            "early",
+            "approvals",
+            "lapsed",
+        ];
+        // Of these, a state of another tool means something else.
+        const NEW: [&str; 2] = ["approvals", "lapsed"];
+        let own = |key| members.get(key).filter(|_| !foreign);
         // Predecessors of this format write `round` for what is `attempt` here.
         let attempt = members.get("attempt").or_else(|| members.get("round")).and_then(Value::as_u64);
         if !foreign && members.get("attempt").and_then(Value::as_u64).is_none() {
@@ -334,9 +381,11 @@ impl StateReader {
             left_files: self.left_files(members.get("left_files"), &format!("{pointer}/left_files")),
             spent: self.digests(members.get("spent"), &format!("{pointer}/spent")),
             early: self.digests(members.get("early"), &format!("{pointer}/early")),
+            approvals: self.strict(own("approvals"), format!("{pointer}/approvals")),
+            lapsed: self.strict(own("lapsed"), format!("{pointer}/lapsed")),
             extra: members
                 .iter()
-                .filter(|(key, _)| !known.contains(&key.as_str()))
+                .filter(|(key, _)| !KNOWN.contains(&key.as_str()) || (foreign && NEW.contains(&key.as_str())))
                 .map(|(key, value)| (key.clone(), value.clone()))
                 .collect(),
         }
@@ -426,6 +475,10 @@ fn run_record(value: &Value) -> Option<RunRecord> {
             Some(name) => Some(ActionName::new(name.as_str()?).ok()?),
         },
         actions,
+        verified: match members.get("verified") {
+            None => BTreeMap::new(),
+            Some(verified) => serde_json::from_value(verified.clone()).ok()?,
+        },
     })
 }
 
@@ -476,6 +529,9 @@ mod tests {
                     executor: Some("make".to_owned()),
                     files: vec![("out/a b".to_owned(), digest.to_string())],
                 })),
+                detail: None,
+                generation: None,
+                others: Vec::new(),
             })],
             errors: Vec::new(),
             run: RunRecord {
@@ -486,7 +542,10 @@ mod tests {
                     ActionName::new("build").expect("valid"),
                     Tally { done: 2, skipped: true },
                 )]),
+                verified: BTreeMap::new(),
             },
+            relations: Relations::default(),
+            holder: None,
             updated_at: Some(Timestamp::from_seconds(1_000_000_000)),
             extra: Map::from_iter([("counter".to_owned(), json!(3))]),
             foreign: false,

@@ -25,6 +25,9 @@ fn step(before: &State, at: i64) -> State {
         confirmed: None,
         action: None,
         performance: None,
+        detail: None,
+        generation: None,
+        others: Vec::new(),
     };
     let mut state = State {
         task: Some("t".to_owned()),

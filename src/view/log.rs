@@ -70,6 +70,8 @@ impl Log {
 fn row(step: &StepView, several: bool) -> Vec<Cell> {
     let style = match step.kind {
         Kind::Create | Kind::Advance | Kind::Run | Kind::Start | Kind::Answer | Kind::Rename => Style::Good,
+        Kind::Approve | Kind::Relate | Kind::Take | Kind::Verify => Style::Good,
+        Kind::Lapse | Kind::Migrate => Style::Warn,
         Kind::End => Style::Dim,
         Kind::Regress | Kind::Override | Kind::Rollback | Kind::Reopen | Kind::Confirm => Style::Warn,
         Kind::Skip | Kind::Signal | Kind::Merge | Kind::Undo => Style::Warn,

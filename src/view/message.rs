@@ -3,7 +3,7 @@
 use super::layout::{one_line, wrap};
 use crate::base::{ActionName, Digest, PhaseId, TaskId, WorkflowName, trailer};
 use crate::config::{CommitSubject, Placeholder};
-use crate::decide::{ActorKind, Evidence, HistoryEntry, Kind, Transition, WorkflowRef};
+use crate::decide::{ActorKind, Detail, Evidence, HistoryEntry, Kind, Transition, WorkflowRef};
 
 /// The customary width of the body of a git commit message.
 const WIDTH: usize = 72;
@@ -198,6 +198,7 @@ impl<'a> StepTrailers<'a> {
             Kind::Override | Kind::Rollback | Kind::Reopen | Kind::Confirm | Kind::Undo => true,
             Kind::Merge => self.is_by_person,
             Kind::Create | Kind::Advance | Kind::Regress | Kind::Rename => false,
+            Kind::Verify | Kind::Approve | Kind::Relate | Kind::Take | Kind::Lapse | Kind::Migrate => false,
             Kind::Run | Kind::Skip | Kind::Answer | Kind::Signal | Kind::Start | Kind::End => false,
         };
         if is_order {
@@ -214,6 +215,7 @@ pub(super) fn within(transition: &Transition) -> String {
         (None, kind @ (Kind::Answer | Kind::Start | Kind::End | Kind::Rename)) => {
             format!("{} ({})", transition.to, kind.as_str())
         }
+        (None, kind) if Detail::is_of(kind) => format!("{} ({})", transition.to, kind.as_str()),
         _ => transition.to.to_string(),
     }
 }

@@ -40,7 +40,7 @@ use serde_json::{Map, Value};
 use std::sync::{Arc, OnceLock};
 
 /// The top-level keys of `state.json` that are reserved for `orch`.
-pub const RESERVED_KEYS: [&str; 16] = [
+pub const RESERVED_KEYS: [&str; 17] = [
     "$schema",
     "version",
     "task",
@@ -56,6 +56,7 @@ pub const RESERVED_KEYS: [&str; 16] = [
     "history",
     "errors",
     "run",
+    "relations",
     "updated_at",
 ];
 

@@ -414,6 +414,9 @@ pub fn log() -> Vec<StepView> {
         confirmed: None,
         action: transition.action.clone(),
         performance: None,
+        detail: None,
+        generation: None,
+        others: Vec::new(),
     };
     vec![
         StepView::recorded("t-42", &place(), &entry(1, &create(), ActorKind::Human, "Ada"), None),

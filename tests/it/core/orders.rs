@@ -67,6 +67,7 @@ because = "a person agrees"
         for (rule, is_of_a_person) in [(Some("free"), false), (Some("agreed"), true), (None, false)] {
             let expected = match kind {
                 Kind::Override | Kind::Rollback | Kind::Reopen | Kind::Confirm | Kind::Merge => true,
+                Kind::Approve => true,
                 Kind::Advance | Kind::Regress => is_of_a_person,
                 _ => false,
             };

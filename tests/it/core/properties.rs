@@ -3,13 +3,17 @@
 use super::world::{LIFECYCLE, compiled};
 use crate::setting::number;
 use orch::base::{
-    ArtifactName, Code, Diagnostic, Digest, PhaseId, RepoPath, TaskId, TaskPlace, Timestamp, WorkflowName,
+    ArtifactName, Code, Diagnostic, Digest, PhaseId, RepoPath, TaskId, TaskPlace, Timestamp,
+    VerificationName, WorkflowName,
 };
 use orch::decide::{
-    Actor, ActorKind, ActorStatus, By, Facts, FileFact, HistoryEntry, Kind, OwnFile, Recorded, Stamp, State,
-    Verdict, WorkflowRef, apply, confirm, evaluate, override_to, reopen, rollback, settle,
+    Actor, ActorKind, ActorStatus, Approving, By, Detail, Facts, FileFact, FoundBy, HistoryEntry, Holder,
+    Kind, Lapse, Lapsed, Migration, OtherTask, OwnFile, PatchedCode, PersonRuling, Priority, Recorded,
+    Relations, Ruling, RunRecord, Stamp, State, Verdict, Verification, Verified, VerifiedBase, VerifiedCode,
+    VerifiedOutcome, VerifiedResult, WorkflowRef, apply, confirm, evaluate, override_to, reopen, rollback,
+    settle,
 };
-use orch::record::{read_state, write_state};
+use orch::record::{EventLog, FoldCache, LogEvent, read_state, record_steps, write_state};
 use orch::workflow::Workflow;
 use proptest::collection::{btree_map, vec};
 use proptest::option;
@@ -97,21 +101,109 @@ fn actor() -> impl Strategy<Value = Actor> {
     let spent = || btree_map(artifact(), vec(digest(), 1..3), 0..3);
     let files = btree_map(artifact(), btree_map("[ab]", digest(), 1..3), 0..2);
     let digests = (record(), record(), files, spent(), spent());
+    let people = vec((".*", ruling(), any::<u64>(), btree_map(artifact(), digest(), 0..3)), 0..3);
+    let lapsed = btree_map(".*", (any::<u32>(), time()), 0..2);
     let attempt = prop_oneof![0_u32..7, Just(u32::MAX)];
     let status = select(vec!["active", "done", "sent_back", "skipped", "completed"]);
-    (attempt, status, digests, option::of(data()), any::<bool>()).prop_map(
-        |(attempt, status, (left_with, entered_with, left_files, spent, early), substate, odd)| Actor {
-            status: ActorStatus::named(status),
-            attempt,
-            substate,
-            left_with,
-            entered_with,
-            left_files,
-            spent,
-            early,
-            extra: if odd { Map::from_iter([("note".to_owned(), json!("?"))]) } else { Map::new() },
+    (attempt, status, digests, option::of(data()), any::<bool>(), (people, lapsed)).prop_map(
+        |(attempt, status, digests, substate, odd, (people, lapsed))| {
+            let (left_with, entered_with, left_files, spent, early) = digests;
+            let said = |(person, ruling, seq, on)| Approving { person, ruling, seq, on };
+            let approvals = people.into_iter().map(said).collect();
+            let lapse = |(name, (attempt, at))| (name, Lapsed { attempt, at });
+            let lapsed = lapsed.into_iter().map(lapse).collect();
+            Actor {
+                status: ActorStatus::named(status),
+                attempt,
+                substate,
+                left_with,
+                entered_with,
+                left_files,
+                spent,
+                early,
+                approvals,
+                lapsed,
+                extra: if odd { Map::from_iter([("note".to_owned(), json!("?"))]) } else { Map::new() },
+            }
         },
     )
+}
+
+fn ruling() -> impl Strategy<Value = Ruling> {
+    select(Ruling::ALL.to_vec())
+}
+
+fn time() -> impl Strategy<Value = Timestamp> {
+    (-9_i64..9_000_000_000).prop_map(Timestamp::from_seconds)
+}
+
+fn task_id() -> impl Strategy<Value = TaskId> {
+    select(vec!["a", "b/c", "archive/d", "ä b"]).prop_map(|id| TaskId::new(id).expect("valid"))
+}
+
+fn code() -> impl Strategy<Value = VerifiedCode> {
+    (digest(), option::of(digest())).prop_map(|(on, patch)| match patch {
+        Some(patch) => VerifiedCode::Patch(PatchedCode { patch, on }),
+        None => VerifiedCode::Commit(on),
+    })
+}
+
+fn outcome() -> impl Strategy<Value = VerifiedOutcome> {
+    select(VerifiedOutcome::ALL.to_vec())
+}
+
+fn verification_name() -> impl Strategy<Value = VerificationName> {
+    select(vec!["tests", "tests@base", "lint-1"]).prop_map(|name| VerificationName::new(name).expect("valid"))
+}
+
+fn verification() -> impl Strategy<Value = Verification> {
+    let by = select(FoundBy::ALL.to_vec());
+    let base = (digest(), digest(), by).prop_map(|(commit, code, by)| VerifiedBase { commit, code, by });
+    let result = (outcome(), digest()).prop_map(|(outcome, digest)| VerifiedResult { outcome, digest });
+    (verification_name(), code(), digest(), any::<u32>(), option::of(base), result).prop_map(
+        |(name, code, table, rules, base, result)| Verification { name, code, table, rules, base, result },
+    )
+}
+
+fn relations() -> impl Strategy<Value = Relations> {
+    let priority = option::of(select(Priority::ALL.to_vec()));
+    (vec(task_id(), 0..3), option::of(task_id()), priority, option::of(".*"))
+        .prop_map(|(after, parent, priority, assignee)| Relations { after, parent, priority, assignee })
+}
+
+fn holder() -> impl Strategy<Value = Holder> {
+    (any::<u64>(), ".*").prop_map(|(generation, owner)| Holder { generation, owner })
+}
+
+fn workflow_ref() -> impl Strategy<Value = WorkflowRef> {
+    digest().prop_map(|digest| WorkflowRef { name: WorkflowName::new("lifecycle").expect("valid"), digest })
+}
+
+fn detail() -> impl Strategy<Value = Detail> {
+    let lapse = (".*", any::<u32>(), time(), time());
+    prop_oneof![
+        verification().prop_map(Detail::Verify),
+        (ruling(), ".*").prop_map(|(ruling, person)| Detail::Approve(PersonRuling { ruling, person })),
+        relations().prop_map(Detail::Relate),
+        holder().prop_map(Detail::Take),
+        lapse.prop_map(|(deadline, attempt, entered, at)| {
+            Detail::Lapse(Lapse { deadline, attempt, entered, at })
+        }),
+        (digest(), workflow_ref(), workflow_ref()).prop_map(|(map, from, to)| Detail::Migrate(Migration {
+            map,
+            from,
+            to
+        })),
+    ]
+}
+
+/// What an entry says of its take-over and of other tasks.
+fn around() -> impl Strategy<Value = (Option<u64>, Vec<OtherTask>)> {
+    let other = (task_id(), phase_name(), any::<bool>(), digest()).prop_map(|(id, phase, done, head)| {
+        let phase = PhaseId::new(phase).expect("valid");
+        OtherTask { id, phase, done, head }
+    });
+    (option::of(any::<u64>()), vec(other, 0..3))
 }
 
 fn entry() -> impl Strategy<Value = HistoryEntry> {
@@ -124,33 +216,54 @@ fn entry() -> impl Strategy<Value = HistoryEntry> {
         phase_name(),
         select(kinds),
         ".*",
-        who,
-        artifact(),
+        (who, artifact()),
+        option::of(detail()),
+        around(),
     )
-        .prop_map(|(seq, at, from, to, kind, reason, who, artifact)| HistoryEntry {
-            version: orch::decide::RecordVersion::CURRENT,
-            files: orch::decide::NotedFiles::new(),
-            seq,
-            at: Timestamp::from_seconds(at),
-            from: from.map(|from| PhaseId::new(from).expect("valid")),
-            to: PhaseId::new(to).expect("valid"),
-            kind,
-            rule: (kind == Kind::Advance).then(|| "on".to_owned()),
-            reason: reason.clone(),
-            actor: By { kind: who, name: reason },
-            evidence: vec![(artifact.to_string(), Digest::of_blob(b"e").to_string())],
-            waived: if kind == Kind::Override { vec![artifact.clone()] } else { Vec::new() },
-            confirmed: (kind == Kind::Confirm).then_some(artifact),
-            action: None,
-            performance: None,
+        .prop_map(|(seq, at, from, to, kind, reason, (who, artifact), detail, (generation, others))| {
+            HistoryEntry {
+                version: orch::decide::RecordVersion::CURRENT,
+                files: orch::decide::NotedFiles::new(),
+                seq,
+                at: Timestamp::from_seconds(at),
+                from: from.map(|from| PhaseId::new(from).expect("valid")),
+                to: PhaseId::new(to).expect("valid"),
+                kind: detail.as_ref().map_or(kind, Detail::kind),
+                rule: (kind == Kind::Advance).then(|| "on".to_owned()),
+                reason: reason.clone(),
+                actor: By { kind: who, name: reason },
+                evidence: vec![(artifact.to_string(), Digest::of_blob(b"e").to_string())],
+                waived: if kind == Kind::Override { vec![artifact.clone()] } else { Vec::new() },
+                confirmed: (kind == Kind::Confirm).then_some(artifact),
+                action: None,
+                performance: None,
+                detail: detail.map(Box::new),
+                generation,
+                others,
+            }
         })
+}
+
+fn run() -> impl Strategy<Value = RunRecord> {
+    let verified = (any::<u64>(), code(), digest(), any::<u32>(), outcome(), digest()).prop_map(
+        |(seq, code, table, rules, outcome, result)| Verified { seq, code, table, rules, outcome, result },
+    );
+    btree_map(verification_name(), verified, 0..3)
+        .prop_map(|verified| RunRecord { verified, ..RunRecord::default() })
 }
 
 fn state() -> impl Strategy<Value = State> {
     let extra = btree_map("[a-z]{2,4}_x", data(), 0..3);
     let head = (any::<u64>(), option::of(".*"), any::<bool>(), option::weighted(0.9, phase_name()), digest());
     let body = (btree_map(phase_name(), actor(), 0..6), btree_map(artifact(), any::<u64>(), 0..3));
-    (head, body, vec(entry(), 0..4), extra).prop_map(|(head, (actors, waived), mut history, extra)| {
+    let others = (run(), relations(), option::of(holder()));
+    (head, body, vec(entry(), 0..4), extra, others).prop_map(|(head, body, mut history, extra, others)| {
+        let (mut actors, waived) = body;
+        for actor in actors.values_mut().filter(|_| head.2) {
+            actor.approvals.clear();
+            actor.lapsed.clear();
+        }
+        let (run, relations, holder) = if head.2 { Default::default() } else { others };
         let (rev, title, foreign, phase, digest) = head;
         history.retain(|_| !foreign);
         let name = WorkflowName::new("lifecycle").expect("valid");
@@ -165,7 +278,9 @@ fn state() -> impl Strategy<Value = State> {
             waived,
             history: history.into_iter().map(Into::into).collect(),
             errors: vec![json!({"message": "it failed"})],
-            run: orch::decide::RunRecord::default(),
+            run,
+            relations,
+            holder,
             updated_at: Some(Timestamp::from_seconds(1_700_000_000)),
             extra: extra.into_iter().collect(),
             foreign,
@@ -289,6 +404,28 @@ proptest! {
     }
 
     #[test]
+    fn an_event_is_read_back_from_its_line(entry in entry(), state in state()) {
+        let entry = HistoryEntry { seq: 1, ..entry };
+        let (name, digest) = (WorkflowName::new("lifecycle").expect("valid"), Digest::of_blob(b"w"));
+        let workflow = Some(WorkflowRef { name, digest });
+        let phase = Some(entry.to.to_string());
+        let (rev, updated_at, history) = (entry.seq, Some(entry.at), vec![Arc::new(entry)]);
+        let state = State { workflow, phase, rev, updated_at, history, heads: Vec::new(), foreign: false, ..state };
+        let recorded = record_steps(&State::default(), &State::default(), [&state]);
+        prop_assert_eq!(recorded.len(), 1);
+        let line = recorded[0].event.line();
+        let read = LogEvent::read(line.trim_end_matches('\n'));
+        prop_assert_eq!(read.as_ref(), Ok(&recorded[0].event));
+        prop_assert_eq!(read.expect("an event").line(), line.clone());
+        let (log, faults) = EventLog::parse(line.as_bytes());
+        prop_assert_eq!(faults, Vec::new());
+        let folded = log.state_at(&recorded[0].event.id, &mut FoldCache::default()).expect("a state");
+        prop_assert_eq!(&*folded, &recorded[0].state);
+        prop_assert_eq!(&folded.relations, &state.relations);
+        prop_assert_eq!((&folded.holder, &folded.run), (&state.holder, &state.run));
+    }
+
+    #[test]
     fn a_state_is_read_back_as_it_was_written(state in state()) {
         let text = write_state(&state, "phase", "schema", orch::record::LogExtent::default());
         let value: Value = serde_json::from_str(&text).expect("JSON");
@@ -301,8 +438,8 @@ proptest! {
     fn the_keys_of_a_state_stand_in_their_order(state in state()) {
         let text = write_state(&state, "phase", "schema", orch::record::LogExtent::default());
         let order = [
-            "$schema", "version", "task", "title", "heads", "transcript", "rev", "seal", "workflow", "phase",
-            "actors", "waived", "history", "errors", "updated_at",
+            "$schema", "version", "task", "title", "workflow", "history", "actors", "waived", "run", "relations",
+            "errors",
         ];
         let keys: Vec<&str> = text
             .lines()

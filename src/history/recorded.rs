@@ -1,0 +1,159 @@
+//! The steps that follow from the record alone, and what every step says of its take-over and of other tasks.
+
+use super::new_steps::{NewStep, NewSteps};
+use super::record::{TaskRecord, events_of};
+use super::steps::verdict;
+use crate::decide::{Detail, Kind, OtherTask, ProvenStep, Standing, Verification, replay_record};
+use crate::scan::Content;
+use crate::survey::Error;
+use crate::workflow::Workflow;
+use serde_json::Value;
+
+impl NewSteps<'_> {
+    /// The verdict about a step that follows from the log alone: a rename, an order that was taken back, or what says so
+    /// in a detail.
+    pub(super) fn recorded(&self, step: &NewStep, workflow: &Workflow) -> Result<ProvenStep, Error> {
+        let (entry, pool) = (step.entry(), self.archive.logs());
+        let Some(before) = &step.before else {
+            return Ok(verdict(entry, Standing::Forged, Some("no step comes before it".to_owned())));
+        };
+        let taken = match entry.kind {
+            Kind::Undo => pool.last_order(workflow, &step.event.after),
+            _ => Err("nothing is taken back".to_owned()),
+        };
+        let followed = match replay_record(workflow, before, entry, taken, &step.state) {
+            Ok(followed) => followed,
+            Err(why) => return Ok(verdict(entry, Standing::Forged, Some(why))),
+        };
+        let told = verdict(entry, followed.standing, followed.doubt.map(str::to_owned));
+        let told = self.ordered(told, followed.by_human);
+        match entry.detail.as_deref() {
+            Some(Detail::Verify(run)) => self.with_result(told, run),
+            _ => Ok(told),
+        }
+    }
+
+    /// The verdict about a recorded verification: whether its commit holds the result, and the result says the same.
+    fn with_result(&self, told: ProvenStep, run: &Verification) -> Result<ProvenStep, Error> {
+        let path = run.path();
+        let Ok(file) = self.task.file(&path) else { return Ok(told) };
+        let content = self.after.source.read(&file, u64::MAX - 1)?;
+        let Content::Bytes(bytes) = &content else {
+            let why = format!("its result, {path}, is not in this commit");
+            return Ok(ProvenStep { standing: Standing::Unverifiable, why: Some(why), ..told });
+        };
+        if !content.is_blob(run.result.digest) {
+            let why = format!("{path} is not in this commit as the step recorded it");
+            return Ok(ProvenStep { standing: Standing::Unverifiable, why: Some(why), ..told });
+        }
+        let result: Value = serde_json::from_slice(bytes).unwrap_or_default();
+        let said = result.pointer("/predicate/result").and_then(Value::as_str);
+        let is_other = said.is_some_and(|said| !said.eq_ignore_ascii_case(run.result.outcome.as_str()));
+        if is_other {
+            let why = format!("it says `{}`, and {path} says otherwise", run.result.outcome.as_str());
+            return Ok(ProvenStep { standing: Standing::Forged, why: Some(why), ..told });
+        }
+        Ok(told)
+    }
+
+    /// The verdict about a step, held against what its event says of its take-over and of other tasks.
+    pub(super) fn held_to_others(&self, step: &NewStep, told: ProvenStep) -> Result<ProvenStep, Error> {
+        let entry = step.entry();
+        if told.standing == Standing::Forged {
+            return Ok(told);
+        }
+        if let Some(why) = other_generation(step) {
+            return Ok(ProvenStep { standing: Standing::Forged, why: Some(why), ..told });
+        }
+        let mut found = told;
+        for other in &entry.others {
+            found = match self.other_as_told(other)? {
+                OtherFound::AsTold => found,
+                OtherFound::Nowhere(why) if found.standing < Standing::Unverifiable => {
+                    ProvenStep { standing: Standing::Unverifiable, why: Some(why), ..found }
+                }
+                OtherFound::Nowhere(_) => found,
+                OtherFound::Other(why) => {
+                    return Ok(ProvenStep { standing: Standing::Forged, why: Some(why), ..found });
+                }
+            };
+        }
+        Ok(found)
+    }
+
+    /// Whether another task stood as an event says.
+    fn other_as_told(&self, other: &OtherTask) -> Result<OtherFound, Error> {
+        let pool = self.archive.logs();
+        let nowhere = || {
+            OtherFound::Nowhere(format!(
+                "no commit before it holds event {} of `{}`",
+                other.head.short(),
+                other.id
+            ))
+        };
+        let Some(place) = self.after.place_of(self.task, &other.id) else { return Ok(nowhere()) };
+        let is_here = events_of(pool, &place, self.after.source)?.contains(&other.head);
+        let is_before = || -> Result<bool, Error> {
+            let held = |log: &TaskRecord| pool.ids(&log.read(pool, None)).contains(&other.head);
+            for before in self.befores {
+                if held(&TaskRecord::in_source(&place, before.source)?) {
+                    return Ok(true);
+                }
+            }
+            let found = self.archive.log_before(self.parents, &place, |_, log| {
+                pool.ids(&pool.read(log, None)).contains(&other.head)
+            })?;
+            Ok(found.is_some())
+        };
+        if !is_here && !is_before()? {
+            return Ok(nowhere());
+        }
+        let (Some(event), Ok(state)) =
+            (pool.event(&other.head).map(|event| event.clone()), pool.state_at(&other.head))
+        else {
+            return Ok(nowhere());
+        };
+        if state.phase.as_deref() != Some(other.phase.as_str()) {
+            let phase = state.phase.as_deref().unwrap_or("?");
+            return Ok(OtherFound::Other(format!(
+                "`{}` was in `{phase}`, not in `{}`",
+                other.id, other.phase
+            )));
+        }
+        let loaded = self.workflow_of(&event);
+        let phase = loaded.as_ref().and_then(|loaded| loaded.workflow()?.phase_named(other.phase.as_str()));
+        match phase.map(|phase| phase.terminal && phase.success) {
+            Some(done) if done != other.done => {
+                let word = if done { "done" } else { "not done" };
+                Ok(OtherFound::Other(format!("`{}` was {word}", other.id)))
+            }
+            _ => Ok(OtherFound::AsTold),
+        }
+    }
+}
+
+/// What became of the search for another task.
+enum OtherFound {
+    /// A commit holds it as told.
+    AsTold,
+    /// No commit holds it; in words.
+    Nowhere(String),
+    /// It stood otherwise; how, in words.
+    Other(String),
+}
+
+/// Why a step cannot have been made under the take-over that it names, in words; `None` if it can.
+fn other_generation(step: &NewStep) -> Option<String> {
+    let named = step.entry().generation?;
+    // A take-over is the first step of its own generation.
+    let holder =
+        if step.entry().kind == Kind::Take { &step.state.holder } else { &step.before.as_ref()?.holder };
+    match holder {
+        Some(holder) if holder.generation == named => None,
+        Some(holder) => Some(format!(
+            "it names generation {named}, and the task is held in generation {} by {}",
+            holder.generation, holder.owner
+        )),
+        None => Some(format!("it names generation {named}, and nobody has taken the task")),
+    }
+}
