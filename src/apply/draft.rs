@@ -53,7 +53,10 @@ impl Writer<'_> {
         let directory = Directory::make(&self.workspace.root, durable::parent(&file));
         let opened = directory.and_then(|it| it.create_new(file.file_name().unwrap_or_default()));
         match opened.and_then(|mut file| file.write_all(drafted.text.as_bytes())) {
-            Ok(()) => Ok(drafted),
+            Ok(()) => {
+                self.workspace.see_written(task, &draft.path, &self.stamp().writer());
+                Ok(drafted)
+            }
             Err(source) if source.kind() == io::ErrorKind::AlreadyExists => refused(
                 format!("{} is there already", drafted.path),
                 format!("edit it, or see the draft: {print}"),
@@ -103,7 +106,7 @@ impl Writer<'_> {
             digest: Some(format.blob(draft.text.as_bytes())),
             data: found.data.map(Arc::new),
             problems,
-            writer: None,
+            writers: Vec::new(),
         });
     }
 }

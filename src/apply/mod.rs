@@ -109,6 +109,10 @@ impl<'w> Writer<'w> {
     pub fn stamp(&self) -> Stamp {
         let identity = self.workspace.store.as_ref().and_then(Store::identity_name);
         let mut stamp = self.caller.stamp(identity.as_deref());
+        // Who gives another name than that of git may be somebody else.
+        let is_of_git = self.caller.name.is_none();
+        let address = self.workspace.store.as_ref().and_then(Store::identity_address);
+        stamp.address = address.filter(|_| is_of_git);
         if self.workspace.agent_because(self.caller).is_some() {
             stamp.by.kind = ActorKind::Agent;
         }

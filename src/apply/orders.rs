@@ -137,18 +137,25 @@ impl Order {
         }
     }
 
-    /// The transition that the order asks for, with the facts that it rests on.
+    /// The transition that the order asks for, with the facts that it rests on. What a person decides has to be written
+    /// by then, unless it is only tried.
     fn transition<'f>(
         &self,
         judged: &'f Sight,
         state: &State,
         stamp: &Stamp,
         taken: Option<&TakenBack>,
+        is_trial: bool,
     ) -> Result<(Transition, Cow<'f, Facts>), Error> {
         let (workflow, facts) = (judged.workflow(), &judged.observed.facts);
         if let Some(ruling) = self.ruling() {
             let ruled = decide::rule_on(workflow, state, facts, ruling, stamp)?;
-            let drafted = ruled.draft.map(|draft| Cow::Owned(draft.facts));
+            if ruled.draft.is_some() && !is_trial {
+                // The decision was written, and something else has replaced it since.
+                let message = "the file with the decision changed meanwhile";
+                return Err(Error::new(Code::NothingToApply, message));
+            }
+            let drafted = ruled.draft.map(|draft| draft.facts).or(ruled.written).map(Cow::Owned);
             return Ok((ruled.transition, drafted.unwrap_or(Cow::Borrowed(facts))));
         }
         let transition = match self {
@@ -181,12 +188,7 @@ impl Writer<'_> {
             let state = usable_state(judged)?;
             let undone =
                 if matches!(order, Order::Undo { .. }) { Some(self.last_order(judged)?) } else { None };
-            let (transition, facts) = order.transition(judged, &state, &stamp, undone.as_ref())?;
-            if matches!(facts, Cow::Owned(_)) && !dry_run {
-                // The decision was written, and something else has replaced it since.
-                let message = "the file with the decision changed meanwhile";
-                return Err(Error::new(Code::NothingToApply, message));
-            }
+            let (transition, facts) = order.transition(judged, &state, &stamp, undone.as_ref(), dry_run)?;
             let state = decide::apply(judged.workflow(), &state, &facts, &transition, &stamp);
             taken.replace(undone);
             Ok(self.workspace.after(judged, vec![Step { transition, state }]))

@@ -3,7 +3,7 @@
 use super::Writer;
 use super::orders::{Order, usable_state};
 use crate::base::{Code, Diagnostic, RepoPath, shell_word};
-use crate::decide::{self, Stamp};
+use crate::decide::{self, FileWriter, Stamp};
 use crate::scan::{Directory, io_error};
 use crate::store::durable;
 use crate::survey::{Error, Sight, TaskRef};
@@ -49,6 +49,8 @@ impl Writer<'_> {
         let root = self.workspace.root.clone();
         Directory::make(&root, durable::parent(&file)).map_err(|source| io_error(&file, source))?;
         durable::write_atomic(&root, &file, draft.text.as_bytes())?;
+        // If this process is killed now, the file is still of this person.
+        self.workspace.see_written(task, &draft.path, &FileWriter { ordered: true, ..stamp.writer() });
         Ok(Some(WrittenDecision { root, file, path, before, kept, text: draft.text }))
     }
 

@@ -123,7 +123,13 @@ impl AgentMark {
             return None;
         }
         let (_, rest) = value.rsplit_once('<')?;
-        let address = rest.split('>').next()?.trim().to_ascii_lowercase();
+        Self::of_address(rest.split('>').next()?)
+    }
+
+    /// The agent program with this mail address; `None` for every other address.
+    #[must_use]
+    pub fn of_address(address: &str) -> Option<&'static Self> {
+        let address = address.trim().to_ascii_lowercase();
         // GitHub puts the number of the account before its name: 123+name@users.noreply.github.com.
         let plain = match address.split_once('+') {
             Some((number, plain)) if number.bytes().all(|byte| byte.is_ascii_digit()) => plain,

@@ -8,6 +8,8 @@ pub const TO: &str = "Orch-To";
 pub const EVIDENCE: &str = "Orch-Evidence";
 /// A file that a step rests on and that is not in git.
 pub const UNPROVEN: &str = "Orch-Unproven";
+/// The agent that has made a commit, which the installed hook adds.
+pub const WRITER: &str = "Orch-Writer";
 /// The reason of an order.
 pub const OVERRIDE: &str = "Orch-Override";
 
@@ -15,6 +17,12 @@ pub const OVERRIDE: &str = "Orch-Override";
 #[must_use]
 pub fn names_task(task: impl std::fmt::Display) -> String {
     format!("{TASK}: {task}")
+}
+
+/// The line that names the agent that makes a commit, likewise.
+#[must_use]
+pub fn names_writer(agent: impl std::fmt::Display) -> String {
+    format!("{WRITER}: {agent}")
 }
 
 /// The ids in the trailers that name a task, in order, whether or not there are such tasks.

@@ -21,6 +21,7 @@ pub(super) const TOP: Section = Section {
         ("git", "[git]"),
         ("watch", "[watch]"),
         ("people", "[people]"),
+        ("require", "[require]"),
         ("hook", "[hook]"),
         ("acknowledged", "[[acknowledged]]"),
         ("executor", "[executor.default]"),
@@ -66,8 +67,16 @@ pub(super) const WATCH: Section = Section {
 /// `[people]`.
 pub(super) const PEOPLE: Section = Section {
     title: "`[people]`",
-    keys: &[("orders", "orders = \"terminal\""), ("agents_may", "agents_may = [\"confirm\"]")],
+    keys: &[
+        ("orders", "orders = \"terminal\""),
+        ("agents_may", "agents_may = [\"confirm\"]"),
+        ("teams", "teams = { security = [\"ann@example.org\"] }"),
+    ],
 };
+
+/// `[require]`.
+pub(super) const REQUIRE: Section =
+    Section { title: "`[require]`", keys: &[("independent", "independent = false")] };
 
 /// `[hook]`.
 pub(super) const HOOK: Section = Section {
@@ -111,8 +120,8 @@ pub(super) const NOTIFY: Section = Section {
 };
 
 /// All tables.
-pub(super) const SECTIONS: [Section; 9] =
-    [TOP, ROOT, GIT, WATCH, PEOPLE, HOOK, ACKNOWLEDGED, EXECUTOR, NOTIFY];
+pub(super) const SECTIONS: [Section; 10] =
+    [TOP, ROOT, GIT, WATCH, PEOPLE, REQUIRE, HOOK, ACKNOWLEDGED, EXECUTOR, NOTIFY];
 
 /// The title of the table that a key belongs to, and an example of the key.
 fn known(key: &str) -> Option<(&'static str, &'static str)> {

@@ -26,8 +26,9 @@ pub use subject::{CommitSubject, InvalidSubject, Placeholder};
 pub use task_branch::{InvalidTaskBranch, TaskBranch};
 pub use webhook::Webhook;
 
-use crate::base::{Digest, RepoPath, RuleId, TaskId, WorkflowName, words};
-use crate::decide::People;
+use crate::base::{Digest, ObjectFormat, RepoPath, RuleId, TaskId, WorkflowName, words};
+use crate::decide::{Inputs, People, Require};
+use std::collections::BTreeMap;
 
 /// The name of the file at the root of the repository.
 pub const FILE: &str = "orch.toml";
@@ -75,6 +76,10 @@ pub struct Config {
     pub watch: Watch,
     /// `[people]`: who may order what.
     pub people: People,
+    /// `[people.teams]`: the addresses of the members of each team.
+    pub teams: BTreeMap<String, Vec<String>>,
+    /// `[require]`: what keeps a task where it is, and is only told otherwise.
+    pub require: Require,
     /// `[hook]`: what the installed git hooks do when `orch` cannot run the check.
     pub hook: Hook,
     /// `[[acknowledged]]`: forged and unverifiable changes that people know of.
@@ -86,6 +91,12 @@ pub struct Config {
 }
 
 impl Config {
+    /// What these settings ask of decisions, in a repository with ids of this format.
+    #[must_use]
+    pub fn inputs(&self, format: ObjectFormat) -> Inputs {
+        Inputs::new(self.require, &self.teams, format)
+    }
+
     /// What the entries of `[[notify]]` do, each with the name of the entry: `notify.1` is the first of all.
     pub fn notify_actions(&self) -> impl Iterator<Item = (String, &NotifyConfig, &NotifyAction)> {
         let named = self.notify.iter().zip(1..).map(|(entry, number)| (format!("notify.{number}"), entry));
@@ -233,6 +244,8 @@ impl Default for Config {
             git: Git::default(),
             watch: Watch::default(),
             people: People::default(),
+            teams: BTreeMap::new(),
+            require: Require::default(),
             acknowledged: Vec::new(),
             hook: Hook::default(),
             executors: Executors::default(),

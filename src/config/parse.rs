@@ -1,7 +1,7 @@
 //! Parses the text of `orch.toml` into a `Config` and reports all its problems.
 
 use super::executors::executors;
-use super::keys::{ACKNOWLEDGED, GIT, HOOK, PEOPLE, ROOT, TOP, WATCH, example};
+use super::keys::{ACKNOWLEDGED, GIT, HOOK, PEOPLE, REQUIRE, ROOT, TOP, WATCH, example};
 use super::notices::notify;
 use super::reader::{SettingsDialect, SettingsReader, choice, invalid, unknown_choice};
 use super::{
@@ -12,7 +12,8 @@ use crate::base::{
     Code, Diagnostic, Digest, RepoPath, RuleId, Spanned, TaskId, TomlDialect, TomlReader, TomlTable,
     TomlType, TomlValue, WorkflowName, nearest,
 };
-use crate::decide::{AgentOrder, OrdersBy, People};
+use crate::decide::{AgentOrder, OrdersBy, People, Require};
+use std::collections::BTreeMap;
 use toml::de::{DeTable, DeValue};
 
 /// The version of the format that this program writes, and the highest that it reads.
@@ -82,6 +83,8 @@ fn config(reader: &mut SettingsReader<'_>, document: &DeTable<'_>) -> Config {
     let mut table = TomlTable::new(TOP.title, document);
     let top = &mut table;
     version(reader, top);
+    let people = reader.table(top, "people", PEOPLE.title).map(|table| people(reader, table));
+    let (people, teams) = people.unwrap_or_default();
     let config = Config {
         system: reader.parsed_at(top, "system", |text| RepoPath::new(text)).unwrap_or(default.system),
         settle_ms: reader.integer_at(top, "settle_ms", 1..=60_000, default.settle_ms),
@@ -89,9 +92,11 @@ fn config(reader: &mut SettingsReader<'_>, document: &DeTable<'_>) -> Config {
         roots: top.take("root").map_or(default.roots, |value| roots(reader, value)),
         git: reader.table(top, "git", GIT.title).map(|table| git(reader, table)).unwrap_or_default(),
         watch: reader.table(top, "watch", WATCH.title).map(|table| watch(reader, table)).unwrap_or_default(),
-        people: reader
-            .table(top, "people", PEOPLE.title)
-            .map(|table| people(reader, table))
+        people,
+        teams,
+        require: reader
+            .table(top, "require", REQUIRE.title)
+            .map(|table| require(reader, table))
             .unwrap_or_default(),
         hook: reader.table(top, "hook", HOOK.title).map(|table| hook(reader, table)).unwrap_or_default(),
         acknowledged: top.take("acknowledged").map_or_else(Vec::new, |value| acknowledged(reader, value)),
@@ -205,8 +210,12 @@ fn adopt(reader: &mut SettingsReader<'_>, value: &TomlValue<'_>) -> Adopt {
     }
 }
 
-/// Values that cannot be read permit nothing more than the defaults.
-fn people(reader: &mut SettingsReader<'_>, mut table: TomlTable<'_, '_>) -> People {
+/// The settings about people, and the members of each team. Values that cannot be read permit nothing more than the
+/// defaults.
+fn people(
+    reader: &mut SettingsReader<'_>,
+    mut table: TomlTable<'_, '_>,
+) -> (People, BTreeMap<String, Vec<String>>) {
     let orders = reader.parsed_at(&mut table, "orders", |text| {
         choice(text, OrdersBy::named, &OrdersBy::ALL.map(OrdersBy::as_str))
     });
@@ -215,9 +224,37 @@ fn people(reader: &mut SettingsReader<'_>, mut table: TomlTable<'_, '_>) -> Peop
             choice(text, AgentOrder::named, &AgentOrder::ALL.map(AgentOrder::as_str))
         })
     });
+    let teams = table.take("teams").map(|value| teams(reader, value)).unwrap_or_default();
     reader.finish(table);
     let default = People::default();
-    People { orders: orders.unwrap_or(default.orders), agents_may: agents_may.unwrap_or(default.agents_may) }
+    let agents_may = agents_may.unwrap_or(default.agents_may);
+    (People { orders: orders.unwrap_or(default.orders), agents_may }, teams)
+}
+
+/// `[people.teams]`. A member that cannot be read is left out.
+fn teams(reader: &mut SettingsReader<'_>, value: &TomlValue<'_>) -> BTreeMap<String, Vec<String>> {
+    let mut teams = BTreeMap::new();
+    for (name, value) in reader.entries("teams", value) {
+        let members = reader.items("teams", value, |text| match text.trim() {
+            member if member.contains('@') && !member.contains(char::is_whitespace) => Ok(member.to_owned()),
+            _ => Err("a member of a team is named by a mail address"),
+        });
+        teams.insert(name.value, members);
+    }
+    teams
+}
+
+/// `[require]`. Other versions know more needs; none is passed over in silence.
+fn require(reader: &mut SettingsReader<'_>, mut table: TomlTable<'_, '_>) -> Require {
+    let require = Require { independent: reader.boolean(&mut table, "independent", false) };
+    for key in ["verified", "tests_kept"] {
+        if let Some(value) = table.take(key) {
+            let message = format!("`{key}` needs verifications, which this version does not have");
+            reader.report(value.span(), invalid(message, format!("remove `{key}`, or update orch")));
+        }
+    }
+    reader.finish(table);
+    require
 }
 
 /// An entry that cannot be read acknowledges nothing.

@@ -4,10 +4,11 @@ use super::data::{bound, set_pointer};
 use super::derive::{SeenArtifact, look};
 use super::scope::TaskScope;
 use super::standing::{is_noted_early, is_spent};
+use super::writer::{NewWriters, keep_writers, new_writers};
 use super::{
-    Actor, ActorKind, ActorStatus, Approving, By, Change, Detail, ERRORS_WINDOW, Facts, HistoryEntry, Kind,
-    Lapsed, NotedFile, NotedFiles, OtherTask, Performance, RecordVersion, RunRecord, State, Transition,
-    Verified, WorkflowRef, keep_latest,
+    Actor, ActorKind, ActorStatus, Approving, By, Change, Detail, ERRORS_WINDOW, Facts, FileWriter,
+    HistoryEntry, Kind, Lapsed, NotedFile, NotedFiles, OtherTask, Performance, RecordVersion, RunRecord,
+    State, Transition, Verified, WorkflowRef, keep_latest,
 };
 use crate::base::{ArtifactName, Digest, PhaseId, Timestamp};
 use crate::workflow::{Artifact, Workflow};
@@ -29,6 +30,9 @@ pub struct Stamp {
     pub generation: Option<u64>,
     /// Other tasks that the decision rests on.
     pub others: Vec<OtherTask>,
+    /// The mail address of the person who gives an order, if it is known. It is not recorded with the step, but with
+    /// what the person writes.
+    pub address: Option<String>,
 }
 
 impl Stamp {
@@ -36,7 +40,7 @@ impl Stamp {
     #[must_use]
     pub fn new(at: Timestamp, by: By) -> Self {
         let version = RecordVersion::CURRENT;
-        Self { at, by, performance: None, version, generation: None, others: Vec::new() }
+        Self { at, by, performance: None, version, generation: None, others: Vec::new(), address: None }
     }
 
     /// The stamp with which a step was recorded, apart from how an action was performed.
@@ -47,6 +51,16 @@ impl Stamp {
             generation: entry.generation,
             others: entry.others.clone(),
             ..Self::new(entry.at, entry.actor.clone())
+        }
+    }
+
+    /// Who writes what is written with this stamp.
+    #[must_use]
+    pub fn writer(&self) -> FileWriter {
+        let By { kind, name } = &self.by;
+        match self.address.as_ref().filter(|_| *kind == ActorKind::Human) {
+            Some(address) => FileWriter::new(*kind, format!("{name} <{address}>")),
+            None => FileWriter::new(*kind, name.as_str()),
         }
     }
 
@@ -121,11 +135,17 @@ pub fn apply(
     if let Some(detail) = transition.detail.as_deref() {
         record_detail(detail, transition, seq, &mut next);
     }
+    // What branches are joined to rests on no file either.
+    let sees_files = looks_at_files && transition.kind != Kind::Merge;
+    let writers = if sees_files { new_writers(workflow, facts, state) } else { Vec::new() };
+    keep_writers(workflow, facts, &writers, &mut next);
     let files = match stamp.version {
         RecordVersion::First => NotedFiles::new(),
-        RecordVersion::Second => noted_files(facts, transition, &early),
+        RecordVersion::Second => noted_files(facts, &writers, &early),
     };
-    next.history.push(entry(transition, seq, stamp, files).into());
+    let inputs = if sees_files { facts.inputs.digest } else { None };
+    let inputs = inputs.filter(|_| stamp.version > RecordVersion::First);
+    next.history.push(HistoryEntry { inputs, ..entry(transition, seq, stamp, files) }.into());
     keep_latest(&mut next.history);
     next.rev = seq;
     next.foreign = false;
@@ -198,6 +218,7 @@ fn entry(transition: &Transition, seq: u64, stamp: &Stamp, files: NotedFiles) ->
         actor: stamp.by.clone(),
         evidence: evidence(transition),
         files,
+        inputs: None,
         waived: transition.waive.clone(),
         confirmed: transition.confirm.as_ref().map(|(artifact, _)| artifact.clone()),
         action: transition.action.clone(),
@@ -501,21 +522,29 @@ fn left_with<'s>(state: &'s State, artifact: &'s ArtifactName) -> impl Iterator<
     state.actors.values().filter_map(|actor| actor.left_with.get(artifact).copied().flatten())
 }
 
-/// What a step notes of files: those that it found to be early, and the writers of those that it rests on.
-fn noted_files(facts: &Facts, transition: &Transition, early: &[(ArtifactName, Digest)]) -> NotedFiles {
+/// What a step notes of files: those that it found to be early, and the writers that were not known before it.
+fn noted_files(facts: &Facts, writers: &[NewWriters], early: &[(ArtifactName, Digest)]) -> NotedFiles {
     let mut noted = NotedFiles::new();
     for (artifact, files) in &facts.artifacts {
-        let rests_on = transition.evidence.iter().find(|evidence| evidence.artifact == *artifact);
         let mut found: Vec<NotedFile> = Vec::new();
         for file in files {
             let Some(digest) = file.digest else { continue };
             let early = early.iter().any(|(name, noted)| name == artifact && *noted == digest);
-            let is_evidence =
-                rests_on.is_some_and(|evidence| evidence.files.contains(&(file.path.clone(), digest)));
-            let writer = file.writer.clone().filter(|_| is_evidence);
-            if early || writer.is_some() {
-                found.push(NotedFile { path: file.path.clone(), digest, early, writer });
+            let is_of = |new: &&NewWriters| {
+                new.artifact == *artifact && new.path == file.path && new.is_tree == file.is_tree
+            };
+            let new = writers.iter().find(is_of);
+            if !early && new.is_none() {
+                continue;
             }
+            let mut note =
+                NotedFile { path: file.path.clone(), digest, early, writer: None, writers: Vec::new() };
+            match new {
+                Some(new) if new.is_tree => note.writers.clone_from(&new.writers),
+                Some(new) => note.writer = new.writers.first().cloned(),
+                None => {}
+            }
+            found.push(note);
         }
         if !found.is_empty() {
             found.sort_by(|a, b| a.path.cmp(&b.path));

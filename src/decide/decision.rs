@@ -1,6 +1,6 @@
 //! What the rules say about one task now, and everything that led to it.
 
-use super::{Detail, ExecutorTrace, RecordVersion, SendBack, State};
+use super::{Detail, ExecutorTrace, FileWriter, RecordVersion, SendBack, State};
 use crate::base::{
     ActionName, ArtifactName, Code, Diagnostic, Digest, PhaseId, Place, RuleId, TaskId, WorkflowName, words,
 };
@@ -299,6 +299,8 @@ pub struct Derived {
     pub digest: Option<Digest>,
     /// Why the artifact is not fresh, in words; `None` if it is.
     pub stale_because: Option<String>,
+    /// Who wrote its files or made its commits, as far as that was seen.
+    pub writers: Vec<FileWriter>,
     /// What the artifact says it judged.
     pub of: BTreeMap<String, NamedVersion>,
     /// For an artifact that is committed code: the commits and files since the last recorded step; null if

@@ -7,7 +7,9 @@
 //! that version are replayed by, the files of an artifact are judged together, by their common digest.
 
 use super::standing::{Present, Standings, WhyNot, is_spent, judged, outdated_because, used_up};
-use super::{Derived, DerivedFile, Evidence, Facts, FileFact, NamedVersion, RecordVersion, State};
+use super::{
+    Derived, DerivedFile, Evidence, Facts, FileFact, FileWriter, NamedVersion, RecordVersion, State,
+};
 use crate::base::{ArtifactName, Code, Diagnostic, Digest, Patterns, PhaseId, Place, TaskPlace};
 use crate::workflow::{Artifact, Workflow};
 use serde_json::Value;
@@ -190,6 +192,7 @@ fn select<'f>(workflow: &Workflow, state: &State, artifact: &Artifact, facts: &'
         changed: false,
         digest: digest_of(&files),
         stale_because: None,
+        writers: written_by(&files),
         of: judged_by(&files),
         tree: files.iter().find(|file| file.is_tree).map(|file| file.data.clone().unwrap_or_default()),
         files: files
@@ -277,6 +280,17 @@ fn digest_of(files: &[&FileFact]) -> Option<Digest> {
     let digests: Option<Vec<(&str, Digest)>> =
         files.iter().map(|file| Some((file.path.as_str(), file.digest?))).collect();
     digests.map(|digests| Digest::of_files(&digests))
+}
+
+/// The writers of all files, each once.
+fn written_by(files: &[&FileFact]) -> Vec<FileWriter> {
+    let mut writers: Vec<FileWriter> = Vec::new();
+    for writer in files.iter().flat_map(|file| &file.writers) {
+        if !writers.contains(writer) {
+            writers.push(writer.clone());
+        }
+    }
+    writers
 }
 
 /// The `of` maps of all files. If two files name different digests for one artifact, none of them counts.
@@ -389,7 +403,7 @@ pub(super) fn file_value(file: &FileFact) -> Value {
         "valid": file.is_valid(),
         "fresh": true,
         "ready": file.is_valid(),
-        "author": file.writer.as_ref().map(|writer| writer.name.as_str()),
+        "author": file.writers.first().map(|writer| writer.name.as_str()),
         "data": file.data.as_deref().cloned().unwrap_or(Value::Null),
     })
 }

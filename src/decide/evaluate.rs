@@ -7,8 +7,8 @@ use super::judge::{Judge, choice};
 use super::rules::{Fired, join};
 use super::scope::TaskScope;
 use super::{
-    BrokenNeed, Choice, Decision, Evidence, Facts, FileFact, OwnFile, Recorded, SendBack, State, Transition,
-    Verdict, WHY, expect, rename_side,
+    BrokenNeed, Choice, Decision, Evidence, Facts, FileFact, Move, OwnFile, Recorded, SendBack, State,
+    Transition, Verdict, WHY, expect, rename_side,
 };
 use crate::base::{ArtifactName, Code, Diagnostic, ObjectFormat, PhaseId, Place, RepoPath, command, nearest};
 use crate::workflow::{Owner, Phase, Workflow};
@@ -308,8 +308,20 @@ impl Judge<'_> {
             return None;
         }
         match self.decisive(&self.scope())?.verdict {
-            Verdict::Transition(due) if self.required_and_missing().is_none() => Some((*due, false)),
+            Verdict::Transition(due)
+                if self.required_and_missing().is_none() && self.dependence_of(&due).is_none() =>
+            {
+                Some((*due, false))
+            }
             Verdict::Handover { held, .. } => Some((*held, true)),
+            _ => None,
+        }
+    }
+
+    /// The phase that the task would enter if its verdict were by somebody else; `None` if that keeps it from nothing.
+    pub(super) fn held_by_writer(&self) -> Option<PhaseId> {
+        match self.decisive(&self.scope())?.verdict {
+            Verdict::Transition(due) if self.dependence_of(&due).is_some() => Some(due.to),
             _ => None,
         }
     }
@@ -367,13 +379,13 @@ impl Judge<'_> {
     /// expression cannot join lists that are inside other values. That they cannot be computed is a finding and a
     /// remark, so that whoever works in the phase knows that nothing was checked.
     fn remarks(&self, scope: &TaskScope<'_>, diagnostics: &mut Vec<Diagnostic>) -> Vec<String> {
-        let Some(guard) = &self.phase.remarks else { return Vec::new() };
+        let mut remarks = if self.phase.terminal { Vec::new() } else { self.remarks_on_writers() };
+        let Some(guard) = &self.phase.remarks else { return remarks };
         let value = guard.value(scope).unwrap_or_else(|reason| {
             let message = format!("the remarks of `{}` cannot be computed: {reason}", self.phase.id);
             diagnostics.push(Diagnostic::warning(Code::GuardError, message.clone()));
             Value::from(message)
         });
-        let mut remarks = Vec::new();
         add_texts(value, &mut remarks);
         remarks
     }
@@ -544,6 +556,19 @@ impl Judge<'_> {
             Verdict::Transition(transition) => {
                 if let Some(path) = self.required_and_missing() {
                     return wait_for_required(path, decision);
+                }
+                if let Some(dependence) = self.dependence_of(&transition) {
+                    decision.diagnostics.push(dependence.finding(self));
+                    decision.reason = dependence.reason();
+                    let held = |one: &&mut Move| Some(&one.rule) == decision.rule.as_ref();
+                    for one in decision.moves.iter_mut().filter(held) {
+                        one.allowed = false;
+                        one.unmet.push(dependence.why.clone());
+                    }
+                    let what = dependence.what();
+                    decision.verdict = Verdict::Wait { what, owner: dependence.owner };
+                    expect::of_verdict(self, &dependence.verdict, decision);
+                    return;
                 }
                 decision.evidence.clone_from(&transition.evidence);
                 if transition.by_human {

@@ -82,6 +82,12 @@ pub(super) fn rule_waits(judge: &Judge<'_>, decision: &mut Decision) {
     decision.reason = reasons.join("; ");
 }
 
+/// Adds a verdict of the phase that somebody else has to give.
+pub(super) fn of_verdict(judge: &Judge<'_>, verdict: &ArtifactName, decision: &mut Decision) {
+    let because = decision.reason.clone();
+    decision.expects.extend(expectation(judge, verdict, ExpectState::Unmet, because));
+}
+
 /// Adds what the current phase still has to produce.
 pub(super) fn of_phase(judge: &Judge<'_>, decision: &mut Decision) {
     for artifact in &judge.phase.produces {

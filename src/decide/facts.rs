@@ -2,7 +2,7 @@
 //!
 //! Freshness and change are not among them; [`super::derive`] derives them from these values and the state.
 
-use super::{FileWriter, NotedFiles, RecordVersion};
+use super::{FileWriter, HistoryEntry, Inputs, NotedFile, RecordVersion};
 use crate::base::{ArtifactName, Code, Diagnostic, Digest, RepoPath, TaskId, TaskPlace};
 use serde_json::{Value, json};
 use std::borrow::Cow;
@@ -23,6 +23,8 @@ pub struct Facts {
     pub artifacts: BTreeMap<ArtifactName, Vec<FileFact>>,
     /// Findings about the task as a whole.
     pub diagnostics: Vec<Diagnostic>,
+    /// What the settings ask of decisions, as they stand in the commit that a step rests on.
+    pub inputs: Inputs,
     /// The files that the workflow requires and that are not in the work tree. Empty where the files come from the
     /// index or a commit: a history in which they come later, or get another name, stays what it is.
     pub missing: Vec<RepoPath>,
@@ -63,8 +65,8 @@ pub struct FileFact {
     pub data: Option<Arc<Value>>,
     /// What is wrong with the file; any error makes it invalid.
     pub problems: Vec<Diagnostic>,
-    /// Who wrote the present bytes, as far as that was seen.
-    pub writer: Option<FileWriter>,
+    /// Who wrote the present bytes, as far as that was seen: one at most, or all who made commits of code.
+    pub writers: Vec<FileWriter>,
 }
 
 /// The codes for a task whose `state.json` is not the fold of its log.
@@ -80,6 +82,7 @@ impl Facts {
             place,
             artifacts: BTreeMap::new(),
             diagnostics: Vec::new(),
+            inputs: Inputs::default(),
             missing: Vec::new(),
             own_file: OwnFile::AsRecorded,
         }
@@ -104,25 +107,34 @@ impl Facts {
         facts.diagnostics.retain(|found| !is_stale(found));
         for tree in facts.artifacts.values_mut().flatten().filter(|file| file.is_tree) {
             tree.data = Some(Arc::new(FileFact::no_commits()));
+            tree.writers.clear();
             tree.problems.clear();
         }
         Cow::Owned(facts)
     }
 
-    /// The same facts for a step that was recorded by a version of the rules, with the writers that the step noted.
+    /// The same facts as a step saw them: by the version of the rules that recorded it, with the writers that it noted.
+    /// Its digest of the settings is taken on trust; the first version knew none.
     #[must_use]
-    pub fn as_noted(&self, version: RecordVersion, noted: &NotedFiles) -> Cow<'_, Self> {
-        let has_writers = self.artifacts.values().flatten().any(|file| file.writer.is_some());
-        if self.version == version && noted.is_empty() && !has_writers {
+    pub fn as_noted(&self, entry: &HistoryEntry) -> Cow<'_, Self> {
+        let (version, noted) = (entry.version, &entry.files);
+        let has_writers = self.artifacts.values().flatten().any(|file| !file.writers.is_empty());
+        let is_same = self.version == version && self.inputs.digest == entry.inputs;
+        if is_same && noted.is_empty() && !has_writers {
             return Cow::Borrowed(self);
         }
         let mut facts = self.clone();
         facts.version = version;
+        if version == RecordVersion::First {
+            facts.inputs = Inputs::default();
+        }
+        facts.inputs.digest = entry.inputs;
         for (artifact, files) in &mut facts.artifacts {
             let noted = noted.get(artifact).map(Vec::as_slice).unwrap_or_default();
             for file in files {
                 let same = noted.iter().find(|one| one.path == file.path && Some(one.digest) == file.digest);
-                file.writer = same.and_then(|one| one.writer.clone());
+                let writers = |one: &NotedFile| one.writer.iter().chain(&one.writers).cloned().collect();
+                file.writers = same.map(writers).unwrap_or_default();
             }
         }
         Cow::Owned(facts)

@@ -158,6 +158,7 @@ pub fn choose(
         evidence: Vec::new(),
         waived: Vec::new(),
         files: NotedFiles::new(),
+        inputs: None,
         confirmed: None,
         action: None,
         performance: None,
@@ -292,6 +293,7 @@ impl Merging<'_> {
         let mut spent = Actor {
             spent: lead.spent.clone(),
             early: lead.early.clone(),
+            writers: lead.writers.clone(),
             attempt: lead.attempt,
             ..Actor::default()
         };
@@ -317,6 +319,7 @@ impl Merging<'_> {
             early: spent.early,
             approvals: approvals(base, lead, other),
             lapsed: lapsed(lead, other),
+            writers: spent.writers,
             extra: objects(base.map(|base| &base.extra), &lead.extra, &other.extra),
         }
     }

@@ -9,8 +9,9 @@ use super::judge::Judge;
 use super::not_enabled::part_looks_at_files;
 use super::rederive::{rederive, refuse_in_any_case};
 use super::{
-    Facts, GuardPart, HistoryEntry, Kind, Original, Recorded, Stamp, Standing, State, Transition, Truth,
-    adopt, apply, confirm, document, evaluate, initial_state, is_original, override_to, reopen, rollback,
+    Facts, GuardPart, HistoryEntry, Inputs, Kind, Original, RecordVersion, Recorded, Stamp, Standing, State,
+    Transition, Truth, adopt, apply, confirm, document, evaluate, initial_state, is_original, override_to,
+    reopen, rollback,
 };
 use crate::base::pointer::child;
 use crate::base::{Digest, Error, PhaseId};
@@ -51,7 +52,34 @@ pub fn replay(
     entry: &HistoryEntry,
     after: Option<&State>,
 ) -> Result<Replayed, Disproof> {
-    let facts = &*facts.as_noted(entry.version, &entry.files);
+    let was_decided_otherwise = facts.inputs.digest != entry.inputs
+        && entry.version > RecordVersion::First
+        && entry.kind.looks_at_files()
+        && entry.kind != Kind::Merge;
+    let facts = noted(workflow, before, facts, entry);
+    let replayed = replay_on(workflow, before, &facts, entry, after);
+    if !was_decided_otherwise {
+        return replayed;
+    }
+    // What they asked at that time is unknown, so the step may also follow where they ask nothing.
+    let lax = Facts { inputs: Inputs { digest: entry.inputs, ..Inputs::default() }, ..facts };
+    let replayed = replayed.or_else(|_| replay_on(workflow, before, &lax, entry, after))?;
+    let standing = replayed.standing.max(Standing::Unverifiable);
+    Ok(Replayed { standing, doubt: replayed.doubt.or(Some(OTHER_INPUTS)), ..replayed })
+}
+
+/// Why a step is in doubt that names other settings than those of the commit that it rests on.
+const OTHER_INPUTS: &str = "it was decided by other settings ([require] or [people.teams] of orch.toml) than those of \
+                            the commit before it";
+
+/// Replays a step on facts as it saw them.
+fn replay_on(
+    workflow: &Workflow,
+    before: &Recorded,
+    facts: &Facts,
+    entry: &HistoryEntry,
+    after: Option<&State>,
+) -> Result<Replayed, Disproof> {
     let initial;
     let state = match before {
         Recorded::Known(state) => state,
@@ -69,6 +97,18 @@ pub fn replay(
     }
 }
 
+/// The facts as a step saw them, with the writers that the state before it knows.
+#[must_use]
+pub fn noted(workflow: &Workflow, before: &Recorded, facts: &Facts, entry: &HistoryEntry) -> Facts {
+    let mut facts = facts.as_noted(entry).into_owned();
+    if let Recorded::Known(state) = before
+        && entry.version > RecordVersion::First
+    {
+        facts.add_writers_of(workflow, state);
+    }
+    facts
+}
+
 /// Why no facts at all would make the rules yield the step `entry`; `None` if some would.
 ///
 /// This checks a step whose facts are incomplete: the phases of its rule, and the parts of the guard that
@@ -82,7 +122,7 @@ pub fn refute(
     after: &State,
 ) -> Option<Disproof> {
     let Recorded::Known(state) = before else { return None };
-    let facts = &*facts.as_noted(entry.version, &entry.files);
+    let facts = &noted(workflow, before, facts, entry);
     if matches!(entry.kind, Kind::Run | Kind::Skip | Kind::Answer | Kind::End) {
         let refused = refuse_in_any_case(workflow, state, facts, entry, after);
         return refused.err().map(|message| disproof(entry, message.into()));

@@ -9,7 +9,7 @@ use super::derive::look;
 use super::judge::Judge;
 use super::objection::Objection;
 use super::order::{current, given, refused};
-use super::{By, Decision, Facts, FileFact, FileWriter, Stamp, State, Transition, Verdict, WHY};
+use super::{Decision, Facts, FileFact, FileWriter, Stamp, State, Transition, Verdict, WHY};
 use crate::base::{ArtifactName, Code, Error, PhaseId, command, words};
 use crate::workflow::{Artifact, Format, Owner, SchemaText, Workflow, blank};
 use serde_json::{Map, Value};
@@ -32,6 +32,8 @@ pub struct Ruled {
     pub transition: Transition,
     /// The file that has to be written first; `None` if a file already decides so.
     pub draft: Option<Draft>,
+    /// The facts with the file that the person has written, if it is there already; `None` if another file decides so.
+    pub written: Option<Facts>,
 }
 
 /// A file that records a decision.
@@ -96,11 +98,14 @@ impl Judge<'_> {
         let approval = self.approval(order, stamp);
         let (mut transition, draft) = self.ruled(order, stamp, self.due().as_ref(), approval.as_ref())?;
         // A verdict that lies there already, byte for byte, needs not be written.
-        let draft = draft.filter(|draft| !self.holds(draft));
+        let (draft, written) = match draft {
+            Some(draft) if self.holds(&draft) => (None, Some(draft.facts)),
+            other => (other, None),
+        };
         if let (None, Some(reason), true) = (&draft, order.reason, transition.by_human) {
             transition.reason = format!("{}: {reason}", transition.reason);
         }
-        Some(Ruled { transition, draft })
+        Some(Ruled { transition, draft, written })
     }
 
     /// Whether the file of a draft is there as it was drafted.
@@ -238,15 +243,15 @@ impl Judge<'_> {
             let choices = choices.into_iter();
             let values =
                 choices.filter_map(|choice| self.filled(schema, choice, &artifact.name, (order, stamp)));
-            let drafts = values.map(|value| (artifact, self.with_value(artifact, value, &stamp.by)));
+            let drafts = values.map(|value| (artifact, self.with_value(artifact, value, stamp)));
             drafts.collect::<Vec<_>>()
         })
     }
 
-    fn with_value(&self, artifact: &Artifact, value: Value, by: &By) -> Draft {
+    fn with_value(&self, artifact: &Artifact, value: Value, stamp: &Stamp) -> Draft {
         let path = self.path_of(&artifact.name);
         let text = format!("{value:#}\n");
-        let writer = FileWriter { kind: by.kind, name: by.name.clone(), ordered: true, turn: None };
+        let writer = FileWriter { ordered: true, ..stamp.writer() };
         let mut facts = self.facts.clone();
         let files = facts.artifacts.entry(artifact.name.clone()).or_default();
         let pattern = files.iter().find(|file| file.path == path).map_or(0, |file| file.pattern);
@@ -258,7 +263,7 @@ impl Judge<'_> {
             digest: Some(self.workflow.digest.format().blob(text.as_bytes())),
             data: Some(Arc::new(value)),
             problems: Vec::new(),
-            writer: Some(writer),
+            writers: vec![writer],
         });
         Draft { path, text, facts }
     }
@@ -319,6 +324,7 @@ impl Judge<'_> {
             let to = match &decision.verdict {
                 Verdict::Inconsistent { phase, .. } => phase.clone(),
                 Verdict::Handover { held, .. } => held.to.clone(),
+                Verdict::Wait { .. } => self.on(&draft, |on| on.held_by_writer())?,
                 _ => return None,
             };
             let is_meant = self.leads_on(&to) == (order.ruling == Ruling::Approve)
@@ -343,6 +349,10 @@ impl Judge<'_> {
         let decision = hindered.unwrap_or(now);
         if decision.transition().is_some_and(|due| !due.by_human) {
             return refuse("the due transition requires no person", &["orch", "next", task]);
+        }
+        let others = decision.diagnostics.iter().find(|found| found.code == Code::NotIndependent);
+        if let Some(hint) = others.and_then(|found| found.hint.clone()) {
+            return refused(Code::NothingToApply, said(&decision.reason), hint);
         }
         let lacks_needs = is_hindered || matches!(decision.verdict, Verdict::Inconsistent { .. });
         match self.last_consistent().filter(|_| lacks_needs && order.ruling == Ruling::Reject) {
@@ -383,7 +393,7 @@ enum Choices {
 }
 
 /// Whether the files of an artifact are verdicts, as its schema says.
-fn is_verdict(artifact: &Artifact) -> bool {
+pub(super) fn is_verdict(artifact: &Artifact) -> bool {
     let schema = artifact.schema.as_ref().and_then(SchemaText::value);
     schema.is_some_and(|schema| schema.get("x-orch-verdict") == Some(&Value::Bool(true)))
 }

@@ -95,7 +95,7 @@ impl Standings<'_> {
     /// Whether nobody has filled in what the example of the schema leaves to the writer. What an order wrote is
     /// the word of whoever gave it, whatever it says.
     fn is_unfilled(&self, file: &FileFact) -> bool {
-        let is_ordered = file.writer.as_ref().is_some_and(|writer| writer.ordered);
+        let is_ordered = file.writers.iter().any(|writer| writer.ordered);
         if !self.artifact.filled || is_ordered {
             return false;
         }

@@ -2,7 +2,7 @@
 
 use super::{
     Detail, Holder, Mode, NotedFiles, Original, OtherTask, RecordVersion, Relations, Ruling, VerifiedCode,
-    VerifiedOutcome,
+    VerifiedOutcome, Written,
 };
 use crate::base::{
     ActionName, ArtifactName, Code, Diagnostic, Digest, ObjectFormat, PhaseId, TaskId, Timestamp,
@@ -180,6 +180,8 @@ pub struct Actor {
     pub approvals: Vec<Approving>,
     /// The deadlines that passed in the present attempt.
     pub lapsed: BTreeMap<String, Lapsed>,
+    /// Who wrote the outputs, as far as steps have noted it.
+    pub writers: BTreeMap<ArtifactName, Vec<Written>>,
     /// Keys that other tools added, kept as they are.
     pub extra: Map<String, Value>,
 }
@@ -273,6 +275,9 @@ pub struct HistoryEntry {
     /// What was noted of single files: that they are early, and who wrote them.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub files: NotedFiles,
+    /// The digest of what the settings asked of the decision; `None` if they asked nothing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub inputs: Option<Digest>,
     /// Artifacts whose absence the transition accepted.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub waived: Vec<ArtifactName>,
@@ -395,6 +400,18 @@ fn renamed<T>(
     all
 }
 
+/// Adds the writers, and their files, that are not there yet.
+fn add_written(own: &mut Vec<Written>, others: Vec<Written>) {
+    for other in others {
+        let is_same =
+            |known: &&mut Written| known.by == other.by && known.files.is_empty() == other.files.is_empty();
+        match own.iter_mut().find(is_same) {
+            Some(known) => add_new(&mut known.files, other.files),
+            None => own.push(other),
+        }
+    }
+}
+
 /// Adds the digests that are not there yet.
 fn add_new(own: &mut Vec<Digest>, others: Vec<Digest>) {
     for digest in others {
@@ -409,7 +426,7 @@ impl Actor {
     pub(super) fn artifacts(&self) -> impl Iterator<Item = &ArtifactName> {
         let ends = self.left_with.keys().chain(self.entered_with.keys()).chain(self.left_files.keys());
         let approved = self.approvals.iter().flat_map(|said| said.on.keys());
-        ends.chain(self.spent.keys()).chain(self.early.keys()).chain(approved)
+        ends.chain(self.spent.keys()).chain(self.early.keys()).chain(approved).chain(self.writers.keys())
     }
 
     /// Adds the used-up digests and counters of another record of the same phase; its own other values stay.
@@ -417,6 +434,9 @@ impl Actor {
         self.attempt = self.attempt.max(other.attempt);
         unite(&mut self.spent, other.spent);
         unite(&mut self.early, other.early);
+        for (artifact, written) in other.writers {
+            add_written(self.writers.entry(artifact).or_default(), written);
+        }
     }
 }
 
@@ -484,6 +504,7 @@ impl State {
             for said in &mut actor.approvals {
                 said.on = renamed(workflow, std::mem::take(&mut said.on), |_, _| {});
             }
+            actor.writers = renamed(workflow, std::mem::take(&mut actor.writers), add_written);
             match workflow.phase_named(&name).filter(|phase| phase.id.as_str() != name) {
                 Some(phase) => aliased.push((phase.id.to_string(), actor)),
                 None => drop(state.actors.insert(name, actor)),

@@ -157,6 +157,7 @@ impl Serialize for Actor {
             early,
             approvals,
             lapsed,
+            writers,
             extra,
             ..
         } = self;
@@ -171,6 +172,7 @@ impl Serialize for Actor {
         put_member(&mut members, "early", Some(early).filter(|held| !held.is_empty()))?;
         put_member(&mut members, "approvals", Some(approvals).filter(|held| !held.is_empty()))?;
         put_member(&mut members, "lapsed", Some(lapsed).filter(|held| !held.is_empty()))?;
+        put_member(&mut members, "writers", Some(writers).filter(|held| !held.is_empty()))?;
         let has_own = |key: &str| match key {
             "status" | "attempt" => true,
             "substate" => substate.is_some(),
@@ -181,6 +183,7 @@ impl Serialize for Actor {
             "early" => !early.is_empty(),
             "approvals" => !approvals.is_empty(),
             "lapsed" => !lapsed.is_empty(),
+            "writers" => !writers.is_empty(),
             _ => false,
         };
         for (key, value) in extra.iter().filter(|(key, _)| !has_own(key)) {

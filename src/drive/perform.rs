@@ -6,11 +6,12 @@ use super::trust::refuse_untrusted;
 use super::{Happened, Tell, executor_environment, executor_for};
 use crate::base::{Code, Diagnostic, Period};
 use crate::decide::{
-    ActionResult, ExecutorExit, ExecutorTrace, Leftover, Returned, RunEffect, RunEvent, Work,
+    ActionResult, ActorKind, ExecutorExit, ExecutorTrace, FileWriter, Leftover, Returned, RunEffect,
+    RunEvent, Work, WriterTurn,
 };
 use crate::run::{ControlRequest, Ended, Executor, LimitedProgram, Live, Performed, Process, end_leftovers};
 use crate::scan::io_error;
-use crate::survey::{Error, Sight};
+use crate::survey::{Error, OutputsNow, Sight};
 use crate::view;
 use serde_json::Value;
 use std::cell::Cell;
@@ -28,6 +29,7 @@ impl Drive<'_> {
         let name = self.work_name().unwrap_or_default();
         let saving = self.begin_save();
         let (executor, guard) = (self.executor(&judged, &work, &name), self.guard_turn());
+        let outputs = self.writer.workspace.outputs_now(&judged);
         // It starts only when its turn is on the disk: a power cut must not give the run a new budget.
         let executor = match saving.wait().and(executor) {
             Ok(executor) => executor,
@@ -49,9 +51,23 @@ impl Drive<'_> {
             Ok(performed) => {
                 notes(&performed, &name, tell);
                 self.tell_overreach(&guard, &work, tell);
+                self.see_writer(&judged, outputs, &work);
                 self.returned(&name, performed, trace, tell)
             }
             Err(error) => self.refuse_start(error),
+        }
+    }
+
+    /// Keeps that the executor has written what changed in its turn. A failure is logged: the turn counts all the same.
+    fn see_writer(&self, judged: &Sight, before: Result<Option<OutputsNow>, Error>, work: &Work) {
+        let executor = self.performing.as_ref().map(|(_, program)| program.clone()).unwrap_or_default();
+        let turn = WriterTurn { executor, run: self.id.clone(), number: self.machine.usage.turns };
+        let writer = FileWriter { turn: Some(turn), ..FileWriter::new(ActorKind::Agent, work.name()) };
+        let workspace = self.writer.workspace;
+        let seen = before
+            .and_then(|before| before.map_or(Ok(()), |before| workspace.see_turn(judged, &before, &writer)));
+        if let Err(error) = seen {
+            tracing::warn!(error = error.logged(), "cannot keep what was written in a turn");
         }
     }
 

@@ -4,7 +4,7 @@ use super::archive::Archive;
 use super::record::TaskRecord;
 use crate::base::{Digest, PhaseId, WorkflowName};
 use crate::decide::{
-    Approval, Kind, People, ProvenStep, Recorded, Transition, WorkflowRef, evaluate, permits_activity,
+    Approval, Kind, People, ProvenStep, Recorded, Transition, WorkflowRef, evaluate, noted, permits_activity,
 };
 use crate::scan::ValidationCache;
 use crate::store::Store;
@@ -77,7 +77,7 @@ pub(super) fn yields(
     let validations = ValidationCache::default();
     let code = CodeAt::Commit(store, parent);
     let snapshot = Snapshot::new(rules, &source, &validations, code);
-    let (workflow, observed, _) =
+    let (workflow, mut observed, _) =
         snapshot.observe_step(false, task, &loaded, (&before, step.entry.version), &[])?;
     let workflow = named.as_ref().unwrap_or(workflow);
     if decided_by(step).is_none() {
@@ -87,7 +87,9 @@ pub(super) fn yields(
         return Ok(rules.refused_data(workflow, &after).is_none()
             && permits_activity(workflow, before, &observed.facts, &step.entry, &after));
     }
-    let decision = evaluate(workflow, &before, &observed.facts);
+    observed.facts.inputs = rules.config.inputs(rules.system.format());
+    let facts = noted(workflow, &before, &observed.facts, &step.entry);
+    let decision = evaluate(workflow, &before, &facts);
     let is_target = |to: &PhaseId| {
         *to == step.entry.to
             || workflow.phase_named(step.entry.to.as_str()).is_some_and(|phase| phase.id == *to)

@@ -6,8 +6,8 @@ use super::new_steps::{NewStep, NewSteps};
 use super::record::TaskRecord;
 use crate::base::{ArtifactName, Digest, PhaseId};
 use crate::decide::{
-    Approval, Detail, Disproof, HistoryEntry, Kind, Proof, ProvenStep, Replayed, Stamp, Standing, State,
-    choose, is_original, refute, replay,
+    Approval, Detail, Disproof, HistoryEntry, Inputs, Kind, Proof, ProvenStep, Replayed, Stamp, Standing,
+    State, choose, is_original, refute, replay,
 };
 use crate::scan::{FileSet, Observed, Source};
 use crate::survey::code::{Told, code_out_of_reach, guesses, told};
@@ -75,6 +75,12 @@ impl NewSteps<'_> {
             return self.recorded(step, workflow);
         }
         self.derived(index, &loaded, workflow)
+    }
+
+    /// What the settings asked of decisions before the commit; those of the first commit, if there is none before it.
+    fn inputs(&self) -> Inputs {
+        let setting = if self.parents.is_empty() { self.after.setting } else { self.before.setting };
+        setting.config.inputs(setting.system.format())
     }
 
     /// The verdict about a step that the rules yield: whether its actor may have ordered it, as the settings
@@ -421,6 +427,7 @@ impl Attempts<'_> {
         let task = at.task_then(step);
         let (workflow, mut observed, untrue) =
             snapshot.observe_step(is_own, &task, self.loaded, (&before, step.entry().version), told)?;
+        observed.facts.inputs = at.inputs();
         if let Some(edited) = self.edited {
             edited.take(step, &mut observed.facts);
         }

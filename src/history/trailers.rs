@@ -2,7 +2,7 @@
 //! message, so it must say what the record says.
 
 use super::subject::ToldMove;
-use crate::base::trailer::{EVIDENCE, TASK, TO, UNPROVEN};
+use crate::base::trailer::{EVIDENCE, TASK, TO, UNPROVEN, WRITER};
 use crate::base::{Digest, TaskId};
 use crate::decide::{HistoryEntry, Proof, Standing};
 use crate::record::LogEvent;
@@ -294,8 +294,11 @@ fn evidence_of(events: &[LogEvent]) -> impl Iterator<Item = &(String, String)> {
     events.iter().flat_map(|event| &event.entry.evidence)
 }
 
-/// Whether this is the token of a trailer of `orch`.
+/// Whether this is the token of a trailer by which `orch` tells of a step. Who has made a commit is no part of one.
 fn is_ours(token: &str) -> bool {
+    if token.eq_ignore_ascii_case(WRITER) {
+        return false;
+    }
     token.get(..OURS.len()).is_some_and(|start| start.eq_ignore_ascii_case(OURS))
 }
 

@@ -1,6 +1,6 @@
 //! A history entry, which has the same form in a state and in a log.
 
-use crate::base::{ActionName, ArtifactName, PhaseId, Timestamp};
+use crate::base::{ActionName, ArtifactName, Digest, PhaseId, Timestamp};
 use crate::decide::{
     ActorKind, By, Detail, HistoryEntry, Kind, NotedFiles, OtherTask, Performance, RecordVersion,
 };
@@ -38,6 +38,7 @@ pub(super) struct EntryMembers {
     actor: Option<By>,
     evidence: Vec<(String, String)>,
     files: NotedFiles,
+    inputs: Option<Digest>,
     waives: Option<Vec<ArtifactName>>,
     /// What earlier versions wrote for `waives`.
     waived: Option<Vec<ArtifactName>>,
@@ -67,6 +68,7 @@ impl EntryMembers {
         actor: None,
         evidence: Vec::new(),
         files: NotedFiles::new(),
+        inputs: None,
         waives: None,
         waived: None,
         confirmed: None,
@@ -150,6 +152,10 @@ impl EntryMembers {
                 self.kind = Kind::named(&text);
                 self.other_kind = self.kind.is_none().then(|| text.into_owned());
             }
+            "inputs" => match value.text().and_then(|text| Digest::parse(&text)) {
+                Some(digest) => self.inputs = Some(digest),
+                None => self.note_unknown("inputs: no digest".to_owned()),
+            },
             "rule" => self.rule = value.text().map(Cow::into_owned),
             "reason" => self.reason = value.text().map(Cow::into_owned),
             "confirmed" => self.confirmed = value.text().and_then(|name| ArtifactName::new(name).ok()),
@@ -210,6 +216,7 @@ impl EntryMembers {
             reason: self.reason.unwrap_or_default(),
             evidence: self.evidence,
             files: self.files,
+            inputs: self.inputs,
             waived: self.waives.or(self.waived).unwrap_or_default(),
             confirmed: self.confirmed,
             action: self.action,
@@ -450,6 +457,7 @@ mod tests {
             reason: String::new(),
             evidence: Vec::new(),
             files: NotedFiles::new(),
+            inputs: None,
             waived: Vec::new(),
             confirmed: None,
             action: None,

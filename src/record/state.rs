@@ -352,7 +352,7 @@ impl StateReader {
             }
             return Actor::default();
         };
-        const KNOWN: [&str; 10] = [
+        const KNOWN: [&str; 11] = [
             "status",
             "attempt",
             "substate",
@@ -363,9 +363,10 @@ impl StateReader {
             "early",
             "approvals",
             "lapsed",
+            "writers",
         ];
         // Of these, a state of another tool means something else.
-        const NEW: [&str; 2] = ["approvals", "lapsed"];
+        const NEW: [&str; 3] = ["approvals", "lapsed", "writers"];
         let own = |key| members.get(key).filter(|_| !foreign);
         // Predecessors of this format write `round` for what is `attempt` here.
         let attempt = members.get("attempt").or_else(|| members.get("round")).and_then(Value::as_u64);
@@ -383,6 +384,7 @@ impl StateReader {
             early: self.digests(members.get("early"), &format!("{pointer}/early")),
             approvals: self.strict(own("approvals"), format!("{pointer}/approvals")),
             lapsed: self.strict(own("lapsed"), format!("{pointer}/lapsed")),
+            writers: self.strict(own("writers"), format!("{pointer}/writers")),
             extra: members
                 .iter()
                 .filter(|(key, _)| !KNOWN.contains(&key.as_str()) || (foreign && NEW.contains(&key.as_str())))
@@ -512,6 +514,7 @@ mod tests {
             history: vec![Arc::new(HistoryEntry {
                 version: crate::decide::RecordVersion::CURRENT,
                 files: crate::decide::NotedFiles::new(),
+                inputs: None,
                 seq: 7,
                 at: Timestamp::from_seconds(1_000_000_000),
                 from: None,

@@ -12,6 +12,7 @@ fn step(before: &State, at: i64) -> State {
     let entry = HistoryEntry {
         version: crate::decide::RecordVersion::CURRENT,
         files: crate::decide::NotedFiles::new(),
+        inputs: None,
         seq,
         at: Timestamp::from_seconds(at),
         from: (seq > 1).then(|| PhaseId::new("a").expect("valid")),

@@ -3,7 +3,7 @@
 use super::read::{ReadResult, memory_limit, memory_of, read_by};
 use super::{Content, Entry, EntryKind, Matcher, Schemas, Source, ValidationCache};
 use crate::base::{ArtifactName, Code, Diagnostic, Digest, Error, Place, RepoPath, TaskId, TaskPlace};
-use crate::decide::{Facts, FileFact, OwnFile, RecordVersion};
+use crate::decide::{Facts, FileFact, Inputs, OwnFile, RecordVersion};
 use crate::record::{STATE_FILE, TRANSCRIPT_FILE};
 use crate::workflow::{Artifact, Format, Workflow};
 use std::collections::BTreeMap;
@@ -155,6 +155,7 @@ pub fn observe(
                 .map(|artifact| (artifact.name.clone(), Vec::new()))
                 .collect(),
             diagnostics: Vec::new(),
+            inputs: Inputs::default(),
             missing: Vec::new(),
             own_file: OwnFile::AsRecorded,
         },
@@ -286,7 +287,7 @@ impl Observer<'_> {
                         continue;
                     }
                     let fact = FileFact {
-                        writer: None,
+                        writers: Vec::new(),
                         pattern,
                         is_tree: false,
                         path: below.clone(),
@@ -304,8 +305,8 @@ impl Observer<'_> {
                     commit |= artifact.commit;
                     let (data, problems) = self.read_and_validate(artifact, path, &bytes);
                     let (path, digest) = (below.clone(), Some(digest));
-                    let fact =
-                        FileFact { pattern, is_tree: false, path, digest, data, problems, writer: None };
+                    let writers = Vec::new();
+                    let fact = FileFact { pattern, is_tree: false, path, digest, data, problems, writers };
                     push(&mut observed.facts.artifacts, &artifact.name, fact);
                 }
                 let executable = entry.executable;

@@ -5,8 +5,10 @@
 
 use super::changes::{Differences, TreeObject, differ, is_file, subtree, unlike_names};
 use super::exact_change::with_exact_change;
+use super::writers::made_by;
 use super::{Error, Store, TreeSource, digest, trailers};
 use crate::base::{Digest, RepoPath, trailer};
+use crate::decide::FileWriter;
 use crate::workflow::TreePart;
 use git2::{Commit as GitCommit, ObjectType, Oid, Tree};
 use std::cell::RefCell;
@@ -68,6 +70,8 @@ pub struct CodeCommit {
     pub subject: String,
     /// The task ids in its `Orch-Task` trailers.
     pub tasks: Vec<String>,
+    /// Who made it, as it says itself.
+    pub writers: Vec<FileWriter>,
 }
 
 impl Store {
@@ -440,6 +444,7 @@ impl CodeCommit {
             id: digest(commit.id()),
             subject: String::from_utf8_lossy(commit.summary_bytes().unwrap_or_default()).into_owned(),
             tasks: trailer::named_tasks(&trailers(&message)),
+            writers: made_by(commit),
         }
     }
 }

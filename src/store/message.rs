@@ -5,7 +5,7 @@
 //! one after it adds the trailer if the message is another.
 
 use super::{Error, Store, durable};
-use crate::base::{Code, TaskId, trailer};
+use crate::base::Code;
 use crate::scan::io_error;
 use std::io;
 use std::path::Path;
@@ -23,24 +23,28 @@ const NO_COMMENT: &str = "\u{1}";
 const SIGN_OFF: &str = "Signed-off-by: ";
 
 impl Store {
-    /// Adds the trailer `Orch-Task` to the message in a file, if it has text that git would commit, and returns
+    /// Adds trailers to the message in a file, if it has text that git would commit, and returns
     /// whether it has. `is_final` says that no editor will run; git then keeps lines that begin like comments. Returns
     /// an error if the file cannot be read, its path is not UTF-8, or git cannot rewrite it.
-    pub fn name_task_in_text(&self, file: &Path, task: &TaskId, is_final: bool) -> Result<bool, Error> {
+    pub fn add_trailers_to_text(
+        &self,
+        file: &Path,
+        trailers: &[String],
+        is_final: bool,
+    ) -> Result<bool, Error> {
         let message = message_in(file)?;
         let is_kept = is_final && self.setting("^commit\\.cleanup$").as_deref() != Some("strip");
         let comment = if is_kept { NO_COMMENT.to_owned() } else { self.comment_prefix(&message) };
         if text_in(&message, &comment).is_empty() {
             return Ok(false);
         }
-        self.add_trailer(file, task, &comment)?;
+        self.add_trailers_above(file, trailers, &comment)?;
         Ok(true)
     }
 
-    /// Adds the trailer `Orch-Task` to the edited message in a file. Returns an error as
-    /// [`Self::name_task_in_text`] does.
-    pub fn name_task(&self, file: &Path, task: &TaskId) -> Result<(), Error> {
-        self.add_trailer(file, task, &self.comment_prefix(&message_in(file)?))
+    /// Adds trailers to the edited message in a file. Returns an error as [`Self::add_trailers_to_text`] does.
+    pub fn add_trailers(&self, file: &Path, trailers: &[String]) -> Result<(), Error> {
+        self.add_trailers_above(file, trailers, &self.comment_prefix(&message_in(file)?))
     }
 
     /// Keeps the message in a file, for [`Store::is_edited`]. Returns an error if it cannot be read or kept.
@@ -92,20 +96,21 @@ impl Store {
         Some(found.lines().last()?.split_once(' ')?.1.to_owned())
     }
 
-    /// Adds the trailer to the message in a file, above the lines at its end that begin with `comment`, unless the
-    /// message has one.
-    fn add_trailer(&self, file: &Path, task: &TaskId, comment: &str) -> Result<(), Error> {
+    /// Adds trailers to the message in a file, above the lines at its end that begin with `comment`; of each token
+    /// only if the message has none.
+    fn add_trailers_above(&self, file: &Path, trailers: &[String], comment: &str) -> Result<(), Error> {
         // git runs at the root, and the path may be relative to another directory.
         let path = file.canonicalize().map_err(|source| io_error(file, source))?;
         let is_not_text = || Error::new(Code::BadPath, format!("{}: the path is not UTF-8", path.display()));
         let path = path.to_str().ok_or_else(is_not_text)?;
-        let trailer = trailer::names_task(task);
         // `---` divides an e-mail, but not a commit message.
         let comment = format!("core.commentChar={comment}");
         let arguments = ["-c", &comment, "interpret-trailers", "--in-place", "--no-divider", "--where=end"];
-        let addition = ["--if-exists=doNothing", "--if-missing=add", "--trailer", &trailer, path];
-        // The settings about trailers may give this one another form.
-        self.git_without_settings(&[&arguments[..], &addition].concat())?;
+        let conditions = ["--if-exists=doNothing", "--if-missing=add"];
+        let additions: Vec<&str> =
+            trailers.iter().flat_map(|trailer| ["--trailer", trailer.as_str()]).collect();
+        // The settings about trailers may give these another form.
+        self.git_without_settings(&[&arguments[..], &conditions, &additions, &[path]].concat())?;
         Ok(())
     }
 }

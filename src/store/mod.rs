@@ -74,6 +74,7 @@ mod untracked;
 mod update_index;
 mod varint;
 mod vet;
+mod writers;
 
 #[cfg(test)]
 mod tests;
@@ -103,6 +104,7 @@ pub use sign::Signature;
 pub use sources::TreeSource;
 pub use sparse::WorkTree;
 pub use staged::{IndexSource, StagedFile};
+pub use writers::SeenWriters;
 
 use differences::{CommitDifference, DifferenceKey};
 use git2::{Oid, Repository};
@@ -470,6 +472,12 @@ impl Store {
     #[must_use]
     pub fn identity_name(&self) -> Option<String> {
         self.identity(Person::Author).ok()?.name().ok().map(str::to_owned)
+    }
+
+    /// The mail address of the author of commits; `None` if git has no identity.
+    #[must_use]
+    pub fn identity_address(&self) -> Option<String> {
+        self.identity(Person::Author).ok()?.email().ok().map(str::to_owned)
     }
 
     /// `Name <mail>` of the committer, for a sign-off. Returns an error if git has no identity.

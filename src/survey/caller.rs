@@ -164,6 +164,19 @@ impl Caller {
         }
     }
 
+    /// The name of the agent that the environment names: by the mark of its program, or by `ORCH_ACTOR`.
+    #[must_use]
+    pub fn marked_agent(&self) -> Option<String> {
+        let named = self.name.as_deref().filter(|_| self.kind == ActorKind::Agent);
+        let marked = || {
+            let mut all = AgentMark::ALL.iter();
+            let mark = all.find(|mark| self.mark.is_some_and(|name| mark.variables.contains(&name)));
+            mark.map(|mark| mark.program)
+        };
+        let name = named.or_else(marked)?;
+        Some(name.chars().map(|char| if char.is_control() { ' ' } else { char }).collect())
+    }
+
     /// The stamp of a record made now for the caller. `identity` is the name from git.
     #[must_use]
     pub fn stamp(&self, identity: Option<&str>) -> Stamp {

@@ -3,6 +3,7 @@
 //! A step rests on the code of its parent commit, because its own commit contains no code.
 
 use super::snapshot::{Snapshot, state_in};
+use super::writers::writers_of_code;
 use super::{CodeAt, Error, Loaded, TaskRef};
 use crate::base::{ArtifactName, Code, Diagnostic, Digest, RepoPath, TaskId};
 use crate::config::Roots;
@@ -49,8 +50,10 @@ impl Snapshot<'_> {
                 let start = if begins_at_record { Start::Changed(record) } else { Start::Was(baselines) };
                 match store.code_since(head, &start, &code, is_now && is_committed)? {
                     Some(since) => {
-                        fact.data =
-                            Some(Arc::new(value(&renamed(since, task, state), is_confirmed(state, artifact))))
+                        let since = renamed(since, task, state);
+                        let seen = is_now.then(|| store.seen_writers(task.directory())).flatten();
+                        fact.writers = writers_of_code(&since.commits, task, seen.as_ref());
+                        fact.data = Some(Arc::new(value(&since, is_confirmed(state, artifact))));
                     }
                     None => unknown(&mut fact),
                 }
@@ -363,13 +366,15 @@ pub(crate) fn told(workflow: &Workflow, entry: &HistoryEntry, after: &State) -> 
         let name = tree_name(artifact.name.as_str());
         let named = entry.evidence.iter().find(|(path, _)| *path == name);
         let evidence = named.and_then(|(_, digest)| Digest::parse(digest));
+        let mut noted = entry.files.get(&artifact.name).into_iter().flatten();
+        let noted = noted.find(|noted| noted.path == name).map(|noted| noted.digest);
         let makes = workflow.phase(&entry.to).is_some_and(|phase| phase.produces.contains(&artifact.name));
         let to = after.actor(&entry.to).filter(|_| makes);
         let entered = to.and_then(|actor| *actor.entered_with.get(&artifact.name)?);
         Some(Told {
             artifact: artifact.name.clone(),
-            digest: evidence.or(entered)?,
-            use_of: if evidence.is_some() { UseOf::Evidence } else { UseOf::Base },
+            digest: evidence.or(entered).or(noted)?,
+            use_of: if evidence.is_some() || entered.is_none() { UseOf::Evidence } else { UseOf::Base },
         })
     };
     trees(workflow).filter_map(|(artifact, _)| told(artifact)).collect()
@@ -398,7 +403,7 @@ fn trees(workflow: &Workflow) -> impl Iterator<Item = (&Artifact, &TreeScope)> {
 /// The fact of code without known changes.
 fn tree_fact(artifact: &Artifact, digest: Digest) -> FileFact {
     FileFact {
-        writer: None,
+        writers: Vec::new(),
         pattern: artifact.paths.len(),
         is_tree: true,
         path: tree_name(artifact.name.as_str()),

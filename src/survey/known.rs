@@ -13,6 +13,7 @@ use super::listed::{ListedTask, Stamped, listed_digest};
 use super::moved::{QuietPasts, is_far_back};
 use super::{Error, LookDepth, Sight, TaskRef, Workspace};
 use crate::base::{Digest, RepoPath, locked};
+use crate::config;
 use crate::scan::{Directory, FileStamp, Observed};
 use crate::store::{Head, Store, caches, durable};
 use serde::de::DeserializeOwned;
@@ -261,6 +262,9 @@ impl Workspace {
         for path in std::iter::once(task.directory().clone()).chain(outside) {
             text.push_str(&format!("\0{path}\0{:?}", source.object(&path)?));
         }
+        let settings = RepoPath::new(config::FILE).ok().map(|path| source.object(&path)).transpose()?;
+        let seen = store.seen_writers(task.directory()).map(|seen| seen.stamps());
+        text.push_str(&format!("\0{settings:?}\0{seen:?}"));
         Ok(Some(Digest::of_blob(text.as_bytes())))
     }
 

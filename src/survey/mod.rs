@@ -34,6 +34,7 @@ mod tasks;
 mod unseen;
 mod whereabouts;
 mod workflows;
+mod writers;
 
 pub use crate::base::Error;
 pub use caller::{Caller, Clock, Variables};
@@ -50,6 +51,7 @@ pub use tasks::{NamedBy, TaskRef};
 
 pub(crate) use held_record::has_own_remedy;
 pub(crate) use sight::Placed;
+pub(crate) use writers::OutputsNow;
 
 use crate::base::{Code, Diagnostic, Digest, Period, RepoPath, WorkflowName};
 use crate::config::{Commit as CommitMode, Config};

@@ -132,6 +132,11 @@ impl Setting {
         !self.text.is_empty() || self.has_own_texts
     }
 
+    /// Whether the text of `orch.toml` is that of a blob.
+    pub(super) fn is_text(&self, blob: Digest) -> bool {
+        !self.text.is_empty() && blob == blob.format().blob(self.text.as_bytes())
+    }
+
     /// The digest of all texts of these settings, and of what could not be read.
     pub(crate) fn digest(&self) -> Digest {
         *self.digest.get_or_init(|| self.digest_of_texts())

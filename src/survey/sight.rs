@@ -394,6 +394,7 @@ impl Workspace {
         // The look may be long ago.
         self.files_outside.borrow_mut().clear();
         let (state, text) = placed.state;
+        self.forget_noted(&before, &state);
         let facts = super::code::facts_after(before.workflow(), &before.observed.facts, &state);
         let recorded = Recorded::Known(Box::new(state));
         let basis = LookBasis::unknown();

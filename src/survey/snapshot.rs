@@ -137,6 +137,8 @@ impl Snapshot<'_> {
                 }
             };
             self.look_at_code(task, workflow, &recorded, &mut observed)?;
+            self.look_at_writers(task, workflow, &recorded, &mut observed)?;
+            observed.facts.inputs = self.inputs()?;
             if let Recorded::Known(state) = &recorded
                 && let Some(named) = state.workflow.as_ref().filter(|named| named.name.as_str() != name)
                 && !(state.foreign && task.is_workflow_chosen)

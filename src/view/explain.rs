@@ -120,6 +120,8 @@ pub struct ArtifactFacts {
     pub digest: Option<String>,
     /// Why the artifact is not fresh.
     pub stale_because: Option<String>,
+    /// Who wrote its files or made its commits, as far as that was seen.
+    pub writers: Vec<String>,
     /// What the artifact says it judged; a null digest means that there was nothing to judge.
     pub of: BTreeMap<String, Option<String>>,
     /// The code that the artifact may consist of; null if it consists of files only.
@@ -202,6 +204,9 @@ impl Explanation {
             width,
         );
         paragraph(&mut out, &suggestion.duty.reason, 4, 0, width);
+        for remark in &suggestion.remarks {
+            paragraph(&mut out, &format!("remark: {remark}"), 4, 4, width);
+        }
         sent_back(&mut out, suggestion, width);
         self.rules_text(&mut out, phase, paint, width);
         self.artifacts_text(&mut out, paint, width);
@@ -330,6 +335,9 @@ impl ArtifactFacts {
             notes.push("changed".to_owned());
         }
         notes.extend(self.stale_because.iter().map(|why| one_line(why)));
+        if !self.writers.is_empty() {
+            notes.push(format!("by {}", one_line(&self.writers.join(", "))));
+        }
         if let Some(commits) = self.tree.as_ref().and_then(|tree| tree.commits.as_ref()) {
             notes.push(format!("{} since the last step", counted(commits.len(), "commit")));
         }
@@ -463,6 +471,7 @@ fn facts(subject: &Subject<'_>, derived: &Derived) -> ArtifactFacts {
         changed: derived.changed,
         digest: derived.digest.map(|digest| digest.to_string()),
         stale_because: derived.stale_because.clone(),
+        writers: derived.writers.iter().map(ToString::to_string).collect(),
         of: (derived.of.iter())
             .map(|(name, version)| (name.clone(), version.digest().map(|digest| digest.to_string())))
             .collect(),

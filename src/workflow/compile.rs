@@ -3,8 +3,8 @@
 use super::place::{advised, bad_path};
 use super::raw::{self, RawArtifact, RawPhase, Text};
 use super::{
-    Action, Artifact, Ask, Completion, Document, Format, Guard, Owner, Phase, Rule, SchemaText, StateShape,
-    System, TreeScope, Workflow,
+    Action, Artifact, Ask, Completion, Document, Format, Guard, Independence, Owner, Phase, Rule, SchemaText,
+    StateShape, System, TreeScope, Workflow,
 };
 use crate::base::{
     ArtifactName, Code, Diagnostic, Digest, InvalidName, Patterns, Period, PhaseId, Place, RepoPath, Spanned,
@@ -404,9 +404,13 @@ impl Compiler<'_> {
         let optional = self.artifact_names(&raw.may_produce, artifacts);
         let touches = self.touches(&raw.touches);
         let requires = self.required_files(&raw.requires);
+        let not_by = self.not_by(raw, artifacts);
+        let independent = self.independent(raw);
         Some(Phase {
             touches,
             requires,
+            not_by,
+            independent,
             id: self.name(&raw.name, |text| PhaseId::new(text))?,
             title: raw.title.as_ref().map(|title| title.value.clone()),
             agent: raw.agent.as_ref().map(|agent| agent.value.clone()),
@@ -421,6 +425,42 @@ impl Compiler<'_> {
             remarks,
             owner,
             attempts: raw.attempts.as_ref().map(|count| clamp(count.value)),
+        })
+    }
+
+    /// The artifacts whose writers may not give the verdict of a phase. Reports a phase that gives none.
+    fn not_by(&mut self, raw: &RawPhase, artifacts: &[Artifact]) -> Vec<ArtifactName> {
+        self.twice(raw.not_by.iter());
+        let produced: Vec<&str> =
+            raw.produces.iter().chain(&raw.may_produce).map(|text| text.value.as_str()).collect();
+        for text in &raw.not_by {
+            if produced.contains(&text.value.as_str()) {
+                let message = format!(
+                    "`{}` is an output of the phase itself, so nobody else could write it",
+                    text.value
+                );
+                self.problem(&text.span, Diagnostic::error(Code::WorkflowValue, message));
+            }
+        }
+        if let Some(first) = raw.not_by.first().filter(|_| produced.is_empty()) {
+            let message =
+                "`not_by` says who may not give the verdict of a phase, and this phase produces nothing";
+            self.problem(&first.span, Diagnostic::error(Code::WorkflowValue, message));
+        }
+        self.artifact_names(&raw.not_by, artifacts)
+    }
+
+    /// Who counts as somebody else.
+    fn independent(&mut self, raw: &RawPhase) -> Independence {
+        let Some(text) = &raw.independent else { return Independence::default() };
+        if raw.not_by.is_empty() {
+            let message = "`independent` says who counts as somebody else for `not_by`, which is missing";
+            self.problem(&text.span, Diagnostic::error(Code::WorkflowValue, message));
+        }
+        Independence::named(&text.value).unwrap_or_else(|| {
+            let known = Independence::ALL.map(Independence::as_str);
+            self.unknown(text, Code::WorkflowValue, "independence", known.into_iter());
+            Independence::default()
         })
     }
 

@@ -313,6 +313,22 @@ pub struct Phase {
     pub touches: Patterns,
     /// Files of the repository, outside of the task, without which no rule leaves the phase.
     pub requires: Vec<RepoPath>,
+    /// Artifacts whose writers may not give the verdict of the phase.
+    pub not_by: Vec<ArtifactName>,
+    /// Who counts as somebody else for `not_by`.
+    pub independent: Independence,
+}
+
+words! {
+    /// Who counts as somebody else.
+    #[derive(Default)]
+    pub enum Independence {
+        /// Another person, or an agent in another turn.
+        #[default]
+        Turns = "turns",
+        /// Another person, and no agent.
+        People = "people",
+    }
 }
 
 words! {

@@ -57,3 +57,4 @@ mod watch;
 #[cfg(feature = "webhook")]
 mod webhook;
 mod workflow_new;
+mod writers;

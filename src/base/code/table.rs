@@ -510,6 +510,12 @@ codes! {
         "The requested data is not in this clone.",
         "A shallow or partial clone does not contain it, or it is too large to read.",
         "Fetch it: `git fetch --unshallow`, or `git fetch --refetch`.";
+    NotIndependent = "not-independent", Finding,
+        "A verdict is not known to be by somebody else than those who wrote what it judges.",
+        "The phase says `not_by`, and `[require] independent = true` in `orch.toml` makes that a need: the same person, \
+         or an agent in the same turn of a run, wrote both, or nobody saw who wrote the verdict.",
+        "Let another person or another turn give the verdict, as the hint says. A verdict that nobody saw being written \
+         gets a known writer by `orch approve`, in a run, or by a commit of its own.";
     NotJunit = "not-junit", Finding,
         "A file is not a JUnit report.",
         "Its root is neither `testsuites` nor `testsuite`. The finding names the format, if it is a known one.",

@@ -5,7 +5,7 @@ mod script;
 mod slot;
 
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
-use crate::base::{Code, Diagnostic, Error};
+use crate::base::{Code, Diagnostic, Error, trailer};
 use crate::store::{Hooks, HooksLocation};
 use crate::survey::Workspace;
 use crate::view::{HookDone, HookLine, HookName, HookState, HooksAnswer};
@@ -33,7 +33,8 @@ pub enum HookCommand {
     /// Name the task of the branch in a commit message: the work of the prepare-commit-msg hook.
     ///
     /// Adds the trailer `Orch-Task: ID` if the branch name identifies an open task (`task_branch` in
-    /// orch.toml; default: `task/ID`). Leaves the message alone if it has that trailer, and if git took it
+    /// orch.toml; default: `task/ID`), and `Orch-Writer: NAME` if the environment has the mark of an agent
+    /// program. Leaves the message alone if it has the trailer, and if git took it
     /// from another commit: a merge, a squash, an amended or reused message. For hook managers; `orch hook
     /// install --prepare-commit-msg` installs a hook that calls it. Always exits with 0, because a missing
     /// trailer is no reason to reject a commit; problems are reported on stderr.
@@ -81,7 +82,8 @@ pub struct InstallArgs {
     /// Check the commits before each push: `orch check --stdin-refs`.
     #[arg(long)]
     pre_push: bool,
-    /// Add the trailer `Orch-Task: ID` to the messages of commits on the branch of an open task.
+    /// Add the trailer `Orch-Task: ID` to the messages of commits on the branch of an open task, and
+    /// `Orch-Writer: NAME` to those of agents.
     #[arg(long)]
     prepare_commit_msg: bool,
 }
@@ -132,10 +134,13 @@ fn prepare_message(args: &MessageArgs, context: &Context) -> Result<(), Error> {
     if matches!(source, Some("merge" | "squash" | "commit")) || store.operation()?.is_some() {
         return Ok(());
     }
-    let Some(task) = workspace.open_task_of_branch()? else { return Ok(()) };
+    let trailers = trailers_of(&workspace, context)?;
+    if trailers.is_empty() {
+        return Ok(());
+    }
     let file = context.start.join(&args.file);
     let is_final = context.caller.edits_no_message;
-    if source == Some("message") && store.name_task_in_text(&file, &task.id, is_final)? {
+    if source == Some("message") && store.add_trailers_to_text(&file, &trailers, is_final)? {
         return Ok(());
     }
     store.keep_message(&file)
@@ -149,10 +154,19 @@ fn complete_message(args: &EditedArgs, context: &Context) -> Result<(), Error> {
     let file = context.start.join(&args.file);
     let is_edited = store.is_edited(&file);
     store.forget_message();
-    match workspace.open_task_of_branch()?.filter(|_| matches!(is_edited, Ok(true))) {
-        Some(task) => store.name_task(&file, &task.id),
-        None => is_edited.map(drop),
+    let trailers = trailers_of(&workspace, context)?;
+    match is_edited {
+        Ok(true) if !trailers.is_empty() => store.add_trailers(&file, &trailers),
+        other => other.map(drop),
     }
+}
+
+/// What a new commit says: the task of the branch, and the agent that makes it, if the environment marks one. Returns an
+/// error if the task cannot be read.
+fn trailers_of(workspace: &Workspace, context: &Context) -> Result<Vec<String>, Error> {
+    let task = workspace.open_task_of_branch()?.map(|task| trailer::names_task(&task.id));
+    let agent = context.caller.marked_agent().map(trailer::names_writer);
+    Ok(task.into_iter().chain(agent).collect())
 }
 
 fn install(args: &InstallArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {

@@ -138,6 +138,7 @@ fn derived(name: &str, path: &str, valid: bool) -> Derived {
         changed: false,
         digest,
         stale_because: None,
+        writers: Vec::new(),
         of: BTreeMap::new(),
         tree: None,
     }
@@ -396,6 +397,7 @@ pub fn log() -> Vec<StepView> {
     let entry = |seq, transition: &Transition, kind, name: &str| HistoryEntry {
         version: crate::decide::RecordVersion::CURRENT,
         files: crate::decide::NotedFiles::new(),
+        inputs: None,
         seq,
         at: Timestamp::parse("2026-11-21T04:50:00Z").expect("valid"),
         from: transition.from.clone(),

@@ -60,6 +60,8 @@ pub fn workflow() -> Workflow {
             .map(|(id, agent, needs, produces)| Phase {
                 touches: crate::base::Patterns::default(),
                 requires: Vec::new(),
+                not_by: Vec::new(),
+                independent: crate::workflow::Independence::Turns,
                 id: phase(id),
                 title: None,
                 agent: agent.map(str::to_owned),

@@ -58,7 +58,7 @@ type Files = Rc<RefCell<BTreeMap<ArtifactName, Vec<FileFact>>>>;
 
 fn write(files: &Files, name: &str, value: &Value) {
     let fact = FileFact {
-        writer: None,
+        writers: Vec::new(),
         pattern: 0,
         is_tree: false,
         path: format!("{name}.json"),

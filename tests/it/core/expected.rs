@@ -382,7 +382,8 @@ fn a_file_is_valid_if_it_was_read_and_nothing_is_wrong_with_it() {
         (None, vec![error()], false),
     ] {
         let (data, path) = (data.map(Arc::new), "plan.json".to_owned());
-        let file = FileFact { pattern: 0, is_tree: false, path, digest: None, data, problems, writer: None };
+        let file =
+            FileFact { pattern: 0, is_tree: false, path, digest: None, data, problems, writers: Vec::new() };
         assert_eq!(file.is_valid(), is_valid, "{file:?}");
     }
 }

@@ -8,6 +8,7 @@ mod documents;
 mod expected;
 mod guards;
 mod imports;
+mod independence;
 mod joins;
 mod loops;
 mod machine;

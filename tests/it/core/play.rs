@@ -26,6 +26,7 @@ pub fn facts() -> Facts {
         place: TaskPlace::of_directory(RepoPath::new("tasks/t").expect("valid")),
         artifacts: BTreeMap::new(),
         diagnostics: Vec::new(),
+        inputs: Default::default(),
         missing: Vec::new(),
         own_file: OwnFile::AsRecorded,
     }

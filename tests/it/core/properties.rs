@@ -73,7 +73,7 @@ fn file() -> impl Strategy<Value = FileFact> {
     let path = select(vec!["a.json", "b.json", "c/d.json"]);
     (0_usize..4, path, option::weighted(0.9, digest()), option::weighted(0.8, data()), any::<bool>())
         .prop_map(|(pattern, path, digest, data, problem)| FileFact {
-            writer: None,
+            writers: Vec::new(),
             is_tree: false,
             pattern,
             path: path.to_owned(),
@@ -123,6 +123,7 @@ fn actor() -> impl Strategy<Value = Actor> {
                 early,
                 approvals,
                 lapsed,
+                writers: BTreeMap::new(),
                 extra: if odd { Map::from_iter([("note".to_owned(), json!("?"))]) } else { Map::new() },
             }
         },
@@ -224,6 +225,7 @@ fn entry() -> impl Strategy<Value = HistoryEntry> {
             HistoryEntry {
                 version: orch::decide::RecordVersion::CURRENT,
                 files: orch::decide::NotedFiles::new(),
+                inputs: None,
                 seq,
                 at: Timestamp::from_seconds(at),
                 from: from.map(|from| PhaseId::new(from).expect("valid")),
@@ -312,6 +314,7 @@ fn task() -> impl Strategy<Value = (&'static Workflow, State, Facts)> {
             place: TaskPlace::of_directory(RepoPath::root()),
             artifacts: std::iter::once(stray).chain(names).zip(files).collect(),
             diagnostics: Vec::new(),
+            inputs: Default::default(),
             missing: Vec::new(),
             own_file: OwnFile::AsRecorded,
         };

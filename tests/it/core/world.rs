@@ -108,7 +108,7 @@ impl World {
                 Some(file_fact(pattern, path, file, artifact.format))
             });
             let tree = artifact.tree.iter().map(|_| FileFact {
-                writer: None,
+                writers: Vec::new(),
                 pattern: artifact.paths.len(),
                 is_tree: true,
                 path: tree_name(artifact.name.as_str()),
@@ -126,6 +126,7 @@ impl World {
             place: TaskPlace::of_directory(RepoPath::new("tasks/t-1").expect("valid")),
             artifacts,
             diagnostics: Vec::new(),
+            inputs: Default::default(),
             missing: Vec::new(),
             own_file: OwnFile::AsRecorded,
         }
@@ -299,5 +300,5 @@ fn file_fact(pattern: usize, path: &str, file: &File, format: Format) -> FileFac
         Err(message) => (None, vec![Diagnostic::error(Code::Unreadable, message)]),
     };
     let digest = Some(Digest::of_blob(file.text.as_bytes()));
-    FileFact { pattern, is_tree: false, path: path.to_owned(), digest, data, problems, writer: None }
+    FileFact { pattern, is_tree: false, path: path.to_owned(), digest, data, problems, writers: Vec::new() }
 }

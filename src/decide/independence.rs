@@ -1,0 +1,130 @@
+//! Whether the verdict of a phase is by somebody else than those who wrote what it judges.
+
+use super::derive::SeenArtifact;
+use super::judge::Judge;
+use super::ruling::is_verdict;
+use super::{ActorKind, FileWriter, Transition};
+use crate::base::{ArtifactName, Code, Diagnostic, Place, command};
+use crate::workflow::{Artifact, Independence, Owner, Phase};
+
+/// A verdict that is not known to be by somebody else.
+pub(super) struct Dependence {
+    /// The artifact of the verdict.
+    pub verdict: ArtifactName,
+    /// The file of the verdict.
+    pub path: String,
+    /// What is wrong, in words.
+    pub why: String,
+    /// Whether its writer is unknown, and not one of those who wrote what it judges.
+    pub is_unknown: bool,
+    /// Who may give another verdict.
+    pub owner: Owner,
+}
+
+impl Judge<'_> {
+    /// What is wrong with the writers of the verdicts that lie there, in this phase and in earlier ones: what people
+    /// are told whatever the settings require. That a writer is unknown is told only where it matters.
+    pub(super) fn remarks_on_writers(&self) -> Vec<String> {
+        let is_required = self.facts.inputs.require.independent;
+        let end = self.workflow.position(&self.phase.id).unwrap_or_default();
+        let phases = self.workflow.phases.iter().take(end + 1);
+        let found = phases.filter(|phase| !phase.not_by.is_empty()).flat_map(|phase| self.dependences(phase));
+        found.filter(|one| !one.is_unknown || is_required).map(|one| one.why).collect()
+    }
+
+    /// What keeps a task from leaving its phase by a transition that rests on a verdict; `None` if nothing does. The way
+    /// back is always open.
+    pub(super) fn dependence_of(&self, due: &Transition) -> Option<Dependence> {
+        let is_forward = self.workflow.position(&due.to) > self.workflow.position(&self.phase.id);
+        if !self.facts.inputs.require.independent || !is_forward || self.phase.not_by.is_empty() {
+            return None;
+        }
+        let rests_on = |one: &Dependence| due.evidence.iter().any(|named| named.artifact == one.verdict);
+        self.dependences(self.phase).into_iter().find(rests_on)
+    }
+
+    /// The verdicts of a phase that count, each with what is wrong with its writer.
+    fn dependences(&self, phase: &Phase) -> Vec<Dependence> {
+        let produced = || phase.produces.iter().filter_map(|name| self.workflow.artifact(name));
+        let has_verdict = produced().any(is_verdict);
+        let verdicts = produced().filter(|artifact| !has_verdict || is_verdict(artifact));
+        let seen = verdicts.filter_map(|artifact| {
+            let seen = self.seen.iter().find(|seen| seen.derived.name == artifact.name)?;
+            seen.derived.ready().then_some((artifact, seen))
+        });
+        seen.flat_map(|(artifact, seen)| self.of_verdict(phase, artifact, seen)).collect()
+    }
+
+    fn of_verdict(&self, phase: &Phase, artifact: &Artifact, seen: &SeenArtifact<'_>) -> Vec<Dependence> {
+        let mut found = Vec::new();
+        for file in &seen.counting {
+            let told = |why: String, is_unknown, owner| Dependence {
+                verdict: artifact.name.clone(),
+                path: file.path.clone(),
+                why,
+                is_unknown,
+                owner,
+            };
+            let Some(writer) = file.writers.first() else {
+                found.push(told(format!("who wrote {} is unknown", file.path), true, phase.owner));
+                continue;
+            };
+            let is_people = phase.independent == Independence::People;
+            if is_people && writer.kind != ActorKind::Human {
+                let why = format!("{} is by {writer}, and `{}` asks for a person", file.path, phase.id);
+                found.push(told(why, false, Owner::Human));
+                continue;
+            }
+            for judged in &phase.not_by {
+                let Some(other) = self.writers(judged).find(|other| other.is_same(writer)) else { continue };
+                let turn = if other.turn.is_some() { " in the same turn" } else { "" };
+                let why = format!("{} is by {writer}, who also wrote `{judged}`{turn}", file.path);
+                let owner = if writer.kind == ActorKind::Human { Owner::Human } else { phase.owner };
+                found.push(told(why, false, owner));
+                break;
+            }
+        }
+        found
+    }
+
+    /// The known writers of an artifact.
+    fn writers(&self, artifact: &ArtifactName) -> impl Iterator<Item = &FileWriter> {
+        let seen = self.seen.iter().filter(move |seen| seen.derived.name == *artifact);
+        seen.flat_map(|seen| &seen.derived.writers)
+    }
+}
+
+impl Dependence {
+    /// The reason why the task stays where it is.
+    pub(super) fn reason(&self) -> String {
+        format!("{}; orch.toml requires a verdict by somebody else", self.why)
+    }
+
+    /// What would be right.
+    pub(super) fn what(&self) -> String {
+        format!("a verdict of somebody else in {}", self.path)
+    }
+
+    /// The finding, with what to do.
+    pub(super) fn finding(&self, judge: &Judge<'_>) -> Diagnostic {
+        let task = judge.facts.task.as_str();
+        let approve = command(&["orch", "approve", task]);
+        let hint = if self.is_unknown {
+            format!(
+                "give it by {approve}, let a run write it, or commit it by hand: then its writer is known; or go on \
+                 against the rules: {}",
+                command(&["orch", "next", task, "--override", super::WHY])
+            )
+        } else if self.owner == Owner::Human {
+            format!("let another person decide: {approve}")
+        } else {
+            format!(
+                "let another turn write it: {}; or a person decide: {approve}",
+                command(&["orch", "run", task])
+            )
+        };
+        let place = judge.facts.place.path(&self.path);
+        let place = place.map_or_else(|_| Place::default(), |path| Place::file(&path));
+        Diagnostic::error(Code::NotIndependent, self.reason()).at(place).hint(hint)
+    }
+}

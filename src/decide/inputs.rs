@@ -1,0 +1,79 @@
+//! What the settings of a project ask of decisions, beside the workflow.
+
+use crate::base::{Digest, ObjectFormat};
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// What the settings of a project ask of decisions: those of the commit that a step rests on.
+///
+/// An event names their digest, so that a decision can be made again with the same ones.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Inputs {
+    /// `[require]`.
+    pub require: Require,
+    /// `[people.teams]`: the addresses of the members, by team.
+    pub teams: BTreeMap<String, Vec<String>>,
+    /// Their digest; `None` if all are as without settings.
+    pub digest: Option<Digest>,
+}
+
+/// `[require]`: what has to be so, and is only told otherwise.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+pub struct Require {
+    /// Whether a verdict by a writer of what it judges, or by nobody knows whom, keeps a task where it is.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub independent: bool,
+}
+
+/// What the digest is made of; what is as without settings is left out.
+#[derive(Serialize)]
+struct InputMembers<'i> {
+    #[serde(skip_serializing_if = "is_default")]
+    require: Require,
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    teams: &'i BTreeMap<String, Vec<String>>,
+}
+
+fn is_default(require: &Require) -> bool {
+    *require == Require::default()
+}
+
+impl Inputs {
+    /// These settings, with their digest in the format of a repository. The order of the members of a team does not
+    /// matter.
+    #[must_use]
+    pub fn new(require: Require, teams: &BTreeMap<String, Vec<String>>, format: ObjectFormat) -> Self {
+        let mut teams = teams.clone();
+        for members in teams.values_mut() {
+            members.sort();
+            members.dedup();
+        }
+        let text = serde_json::to_string(&InputMembers { require, teams: &teams }).unwrap_or_default();
+        let digest = if text == "{}" { None } else { Some(format.blob(text.as_bytes())) };
+        Self { require, teams, digest }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_digest_is_of_what_was_set() {
+        let none = BTreeMap::new();
+        let team = |members: &[&str]| {
+            let members = members.iter().map(|&member| member.to_owned()).collect();
+            BTreeMap::from([("security".to_owned(), members)])
+        };
+        let digest = |independent, teams: &BTreeMap<String, Vec<String>>| {
+            Inputs::new(Require { independent }, teams, ObjectFormat::Sha1).digest
+        };
+        assert_eq!(digest(false, &none), None);
+        assert_eq!(digest(true, &none), Some(Digest::of_blob(br#"{"require":{"independent":true}}"#)));
+        assert_eq!(
+            digest(false, &team(&["b", "a"])),
+            Some(Digest::of_blob(br#"{"teams":{"security":["a","b"]}}"#))
+        );
+        assert_eq!(digest(true, &team(&["a", "b"])), digest(true, &team(&["b", "a", "b"])));
+    }
+}

@@ -1,0 +1,217 @@
+//! Who wrote the files of a task: what was seen, or else what git's commits say.
+
+use super::snapshot::Snapshot;
+use super::{CodeAt, Error, Sight, TaskRef, Workspace};
+use crate::base::{Digest, RepoPath};
+use crate::config;
+use crate::decide::{
+    FileFact, FileWriter, Inputs, NotedFile, Recorded, State, is_writer_known, needs_writers,
+};
+use crate::scan::{EntryKind, Observed};
+use crate::store::{CodeCommit, SeenWriters, Store};
+use crate::workflow::{Artifact, Phase, Workflow};
+use std::collections::BTreeMap;
+
+/// Stands for the path where a commit was seen to be made.
+const COMMIT: &str = "commit";
+
+/// The files of a task that a turn may write, and where HEAD is.
+pub(crate) struct OutputsNow {
+    files: BTreeMap<String, Digest>,
+    head: Option<Digest>,
+}
+
+impl Snapshot<'_> {
+    /// What the settings ask of decisions: as HEAD has them, so that nobody loosens them without a commit; without HEAD,
+    /// and for a commit that is looked at, those that are read with the tasks. Returns an error if git cannot be read.
+    pub(super) fn inputs(&self) -> Result<Inputs, Error> {
+        let format = self.setting.system.format();
+        let own = || Ok(self.setting.config.inputs(format));
+        let CodeAt::Present(store, Some(head)) = self.code else { return own() };
+        let Ok(path) = RepoPath::new(config::FILE) else { return own() };
+        let Some(blob) = store.source_at(Some(head)).blob_at(&path)? else {
+            return Ok(config::Config::default().inputs(format));
+        };
+        if self.setting.is_text(blob) {
+            return own();
+        }
+        let text = store.blob(blob)?.unwrap_or_default();
+        Ok(config::parse(&String::from_utf8_lossy(&text), config::FILE).0.inputs(format))
+    }
+
+    /// Adds to the facts who wrote the files: as the state says, or else as was seen, or else as the commit says that
+    /// brought the present bytes, where that matters. Returns an error if git cannot be read.
+    pub(super) fn look_at_writers(
+        &self,
+        task: &TaskRef,
+        workflow: &Workflow,
+        recorded: &Recorded,
+        observed: &mut Observed,
+    ) -> Result<(), Error> {
+        let state = if let Recorded::Known(state) = recorded { Some(&**state) } else { None };
+        if let CodeAt::Present(store, head) = self.code {
+            let seen = store.seen_writers(task.directory());
+            let phase = state.and_then(|state| workflow.phase_named(state.phase.as_deref()?));
+            for artifact in &workflow.artifacts {
+                let files = observed.facts.artifacts.get_mut(&artifact.name).into_iter().flatten();
+                for file in files.filter(|file| !file.is_tree) {
+                    let Some(digest) = file.digest else { continue };
+                    if state.is_some_and(|state| is_writer_known(workflow, state, &artifact.name, digest)) {
+                        continue;
+                    }
+                    let mut writer = seen.as_ref().and_then(|seen| seen.of(&file.path, digest));
+                    if writer.is_none()
+                        && phase.is_some_and(|phase| is_handed_over(workflow, phase, artifact))
+                    {
+                        writer = committed_by(store, head, task, file)?;
+                    }
+                    file.writers = writer.into_iter().collect();
+                }
+            }
+        }
+        if let Some(state) = state {
+            observed.facts.add_writers_of(workflow, state);
+        }
+        Ok(())
+    }
+}
+
+/// Whether a phase produces this artifact, and its writers matter.
+fn is_handed_over(workflow: &Workflow, phase: &Phase, artifact: &Artifact) -> bool {
+    phase.produces.contains(&artifact.name) && needs_writers(workflow, artifact)
+}
+
+/// Whether what a turn in a phase writes there is noted: an output, or a verdict that others than its writers must give.
+fn may_write(workflow: &Workflow, phase: &Phase, artifact: &Artifact) -> bool {
+    let judges = |other: &Phase| {
+        other.produces.contains(&artifact.name)
+            && other.not_by.iter().any(|name| phase.produces.contains(name))
+    };
+    phase.produces.contains(&artifact.name) || workflow.phases.iter().any(judges)
+}
+
+/// Who made the commit that brought the present bytes of a file, if HEAD holds them.
+fn committed_by(
+    store: &Store,
+    head: Option<Digest>,
+    task: &TaskRef,
+    file: &FileFact,
+) -> Result<Option<FileWriter>, Error> {
+    let path = task.file(&file.path)?;
+    let held = store.source_at(head).blob_at(&path)?;
+    if held.is_none() || held != file.digest {
+        return Ok(None);
+    }
+    let commit = store.last_changes(std::slice::from_ref(&path))?.into_iter().next().flatten();
+    let writers = commit.map(|commit| store.writers_of_commit(commit)).transpose()?.unwrap_or_default();
+    Ok(writers.into_iter().next())
+}
+
+/// The writers of the commits of code that name a task, newest first: as was seen, or else as the commits say.
+pub(super) fn writers_of_code(
+    commits: &[CodeCommit],
+    task: &TaskRef,
+    seen: Option<&SeenWriters>,
+) -> Vec<FileWriter> {
+    let mut writers: Vec<FileWriter> = Vec::new();
+    for commit in commits.iter().filter(|commit| commit.tasks.iter().any(|named| named == task.id.as_str())) {
+        let found = match seen.and_then(|seen| seen.of(COMMIT, commit.id)) {
+            Some(writer) => vec![writer],
+            None => commit.writers.clone(),
+        };
+        for writer in found {
+            if !writers.contains(&writer) {
+                writers.push(writer);
+            }
+        }
+    }
+    writers
+}
+
+impl Workspace {
+    /// The outputs of the phase of a task, and the verdicts about them, as they are in the work tree now, before or after a
+    /// turn. Returns an error if
+    /// they cannot be read.
+    pub(crate) fn outputs_now(&self, sight: &Sight) -> Result<Option<OutputsNow>, Error> {
+        let Some(store) = &self.store else { return Ok(None) };
+        let compiled = &sight.compiled;
+        let phase = sight.decision.phase.as_ref().and_then(|phase| compiled.workflow.phase(phase));
+        let Some(phase) = phase else { return Ok(None) };
+        let is_output = |name: &str| {
+            let mut owners = compiled.matcher.artifacts_of(name);
+            owners.any(|(artifact, _)| {
+                let artifact = compiled.workflow.artifacts.get(artifact);
+                artifact.is_some_and(|artifact| may_write(&compiled.workflow, phase, artifact))
+            })
+        };
+        let mut files = BTreeMap::new();
+        for entry in self.snapshot(|snapshot| snapshot.source.list_task(&sight.task.place))? {
+            let Ok(path) = RepoPath::new(&entry.path) else { continue };
+            let name = sight.task.place.name(&path).filter(|name| is_output(name));
+            if let Some(name) = name.filter(|_| entry.kind == EntryKind::File)
+                && let Some(digest) = store.digest_on_disk(&path)?
+            {
+                files.insert(name.to_owned(), digest);
+            }
+        }
+        Ok(Some(OutputsNow { files, head: store.head()?.commit }))
+    }
+
+    /// Keeps that this writer has written what differs from the outputs before its turn, and made the commits since.
+    /// Returns an error if that cannot be seen or kept.
+    pub(crate) fn see_turn(
+        &self,
+        sight: &Sight,
+        before: &OutputsNow,
+        writer: &FileWriter,
+    ) -> Result<(), Error> {
+        let (Some(store), Some(now)) = (&self.store, self.outputs_now(sight)?) else { return Ok(()) };
+        let task = sight.task.directory();
+        for (name, digest) in
+            now.files.iter().filter(|(name, digest)| before.files.get(*name) != Some(*digest))
+        {
+            store.see_writer(task, (name, *digest), writer)?;
+        }
+        if let Some(head) = now.head.filter(|head| before.head != Some(*head)) {
+            for commit in store.commits_since(before.head, head)? {
+                store.see_writer(task, (COMMIT, commit), writer)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Keeps who has written a file through `orch`. A failure is logged: the file is written.
+    pub(crate) fn see_written(&self, task: &TaskRef, name: &str, writer: &FileWriter) {
+        let Some(store) = &self.store else { return };
+        let see = || -> Result<(), Error> {
+            match store.digest_on_disk(&task.file(name)?)? {
+                Some(digest) => store.see_writer(task.directory(), (name, digest), writer),
+                None => Ok(()),
+            }
+        };
+        if let Err(error) = see() {
+            tracing::warn!(error = error.logged(), "cannot keep who has written a file");
+        }
+    }
+
+    /// Forgets what was seen of the files and commits of which the steps since a look have noted who made them.
+    pub(super) fn forget_noted(&self, before: &Sight, state: &State) {
+        let Some(store) = &self.store else { return };
+        let last = before.state().map_or(0, |state| state.rev);
+        let steps = state.history.iter().filter(|step| step.seq > last);
+        let noted: Vec<&NotedFile> = steps.flat_map(|step| step.files.values().flatten()).collect();
+        let files = noted.iter().filter(|noted| noted.writer.is_some());
+        let mut used: Vec<(&str, Digest)> = files.map(|noted| (noted.path.as_str(), noted.digest)).collect();
+        if noted.iter().any(|noted| !noted.writers.is_empty()) {
+            let trees =
+                before.observed.facts.artifacts.values().flatten().filter_map(|file| {
+                    file.data.as_ref().filter(|_| file.is_tree)?.get("commits")?.as_array()
+                });
+            let commits = trees.flatten().filter_map(|commit| Digest::parse(commit["id"].as_str()?));
+            used.extend(commits.map(|commit| (COMMIT, commit)));
+        }
+        if !used.is_empty() {
+            store.forget_writers(before.task.directory(), used);
+        }
+    }
+}

@@ -1,0 +1,235 @@
+//! Verdicts by those who wrote what they judge: what is told, what is held, and what an audit makes of it.
+
+use super::world::{World, compiled};
+use orch::base::{Code, ObjectFormat};
+use orch::decide::{
+    ActorKind, Decision, Facts, FileWriter, HistoryEntry, Inputs, Recorded, Require, Standing, State,
+    Verdict, WriterTurn, apply, evaluate, noted, replay,
+};
+use orch::workflow::Owner;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+const MACHINE: &str = r#"# Machine
+
+```toml orch
+[workflow]
+title = "Machine"
+initial = "planning"
+
+[artifact.plan]
+path = "plan.json"
+
+[artifact.verdict]
+path = "verdict.json"
+
+[phase.planning]
+produces = ["plan"]
+
+[phase.review]
+needs = ["plan"]
+produces = ["verdict"]
+not_by = ["plan"]
+
+[phase.done]
+terminal = true
+
+[[rule]]
+id = "planned"
+from = "planning"
+when = "plan.ready"
+to = "review"
+because = "there is a plan"
+
+[[rule]]
+id = "refused"
+from = "review"
+when = "verdict.ready && !verdict.data.ok"
+to = "planning"
+because = "the plan is refused"
+
+[[rule]]
+id = "accepted"
+from = "review"
+when = "verdict.ready && verdict.data.ok"
+to = "done"
+because = "the plan is accepted"
+```
+"#;
+
+fn person(name: &str) -> Option<FileWriter> {
+    Some(FileWriter::new(ActorKind::Human, name))
+}
+
+fn turn(name: &str, number: u32) -> Option<FileWriter> {
+    let turn = WriterTurn { executor: "agent".to_owned(), run: "1".to_owned(), number };
+    Some(FileWriter { turn: Some(turn), ..FileWriter::new(ActorKind::Agent, name) })
+}
+
+fn inputs(independent: bool) -> Inputs {
+    Inputs::new(Require { independent }, &BTreeMap::new(), ObjectFormat::Sha1)
+}
+
+/// What a look would say, with these writers of the files that the state does not know.
+fn facts(world: &World, writers: &[(&str, Option<FileWriter>)], inputs: &Inputs) -> Facts {
+    let mut facts = Facts { inputs: inputs.clone(), ..world.facts() };
+    for (artifact, files) in &mut facts.artifacts {
+        let writer = writers.iter().find(|(name, _)| *name == artifact.as_str());
+        for file in files {
+            file.writers = writer.and_then(|(_, writer)| writer.clone()).into_iter().collect();
+        }
+    }
+    facts.add_writers_of(&world.workflow, &world.known());
+    facts
+}
+
+/// Takes the due step on these facts, and records it.
+fn step(world: &mut World, facts: &Facts) -> (Recorded, State) {
+    let before = world.recorded();
+    let Verdict::Transition(due) = evaluate(&world.workflow, &before, facts).verdict else {
+        panic!("nothing is due");
+    };
+    let stamp = world.stamp();
+    let after = apply(&world.workflow, &world.known(), facts, &due, &stamp);
+    world.record(std::slice::from_ref(&after));
+    (before, after)
+}
+
+/// A task in review, of which this is the writer of the plan, with a verdict.
+fn in_review(machine: &str, plan: Option<FileWriter>, ok: bool, inputs: &Inputs) -> World {
+    let mut world = World::new(Arc::new(compiled("machine", machine)));
+    world.write("plan.json", r#"{"n": 1}"#);
+    let planned = facts(&world, &[("plan", plan)], inputs);
+    step(&mut world, &planned);
+    world.write("verdict.json", format!(r#"{{"ok": {ok}}}"#));
+    world
+}
+
+fn decided(world: &World, verdict: Option<FileWriter>, inputs: &Inputs) -> Decision {
+    evaluate(&world.workflow, &world.recorded(), &facts(world, &[("verdict", verdict)], inputs))
+}
+
+#[test]
+fn who_judges_what_he_wrote_is_told_and_held_where_that_is_required() {
+    let people = MACHINE.replace("not_by = [\"plan\"]", "not_by = [\"plan\"]\nindependent = \"people\"");
+    let (ann, bob) = (|| person("Ann <ann@x.org>"), || person("Bob <bob@x.org>"));
+    for (machine, plan, verdict, remark, held) in [
+        (MACHINE, ann(), bob(), "", None),
+        (MACHINE, ann(), person("A. <ANN@x.org>"), "who also wrote `plan`", Some(Owner::Human)),
+        (MACHINE, turn("planner", 1), turn("reviewer", 2), "", None),
+        (MACHINE, turn("planner", 1), turn("reviewer", 1), "in the same turn", Some(Owner::Agent)),
+        (MACHINE, turn("planner", 1), ann(), "", None),
+        (MACHINE, ann(), turn("reviewer", 1), "", None),
+        // Nobody can tell that it is the same one.
+        (MACHINE, None, ann(), "", None),
+        (MACHINE, ann(), None, "", Some(Owner::Agent)),
+        (MACHINE, None, None, "", Some(Owner::Agent)),
+        (&people, ann(), turn("reviewer", 1), "asks for a person", Some(Owner::Human)),
+        (&people, turn("planner", 1), ann(), "", None),
+        (&people, ann(), bob(), "", None),
+    ] {
+        for required in [false, true] {
+            let inputs = inputs(required);
+            let world = in_review(machine, plan.clone(), true, &inputs);
+            let decision = decided(&world, verdict.clone(), &inputs);
+            let shown = format!("{plan:?} {verdict:?} {required}: {decision:#?}");
+            let is_told = decision.remarks.iter().any(|one| one.contains(remark));
+            // That a writer is unknown is told only where it matters.
+            let is_unknown = remark.is_empty() && held.is_some();
+            assert_eq!(
+                decision.remarks.len(),
+                usize::from(!remark.is_empty() || (is_unknown && required)),
+                "{shown}"
+            );
+            assert!(is_told || decision.remarks.is_empty(), "{shown}");
+            match held.filter(|_| required) {
+                None => assert!(decision.transition().is_some(), "{shown}"),
+                Some(owner) => {
+                    assert!(
+                        matches!(&decision.verdict, Verdict::Wait { owner: who, .. } if *who == owner),
+                        "{shown}"
+                    );
+                    let found = decision.diagnostics.iter().find(|one| one.code == Code::NotIndependent);
+                    let found = found.unwrap_or_else(|| panic!("{shown}"));
+                    assert!(
+                        found.hint.as_ref().is_some_and(|hint| hint.contains("orch approve t-1")),
+                        "{shown}"
+                    );
+                    assert_eq!(decision.expects.len(), 1, "{shown}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn the_way_back_is_open_to_everybody() {
+    let inputs = inputs(true);
+    let world = in_review(MACHINE, person("Ann"), false, &inputs);
+    for verdict in [None, person("Ann"), person("Bob")] {
+        let decision = decided(&world, verdict, &inputs);
+        assert!(decision.transition().is_some_and(|due| due.to.as_str() == "planning"), "{decision:#?}");
+    }
+}
+
+#[test]
+fn the_state_remembers_writers_as_long_as_the_bytes_stay() {
+    let inputs = inputs(false);
+    let mut world = in_review(MACHINE, person("Ann"), false, &inputs);
+    let plan = |world: &World| {
+        let facts = facts(world, &[("plan", person("Eve"))], &inputs);
+        let files = facts.artifacts.iter().find(|(name, _)| name.as_str() == "plan").expect("a plan").1;
+        files[0].writers.clone()
+    };
+    assert_eq!(plan(&world), [person("Ann").expect("one")], "who wrote it first");
+    let refused = facts(&world, &[("verdict", person("Bob"))], &inputs);
+    step(&mut world, &refused);
+    assert_eq!(plan(&world), [person("Ann").expect("one")], "a send-back forgets nothing");
+    world.write("plan.json", r#"{"n": 2}"#);
+    assert_eq!(plan(&world), [person("Eve").expect("one")]);
+    let planned = facts(&world, &[("plan", person("Eve"))], &inputs);
+    let (_, after) = step(&mut world, &planned);
+    let noted: Vec<usize> = after.history.iter().map(|entry| entry.files.len()).collect();
+    assert_eq!(noted, [1, 1, 1], "each event notes what is new");
+}
+
+#[test]
+fn an_audit_decides_with_the_writers_that_the_event_names() {
+    let required = inputs(true);
+    let mut world = in_review(MACHINE, person("Ann"), true, &required);
+    let accepted = facts(&world, &[("verdict", person("Bob"))], &required);
+    let (before, after) = step(&mut world, &accepted);
+    let entry = HistoryEntry::clone(after.history.last().expect("an entry"));
+    // In another clone nobody has seen anything.
+    let here = Facts { inputs: required.clone(), ..world.facts() };
+    let judged = |entry: &HistoryEntry, here: &Facts| {
+        let mut told = after.clone();
+        // The state keeps what the event notes.
+        let writer = entry.files.values().flatten().find_map(|noted| noted.writer.clone());
+        for written in told.actors.values_mut().filter_map(|actor| actor.writers.values_mut().next()) {
+            if written[0].by == person("Bob").expect("one") {
+                written[0].by = writer.clone().expect("a writer");
+            }
+        }
+        *told.history.last_mut().expect("an entry") = entry.clone().into();
+        replay(&world.workflow, &before, here, entry, Some(&told)).map(|replayed| replayed.standing)
+    };
+    assert_eq!(judged(&entry, &here), Ok(Standing::Proven));
+    let by = |writer: Option<FileWriter>| {
+        let mut told = entry.clone();
+        told.files.values_mut().flatten().for_each(|noted| noted.writer.clone_from(&writer));
+        told
+    };
+    // Another name is only claimed, but no name may contradict the decision.
+    assert_eq!(judged(&by(person("Carl")), &here), Ok(Standing::Proven));
+    assert!(judged(&by(person("Ann")), &here).is_err());
+    assert!(replay(&world.workflow, &before, &here, &by(None), None).is_err(), "nobody knows who");
+    // Other settings than those before the commit are not proven, whatever they asked.
+    let lax = Facts { inputs: inputs(false), ..world.facts() };
+    assert_eq!(judged(&entry, &lax), Ok(Standing::Unverifiable));
+    let unnamed = HistoryEntry { inputs: None, ..by(person("Ann")) };
+    assert_eq!(judged(&unnamed, &here), Ok(Standing::Unverifiable));
+    assert_eq!(judged(&HistoryEntry { inputs: None, ..entry.clone() }, &lax), Ok(Standing::Proven));
+    let known = noted(&world.workflow, &before, &here, &entry);
+    assert_eq!(known.artifacts.values().flatten().filter(|file| file.writers.len() == 1).count(), 2);
+}
