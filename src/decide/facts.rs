@@ -107,7 +107,6 @@ impl Facts {
         facts.diagnostics.retain(|found| !is_stale(found));
         for tree in facts.artifacts.values_mut().flatten().filter(|file| file.is_tree) {
             tree.data = Some(Arc::new(FileFact::no_commits()));
-            tree.writers.clear();
             tree.problems.clear();
         }
         Cow::Owned(facts)

@@ -29,12 +29,12 @@ impl Drive<'_> {
         let name = self.work_name().unwrap_or_default();
         let saving = self.begin_save();
         let (executor, guard) = (self.executor(&judged, &work, &name), self.guard_turn());
-        let outputs = self.writer.workspace.outputs_now(&judged);
         // It starts only when its turn is on the disk: a power cut must not give the run a new budget.
         let executor = match saving.wait().and(executor) {
             Ok(executor) => executor,
             Err(error) => return self.refuse_start(error),
         };
+        let outputs = self.writer.workspace.outputs_now(&judged);
         (self.written, self.was_overwritten) = (self.files.record(), false);
         let (turn, turns) = (self.machine.usage.turns, self.machine.budget.turns);
         let log = executor.log.clone();

@@ -130,7 +130,14 @@ pub(super) fn rules_in(setting: &Setting, name: &str) -> Option<String> {
     for schema in loaded.workflow()?.artifacts.iter().filter_map(|artifact| artifact.schema.as_ref()) {
         rules.push_str(&schema.digest.to_string());
     }
+    rules.push_str(&asked_in(setting, loaded.workflow()?));
     Some(rules)
+}
+
+/// What the settings ask of decisions by a workflow, as text.
+fn asked_in(setting: &Setting, workflow: &Workflow) -> String {
+    let has_judges = workflow.phases.iter().any(|phase| !phase.not_by.is_empty());
+    if has_judges { format!("{:?}", setting.config.require) } else { String::new() }
 }
 
 /// Whether the same decides by a workflow of these settings. Rules with errors decide nothing.
@@ -139,7 +146,8 @@ pub(super) fn are_rules_alike(one: &Setting, other: &Setting, name: &str) -> boo
         let loaded = setting.workflow(name).ok()?;
         let workflow = loaded.workflow()?;
         let schemas = workflow.artifacts.iter().filter_map(|artifact| artifact.schema.as_ref());
-        Some((workflow.digest, schemas.map(|schema| schema.digest).collect::<Vec<_>>()))
+        let schemas: Vec<_> = schemas.map(|schema| schema.digest).collect();
+        Some((workflow.digest, schemas, asked_in(setting, workflow)))
     };
     // Writing the rules as text takes longer, and they seldom differ.
     let (own, theirs) = (digests(one), digests(other));

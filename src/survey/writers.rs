@@ -52,7 +52,9 @@ impl Snapshot<'_> {
         if let CodeAt::Present(store, head) = self.code {
             let seen = store.seen_writers(task.directory());
             let phase = state.and_then(|state| workflow.phase_named(state.phase.as_deref()?));
-            for artifact in &workflow.artifacts {
+            // A step notes writers only of what a phase produces.
+            let is_produced = |artifact: &&Artifact| workflow.producers(&artifact.name).next().is_some();
+            for artifact in workflow.artifacts.iter().filter(is_produced) {
                 let files = observed.facts.artifacts.get_mut(&artifact.name).into_iter().flatten();
                 for file in files.filter(|file| !file.is_tree) {
                     let Some(digest) = file.digest else { continue };

@@ -217,6 +217,10 @@ impl DocumentChanges<'_> {
             "filled" if is(both.new, false) || both.new.is_none() => {
                 self.looser(line, format!("{of} may say no more than the example of its schema"));
             }
+            "independent" if both.old.and_then(Value::as_str) == Some("people") => {
+                self.looser(line, format!("{of} no longer asks for a verdict by another person"));
+            }
+            "independent" => {}
             "approvals" => self.approvals(line, both, of),
             "attempts" => self.number(line, both, &format!("`attempts` of {of}")),
             _ => self.unclear(line, format!("`{key}` of {of} changed")),
@@ -413,7 +417,7 @@ fn keyword_change(key: &str, old: &Json, new: &Json, is_closed: bool) -> SchemaC
 mod tests {
     use super::*;
 
-    const FLOW: &str = "[workflow]\ninitial = \"a\"\nforgets = [\"u\"]\n[artifact.x]\npath = \"x.json\"\nschema = \"x\"\njudges = [\"z\"]\nfilled = true\naliases = [\"w\"]\ncomplete = \"quiet 3s\"\n[phase.a]\napprovals = { count = 2, teams = [\"security\"] }\nproduces = [\"x\"]\nowner = \"human\"\n[phase.b]\nneeds = [\"x\"]\nattempts = 2\n[[rule]]\nid = \"one\"\nfrom = \"a\"\nwhen = \"x.ready\"\nto = \"b\"\nby = \"human\"\nbecause = \"y\"\n[[rule]]\nid = \"two\"\nfrom = \"b\"\nwhen = \"x.changed\"\nto = \"a\"\n";
+    const FLOW: &str = "[workflow]\ninitial = \"a\"\nforgets = [\"u\"]\n[artifact.x]\npath = \"x.json\"\nschema = \"x\"\njudges = [\"z\"]\nfilled = true\naliases = [\"w\"]\ncomplete = \"quiet 3s\"\n[phase.a]\napprovals = { count = 2, teams = [\"security\"] }\nproduces = [\"x\"]\nowner = \"human\"\n[phase.b]\nneeds = [\"x\"]\nnot_by = [\"x\"]\nindependent = \"people\"\nattempts = 2\n[[rule]]\nid = \"one\"\nfrom = \"a\"\nwhen = \"x.ready\"\nto = \"b\"\nby = \"human\"\nbecause = \"y\"\n[[rule]]\nid = \"two\"\nfrom = \"b\"\nwhen = \"x.changed\"\nto = \"a\"\n";
 
     fn found(from: &str, to: &str) -> Vec<(Option<u32>, String, bool)> {
         assert!(FLOW.contains(from), "{from}");
@@ -425,13 +429,13 @@ mod tests {
     #[test]
     fn a_change_of_a_document_is_looser_or_unclear_or_nothing() {
         for (from, to, line, what, is_looser) in [
-            ("by = \"human\"\n", "", Some(19), "rule `one` no longer asks for a person", true),
+            ("by = \"human\"\n", "", Some(21), "rule `one` no longer asks for a person", true),
             ("needs = [\"x\"]", "needs = []", Some(17), "phase `b` no longer has `x` under `needs`", true),
             ("produces = [\"x\"]\n", "", Some(12), "phase `a` no longer has `x` under `produces`", true),
-            ("attempts = 2", "attempts = 3", Some(18), "`attempts` of phase `b` grew", true),
+            ("attempts = 2", "attempts = 3", Some(20), "`attempts` of phase `b` grew", true),
             ("owner = \"human\"\n", "", Some(12), "phase `a` no longer belongs to a person", true),
             ("schema = \"x\"\n", "", Some(5), "artifact `x` has no schema any more", true),
-            ("x.ready", "x.valid", Some(22), "the guard of rule `one` changed", false),
+            ("x.ready", "x.valid", Some(24), "the guard of rule `one` changed", false),
             ("\"x.json\"", "\"y.json\"", Some(6), "`path` of artifact `x` changed", false),
             ("initial = \"a\"", "initial = \"b\"", Some(3), "`initial` under `[workflow]` changed", false),
             ("judges = [\"z\"]\n", "", Some(5), "artifact `x` no longer has `z` under `judges`", true),
@@ -449,6 +453,14 @@ mod tests {
                 "forgets = [\"u\", \"v\"]",
                 Some(4),
                 "what records say of artifact `v` is passed over",
+                true,
+            ),
+            ("not_by = [\"x\"]\n", "", Some(16), "phase `b` no longer has `x` under `not_by`", true),
+            (
+                "independent = \"people\"\n",
+                "",
+                Some(16),
+                "phase `b` no longer asks for a verdict by another person",
                 true,
             ),
             ("count = 2", "count = 1", Some(13), "phase `a` asks for fewer approvals", true),

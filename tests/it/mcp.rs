@@ -6,7 +6,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Stdio};
 
 /// A client of the protocol.
-struct Client {
+pub struct Client {
     child: Child,
     input: Option<ChildStdin>,
     output: BufReader<ChildStdout>,
@@ -17,7 +17,7 @@ struct Client {
 
 impl Client {
     /// Starts the server and shakes hands.
-    fn begin(world: &World) -> Self {
+    pub fn begin(world: &World) -> Self {
         let mut client = Self::start(world);
         let hello = json!({
             "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "scripted", "version": "1"},
@@ -68,7 +68,7 @@ impl Client {
     }
 
     /// Calls a tool. Returns its result.
-    fn tool(&mut self, name: &str, arguments: Value) -> Value {
+    pub fn tool(&mut self, name: &str, arguments: Value) -> Value {
         let answer = self.call("tools/call", json!({"name": name, "arguments": arguments}));
         assert!(answer.get("error").is_none(), "{answer}");
         answer["result"].clone()
@@ -86,7 +86,7 @@ impl Client {
     }
 
     /// Ends the input, and returns the exit code and what is left of the output.
-    fn end(mut self) -> (Option<i32>, String) {
+    pub fn end(mut self) -> (Option<i32>, String) {
         drop(self.input.take());
         let mut rest = String::new();
         while self.output.read_line(&mut rest).expect("read") > 0 {}

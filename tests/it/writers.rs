@@ -1,6 +1,8 @@
 //! Who wrote what, as far as it is seen, and verdicts by those who wrote what they judge.
 
 use crate::harness::{Ended, World};
+use crate::mcp::Client;
+use crate::serve::client::Server;
 use serde_json::{Value, json};
 
 /// Writes what each agent of the lifecycle writes. `BUSY` writes more in its turn.
@@ -127,7 +129,7 @@ fn each_turn_of_a_run_is_a_writer_of_its_own() {
     }
     let inputs: Vec<bool> = world.events().iter().map(|event| event["inputs"].is_string()).collect();
     assert_eq!(inputs, [false, true, true, true, true], "the event names what was required");
-    assert!(!world.path(".git/orch/writers").exists() || world.seen().is_empty(), "{:?}", world.seen());
+    assert_eq!(world.seen_writers(), Vec::<Value>::new(), "what is noted is forgotten");
     assert_eq!(world.remarks(), Vec::<String>::new());
     assert_eq!(world.audited(), vec!["proven"; 5]);
 }
@@ -165,11 +167,12 @@ fn an_agent_that_judges_its_own_work_in_its_turn_is_told_and_held_where_that_is_
 }
 
 impl World {
-    /// The names of what was seen and not used.
-    fn seen(&self) -> Vec<String> {
-        let tasks = std::fs::read_dir(self.path(".git/orch/writers")).expect("a directory");
-        let files = tasks.flatten().flat_map(|task| std::fs::read_dir(task.path()).expect("one").flatten());
-        files.map(|file| file.file_name().into_string().expect("UTF-8")).collect()
+    /// The writers that were seen and not noted yet.
+    fn seen_writers(&self) -> Vec<Value> {
+        let tasks = std::fs::read_dir(self.path(".git/orch/writers")).into_iter().flatten().flatten();
+        let files = tasks.flat_map(|task| std::fs::read_dir(task.path()).expect("a directory").flatten());
+        let read = |path| serde_json::from_slice(&std::fs::read(path).expect("read")).expect("JSON");
+        files.map(|file| read(file.path())).collect()
     }
 }
 
@@ -263,11 +266,8 @@ fn what_orch_writes_for_somebody_is_of_that_somebody() {
     let world = World::ready();
     world.orch(&["new", "t"]).succeeds();
     world.orch_by_agent(&["draft", "t"]).succeeds();
-    assert_eq!(world.seen().len(), 1);
-    let file = std::fs::read_dir(world.path(".git/orch/writers")).expect("a directory").flatten().next();
-    let file = file.expect("the task").path().join(&world.seen()[0]);
-    let seen: Value = serde_json::from_slice(&std::fs::read(file).expect("read")).expect("JSON");
-    assert_eq!(seen["kind"], "agent");
+    assert_eq!(world.seen_writers().len(), 1);
+    assert_eq!(world.seen_writers()[0]["kind"], "agent");
 }
 
 #[test]
@@ -290,4 +290,55 @@ fn rewritten_commits_forge_nobody() {
     world.commit("other work");
     world.git(&["cherry-pick", &format!("{start}..{end}")]);
     assert!(world.audited().iter().all(|one| one != "forged"), "{:?}", world.audited());
+}
+
+#[test]
+fn what_a_branch_no_longer_requires_is_told_and_judged_by_where_it_began() {
+    let world = World::reviewed(&[]);
+    world.require_independence();
+    world.git(&["switch", "-q", "-c", "work"]);
+    let text = world.read("orch.toml");
+    world.write("orch.toml", text.replace("independent = true", "independent = false"));
+    world.git(&["commit", "-q", "-a", "-m", "Require less"]);
+    for command in [&["check", "--range", "main..work"][..], &["audit", "main..work"]] {
+        let told = world.orch(&[command, &["--strict"]].concat()).ends(1);
+        let said = format!("{}{}", told.stdout, told.stderr);
+        assert!(said.contains("`independent` is no longer required"), "{said}");
+    }
+    world.orch(&["approve", "t"]).succeeds();
+    for command in [&["check", "--range", "main..work"][..], &["audit", "main..work"]] {
+        let told = world.orch(command).ends(1);
+        assert!(told.stdout.contains("that it begins with"), "{told:?}");
+    }
+    // Each step followed the settings of its parent commit.
+    assert!(world.audited().iter().all(|one| one == "proven"), "{:?}", world.audited());
+    // Settings that stood only for the step do not count either.
+    world.write("orch.toml", text);
+    world.git(&["commit", "-q", "-a", "-m", "Require it again"]);
+    let audited = world.audited();
+    assert_eq!(audited.last().map(String::as_str), Some("unverifiable"), "{audited:?}");
+}
+
+#[test]
+fn an_order_by_the_api_is_of_the_person_whose_token_it_has() {
+    let world = World::reviewed(&["Orch-Writer: coder"]);
+    let server = Server::start(&world, &["--no-watch"]);
+    let refused = server.by_agent("POST", "/api/v1/tasks/t/approve", "{}");
+    assert_ne!(refused.status, 200, "{refused:?}");
+    let done = server.post("tasks/t/approve", &json!({}));
+    assert_eq!(done.status, 200, "{done:?}");
+    let ann = json!({"kind": "human", "name": "Ann <ann@example.com>", "ordered": true});
+    assert_eq!(world.noted("code_review"), [ann]);
+    assert!(world.audited().iter().all(|one| one != "forged"), "{:?}", world.audited());
+}
+
+#[test]
+fn what_a_tool_of_the_protocol_writes_is_of_the_agent_that_calls_it() {
+    let world = World::ready();
+    world.orch(&["new", "t"]).succeeds();
+    let mut client = Client::begin(&world);
+    let drafted = client.tool("draft", json!({"task": "t"}));
+    assert_ne!(drafted["isError"], true, "{drafted:#}");
+    client.end();
+    assert_eq!(world.seen_writers().iter().map(|one| one["kind"].clone()).collect::<Vec<_>>(), ["agent"]);
 }

@@ -13,6 +13,7 @@ mod placing;
 mod removals;
 mod replaced;
 mod untracked;
+mod writers;
 
 use super::read_index::IndexChange;
 use super::splice::Edit;

@@ -113,6 +113,7 @@ fn what_a_branch_loosens_for_itself_is_named_with_its_lines() {
             "accepts more",
         ),
         (WORKFLOW, "judges = [\"plan\"]\n", "", true, "no longer has `plan` under `judges`"),
+        (WORKFLOW, "not_by = [\"plan\"]\n", "", true, "no longer has `plan` under `not_by`"),
         (SETTINGS, "[people]\n", "[people]\norders = \"anyone\"\n", true, "`orders` under `[people]`"),
         (SETTINGS, "[people]\n", "[people]\nagents_may = [\"confirm\"]\n", true, "agents may `confirm`"),
         (

@@ -4,7 +4,7 @@ use super::world::{World, compiled};
 use orch::base::{Code, ObjectFormat};
 use orch::decide::{
     ActorKind, Decision, Facts, FileWriter, HistoryEntry, Inputs, Recorded, Require, Standing, State,
-    Verdict, WriterTurn, apply, evaluate, noted, replay,
+    Verdict, WriterTurn, apply, evaluate, noted, replay, settle,
 };
 use orch::workflow::Owner;
 use std::collections::BTreeMap;
@@ -232,4 +232,37 @@ fn an_audit_decides_with_the_writers_that_the_event_names() {
     assert_eq!(judged(&HistoryEntry { inputs: None, ..entry.clone() }, &lax), Ok(Standing::Proven));
     let known = noted(&world.workflow, &before, &here, &entry);
     assert_eq!(known.artifacts.values().flatten().filter(|file| file.writers.len() == 1).count(), 2);
+}
+
+/// Code as commits, with a verdict that lies there when the code is handed over: both steps are due at once.
+#[test]
+fn who_made_the_commits_is_known_to_the_steps_that_follow_at_once() {
+    let machine = MACHINE
+        .replace("path = \"plan.json\"", "tree = [\"src/**\"]")
+        .replace("plan.ready", "plan.ready && plan.data.commits.exists(c, task in c.tasks)")
+        .replace("needs = [\"plan\"]\n", "");
+    let required = inputs(true);
+    for (verdict, steps) in [(person("Ann"), 1), (person("Bob"), 2)] {
+        let mut world = World::new(Arc::new(compiled("machine", &machine)));
+        world.apply(&orch::decide::create(&world.workflow.clone(), "new"));
+        world.commit("code", &["t-1"]);
+        world.write("verdict.json", r#"{"ok": true}"#);
+        let seen = facts(&world, &[("plan", person("Ann")), ("verdict", verdict)], &required);
+        let (before, stamp) = (world.recorded(), world.stamp());
+        let settled = settle(&world.workflow, &before, &seen, &stamp, &|due| !due.by_human);
+        assert_eq!(settled.steps.len(), steps, "{settled:#?}");
+        let states: Vec<State> = settled.steps.iter().map(|step| step.state.clone()).collect();
+        let here = Facts { inputs: required.clone(), ..world.facts() };
+        world.record(&states);
+        // An audit sees the commits only at the first step.
+        let mut before = before;
+        let moved = here.after_a_step().into_owned();
+        for (number, after) in states.into_iter().enumerate() {
+            let (facts, entry) =
+                (if number == 0 { &here } else { &moved }, after.history.last().expect("one").clone());
+            let replayed = replay(&world.workflow, &before, facts, &entry, Some(&after)).expect("it follows");
+            assert_eq!(replayed.standing, Standing::Proven);
+            before = Recorded::Known(Box::new(after));
+        }
+    }
 }

@@ -225,3 +225,35 @@ fn the_hook_that_completes_a_message_checks_only_if_it_is_asked_to() {
     scene.world.orch(&["hook", "uninstall"]).succeeds();
     assert!(!scene.world.path(".git/hooks/commit-msg").exists());
 }
+
+#[test]
+fn a_commit_of_an_agent_names_it() {
+    let scene = named();
+    let commit = |variable: &str, value: &str, arguments: &[&str]| {
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        let mut command = scene.world.command("git");
+        command.args(arguments).env("PATH", format!("{}:{}", scene.beside("bin").display(), path.display()));
+        scene.world.end(command.env(variable, value).output().expect("git runs")).succeeds();
+        message(&scene)
+    };
+    let plain = ["commit", "-q", "--allow-empty", "-m", "Text"];
+    for (variable, value, expected) in [
+        ("CLAUDECODE", "1", "Text\n\nOrch-Writer: Claude Code"),
+        ("ORCH_ACTOR", "agent:coder", "Text\n\nOrch-Writer: coder"),
+        ("ORCH_ACTOR", "human:Ann", "Text"),
+        ("CLAUDECODE", "", "Text"),
+    ] {
+        assert_eq!(commit(variable, value, &plain), expected, "{variable}={value}");
+    }
+    // On the branch of a task, beside its name; and nothing is added twice, or to a message of another commit.
+    scene.world.git(&["switch", "-q", "-c", "task/login"]);
+    let both = "Text\n\nOrch-Task: login\nOrch-Writer: Claude Code";
+    assert_eq!(commit("CLAUDECODE", "1", &plain), both);
+    assert_eq!(commit("CLAUDECODE", "1", &["commit", "-q", "--allow-empty", "-m", both]), both);
+    let amend = ["commit", "-q", "--allow-empty", "--amend", "--no-edit"];
+    assert_eq!(commit("CODEX_CI", "1", &amend), both);
+    // In the editor, an empty message still aborts.
+    let edit = ["-c", "core.editor=sed -i '1s/^/Edited\\n/'", "commit", "-q", "--allow-empty"];
+    assert_eq!(commit("CLAUDECODE", "1", &edit), "Edited\n\nOrch-Task: login\nOrch-Writer: Claude Code");
+    scene.world.orch(&["check", "--commit", "HEAD"]).succeeds();
+}
