@@ -53,6 +53,8 @@ pub enum Order {
     Approve {
         /// The objections that the verdict names.
         objections: Vec<Objection>,
+        /// Why it goes on even if what it rests on does not stand; `None` if that closes the way.
+        although: Option<String>,
     },
     /// Send the task back where a verdict is asked for.
     Reject {
@@ -75,7 +77,7 @@ impl Order {
             | Self::Confirm { reason, .. }
             | Self::Reject { reason, .. } => Some(reason),
             Self::Undo { reason } => reason.as_deref(),
-            Self::Approve { .. } => None,
+            Self::Approve { although, .. } => although.as_deref(),
         }
     }
 
@@ -98,7 +100,11 @@ impl Order {
                 let why = reason.iter().flat_map(|reason| ["--reason", reason.as_str()]);
                 (Kind::Undo, false, ["undo", task.id.as_str()].into_iter().chain(why).collect())
             }
-            Self::Approve { .. } => (Kind::Advance, true, vec!["approve", task.id.as_str()]),
+            Self::Approve { although, .. } => {
+                let kind = if although.is_some() { Kind::Override } else { Kind::Advance };
+                let why = although.iter().flat_map(|why| ["--override", why.as_str()]);
+                (kind, true, ["approve", task.id.as_str()].into_iter().chain(why).collect())
+            }
             Self::Reject { reason, .. } => {
                 (Kind::Regress, true, vec!["reject", task.id.as_str(), "--reason", reason])
             }
@@ -110,7 +116,7 @@ impl Order {
         {
             words.extend(["--to", to]);
         }
-        if let Self::Approve { objections } | Self::Reject { objections, .. } = self {
+        if let Self::Approve { objections, .. } | Self::Reject { objections, .. } = self {
             words.extend(objections.iter().flat_map(|objection| ["--issue", objection.text()]));
         }
         let argv = std::iter::once("orch").chain(words).map(str::to_owned).collect();
@@ -120,13 +126,18 @@ impl Order {
     /// What a person decides; `None` for an order against the rules.
     pub(super) fn ruling(&self) -> Option<RulingOrder<'_>> {
         match self {
-            Self::Approve { objections } => {
-                Some(RulingOrder { ruling: Ruling::Approve, to: None, reason: None, objections })
-            }
+            Self::Approve { objections, although } => Some(RulingOrder {
+                ruling: Ruling::Approve,
+                to: None,
+                reason: although.as_deref(),
+                overrides: although.is_some(),
+                objections,
+            }),
             Self::Reject { to, reason, objections } => Some(RulingOrder {
                 ruling: Ruling::Reject,
                 to: to.as_deref(),
                 reason: Some(reason),
+                overrides: false,
                 objections,
             }),
             Self::Override { .. }

@@ -45,6 +45,7 @@ pub(super) const GIT: Section = Section {
     keys: &[
         ("commit", "commit = \"each\""),
         ("batch_seconds", "batch_seconds = 60"),
+        ("base", "base = \"main\""),
         ("protected", "protected = [\"main\", \"release/*\"]"),
         ("task_branch", "task_branch = \"task/{task}\""),
         ("subject", "subject = \"orch({task}): {from} -> {to}\""),

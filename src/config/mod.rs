@@ -126,6 +126,8 @@ pub struct Git {
     pub batch_seconds: u64,
     /// Globs of branch names on which orch never commits.
     pub protected: Patterns,
+    /// The branch that work is merged into; `None` stands for that of the remote, or else the first protected one.
+    pub base: Option<String>,
     /// The pattern of branch names that name the task of their commits.
     pub task_branch: TaskBranch,
     /// The template for the first line of commit messages.
@@ -260,6 +262,7 @@ impl Default for Git {
             commit: Commit::Each,
             batch_seconds: 0,
             protected: Patterns::default(),
+            base: None,
             task_branch: TaskBranch::default(),
             subject: CommitSubject::default(),
             sign_off: false,

@@ -158,6 +158,7 @@ fn git(reader: &mut SettingsReader<'_>, mut table: TomlTable<'_, '_>) -> Git {
             .unwrap_or(default.commit),
         batch_seconds: reader.integer_at(&mut table, "batch_seconds", 0..=86_400, default.batch_seconds),
         protected: patterns(reader, &mut table, "protected"),
+        base: reader.parsed_at(&mut table, "base", branch_name),
         task_branch: reader
             .parsed_at(&mut table, "task_branch", TaskBranch::new)
             .unwrap_or(default.task_branch),
@@ -169,6 +170,15 @@ fn git(reader: &mut SettingsReader<'_>, mut table: TomlTable<'_, '_>) -> Git {
     };
     reader.finish(table);
     git
+}
+
+/// The name of a branch, also of one of a remote.
+fn branch_name(text: &str) -> Result<String, &'static str> {
+    let is_odd = |char: char| char.is_whitespace() || char.is_control() || "~^:?*[\\".contains(char);
+    if text.is_empty() || text.starts_with('-') || text.contains(is_odd) {
+        return Err("this is no name of a branch");
+    }
+    Ok(text.to_owned())
 }
 
 fn watch(reader: &mut SettingsReader<'_>, mut table: TomlTable<'_, '_>) -> Watch {

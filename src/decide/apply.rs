@@ -7,13 +7,13 @@ use super::standing::{is_noted_early, is_spent};
 use super::writer::{NewWriters, keep_writers, new_writers};
 use super::{
     Actor, ActorKind, ActorStatus, Approving, By, Change, Detail, ERRORS_WINDOW, Facts, FileWriter,
-    HistoryEntry, Kind, Lapsed, NotedFile, NotedFiles, OtherTask, Performance, RecordVersion, RunRecord,
-    State, Transition, Verified, WorkflowRef, keep_latest,
+    HistoryEntry, Kind, Lapsed, NamedVersion, NotedFile, NotedFiles, OtherTask, Performance, RecordVersion,
+    RunRecord, State, Transition, Verified, WorkflowRef, keep_latest,
 };
 use crate::base::{ArtifactName, Digest, PhaseId, Timestamp};
 use crate::workflow::{Artifact, Workflow};
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Who applies a transition, and when. The core has no clock of its own.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -219,6 +219,8 @@ fn entry(transition: &Transition, seq: u64, stamp: &Stamp, files: NotedFiles) ->
         evidence: evidence(transition),
         files,
         inputs: None,
+        rests_on: transition.rests_on.clone(),
+        base: transition.base.clone(),
         waived: transition.waive.clone(),
         confirmed: transition.confirm.as_ref().map(|(artifact, _)| artifact.clone()),
         action: transition.action.clone(),
@@ -369,14 +371,17 @@ fn forward(stepping: &Stepping<'_>, start: usize, end: usize, next: &mut State) 
             phase.produces.iter().map(|artifact| (artifact.clone(), present(seen, artifact))).collect();
         let left_files =
             phase.produces.iter().filter_map(|artifact| stepping.files_of_set(artifact)).collect();
+        let judged = phase.produces.iter().filter_map(|artifact| stepping.judged_by(artifact)).collect();
         let left = actor(next, &phase.id);
         left.left_with = left_with;
         left.left_files = left_files;
+        left.judged = judged;
         left.status = if position == start { ActorStatus::Done } else { ActorStatus::Skipped };
     }
     let target = actor(next, &workflow.phases[end].id);
     target.left_with.clear();
     target.left_files.clear();
+    target.judged.clear();
     target.entered_with.clear();
 }
 
@@ -414,6 +419,7 @@ fn backward(stepping: &Stepping<'_>, start: usize, end: usize, kind: Kind, next:
         if let Some(actor) = next.actors.get_mut(phase.id.as_str()) {
             actor.left_with.clear();
             actor.left_files.clear();
+            actor.judged.clear();
             actor.entered_with.clear();
             actor.approvals.clear();
             actor.lapsed.clear();
@@ -452,6 +458,35 @@ impl Stepping<'_> {
         let files: BTreeMap<String, Digest> =
             files.filter_map(|file| Some((file.path.clone(), file.digest?))).collect();
         if files.is_empty() { None } else { Some((artifact.clone(), files)) }
+    }
+
+    /// The versions that a verdict or report judged which counts, or which names all of them as they are.
+    fn judged_by(&self, artifact: &ArtifactName) -> Option<(ArtifactName, BTreeMap<ArtifactName, Digest>)> {
+        if self.version == RecordVersion::First {
+            return None;
+        }
+        let (declared, seen) = (self.workflow.artifact(artifact)?, self.seen_of(artifact)?);
+        let of = || seen.derived.of.keys().filter_map(|name| Some(&self.workflow.artifact_named(name)?.name));
+        let is_of_now = || {
+            let names = |name: &ArtifactName| match present(self.seen, name) {
+                Some(digest) => seen.derived.of.iter().any(|(named, version)| {
+                    self.workflow.artifact_named(named).is_some_and(|named| named.name == *name)
+                        && *version == NamedVersion::Digest(digest)
+                }),
+                None => false,
+            };
+            !declared.judges.is_empty() && declared.judges.iter().all(names) && of().all(names)
+        };
+        if !(seen.derived.ready() || (seen.derived.holds() && is_of_now())) {
+            return None;
+        }
+        let names: BTreeSet<&ArtifactName> = declared.judges.iter().chain(of()).collect();
+        let judged: BTreeMap<ArtifactName, Digest> = names
+            .into_iter()
+            .filter(|name| *name != artifact)
+            .filter_map(|name| Some((name.clone(), present(self.seen, name)?)))
+            .collect();
+        if judged.is_empty() { None } else { Some((artifact.clone(), judged)) }
     }
 
     /// The digests to use up of the present files of an artifact.

@@ -1,6 +1,6 @@
 //! What the rules say about one task now, and everything that led to it.
 
-use super::{Detail, ExecutorTrace, FileWriter, RecordVersion, SendBack, State};
+use super::{CodeBase, Detail, ExecutorTrace, FileWriter, Ground, RecordVersion, RestsOn, SendBack, State};
 use crate::base::{
     ActionName, ArtifactName, Code, Diagnostic, Digest, PhaseId, Place, RuleId, TaskId, WorkflowName, words,
 };
@@ -39,6 +39,8 @@ pub struct Decision {
     pub inputs: Vec<Evidence>,
     /// The step that sent the task back to the phase, if one did.
     pub sent_back: Option<SendBack>,
+    /// The verdicts and reports on which earlier phases were left, and whether they stand.
+    pub grounds: Vec<Ground>,
     /// The artifacts that the decision rests on.
     pub evidence: Vec<Evidence>,
     /// What has to be written, corrected or rewritten next.
@@ -137,6 +139,8 @@ pub struct BrokenNeed {
     pub missing: bool,
     /// The digest last recorded of it, by which git may find it again.
     pub recorded: Option<Digest>,
+    /// Why it is no longer about what is there, as what follows its name in a sentence; `None` if that is not its fault.
+    pub outdated: Option<String>,
 }
 
 /// A transition that is ready to be recorded.
@@ -160,6 +164,10 @@ pub struct Transition {
     pub waive: Vec<ArtifactName>,
     /// For a confirmation: the artifact, and the digests that count again.
     pub confirm: Option<(ArtifactName, Vec<Digest>)>,
+    /// Of a move to a good end, what it rests on.
+    pub rests_on: Vec<RestsOn>,
+    /// The commit that tells the commits of the task from those of others, if that decided.
+    pub base: Option<CodeBase>,
     /// Whether the rule requires a person.
     pub by_human: bool,
     /// The action that it records.
@@ -184,6 +192,8 @@ impl Transition {
             set: Vec::new(),
             waive: Vec::new(),
             confirm: None,
+            rests_on: Vec::new(),
+            base: None,
             by_human: false,
             action: None,
             change: None,
@@ -529,9 +539,15 @@ impl Kind {
 }
 
 impl BrokenNeed {
-    /// `missing` or `invalid`.
+    /// `missing`, `invalid` or `outdated`.
     pub(super) fn fault(&self) -> &'static str {
-        if self.missing { "missing" } else { "invalid" }
+        if self.outdated.is_some() {
+            "outdated"
+        } else if self.missing {
+            "missing"
+        } else {
+            "invalid"
+        }
     }
 
     /// The artifact and its path.

@@ -3,6 +3,7 @@
 use super::apply::initial_state;
 use super::decision::UNSHALLOW;
 use super::derive::{SeenArtifact, look};
+use super::grounds::fallen_in_words;
 use super::judge::{Judge, choice};
 use super::rules::{Fired, join};
 use super::scope::TaskScope;
@@ -243,6 +244,7 @@ fn broken(
         tried: Vec::new(),
         inputs: Vec::new(),
         sent_back: None,
+        grounds: Vec::new(),
         evidence: Vec::new(),
         expects: Vec::new(),
         moves: Vec::new(),
@@ -293,7 +295,7 @@ impl Judge<'_> {
         decision
     }
 
-    fn scope(&self) -> TaskScope<'_> {
+    pub(super) fn scope(&self) -> TaskScope<'_> {
         let attempt = self.state.attempt(&self.phase.id).max(1);
         TaskScope::new(self.workflow, self.seen, self.state, &self.phase.id, attempt, &self.facts.task)
     }
@@ -344,6 +346,7 @@ impl Judge<'_> {
             tried: Vec::new(),
             inputs: self.inputs(sent_back.as_ref()),
             sent_back,
+            grounds: self.grounds(),
             evidence: Vec::new(),
             expects: Vec::new(),
             moves: Vec::new(),
@@ -359,6 +362,8 @@ impl Judge<'_> {
             return decision;
         }
         self.note_lost(&mut decision);
+        let found = self.ground_findings(&decision.grounds);
+        decision.diagnostics.extend(found);
         let unmet = self.broken_needs(&self.phase.needs, &[]);
         if !unmet.is_empty() {
             self.inconsistent(&mut decision, &self.phase.id, unmet);
@@ -372,6 +377,7 @@ impl Judge<'_> {
             Some(fired) => self.conclude(fired, &mut decision),
             None => expect::nothing_fired(self, &mut decision),
         }
+        self.tell_fallen(&mut decision);
         decision
     }
 
@@ -459,10 +465,14 @@ impl Judge<'_> {
         if unmet.iter().all(|need| self.is_out_of_reach(&need.artifact)) {
             return self.shallow(decision);
         }
-        let last_consistent = self.last_consistent();
+        let last_consistent = match self.first_fallen(&unmet) {
+            Some(phase) => Some(phase),
+            None => self.last_consistent(),
+        };
         let needs = self.workflow.phase(phase).map(|phase| phase.needs.as_slice()).unwrap_or_default();
+        let (outdated, broken): (Vec<_>, Vec<_>) = unmet.iter().partition(|broken| broken.outdated.is_some());
         let (needed, lost): (Vec<_>, Vec<_>) =
-            unmet.iter().partition(|broken| needs.contains(&broken.artifact));
+            broken.into_iter().partition(|broken| needs.contains(&broken.artifact));
         let named = |broken: &[&BrokenNeed]| {
             let stated = broken.iter().map(|one| format!("{} is {}", one.named(), one.fault()));
             stated.collect::<Vec<_>>().join("; ")
@@ -481,11 +491,18 @@ impl Judge<'_> {
             let stated: Vec<String> = stated.collect();
             reasons.push(format!("the evidence of earlier phases is gone: {}", stated.join("; ")));
         }
+        if !outdated.is_empty() {
+            let named = outdated.iter().filter_map(|one| Some((&one.artifact, one.outdated.as_deref()?)));
+            reasons.push(fallen_in_words(named));
+        }
         decision.reason = reasons.join("; ");
         decision.expects = unmet.iter().filter_map(|need| expect::for_need(self, need)).collect();
         if let Some(back) = &last_consistent {
             let argv = ["orch", "rollback", self.facts.task.as_str(), "--to", back.as_str(), "--reason", WHY];
-            let effect = format!("go back to `{back}`, the last phase whose needs hold");
+            let effect = match unmet.iter().all(|need| need.outdated.is_some()) {
+                true => format!("go back to `{back}`, to judge anew"),
+                false => format!("go back to `{back}`, the last phase whose needs hold"),
+            };
             decision.options.push(choice("rollback", argv, Owner::Human, effect));
         }
         decision.verdict = Verdict::Inconsistent { phase: phase.clone(), broken: unmet, last_consistent };
@@ -516,6 +533,27 @@ impl Judge<'_> {
         // In the archive it is already where it belongs.
         if to.is_some() {
             decision.options.insert(0, to_archive(self.facts, self.phase));
+        }
+    }
+
+    /// The phase that has to judge anew, if nothing else is broken.
+    fn first_fallen(&self, unmet: &[BrokenNeed]) -> Option<PhaseId> {
+        let is_only_fallen = unmet.iter().all(|need| need.outdated.is_some());
+        let grounds = self.grounds();
+        let first = grounds.iter().find(|ground| ground.why_not.is_some()).filter(|_| is_only_fallen);
+        first.map(|ground| ground.phase.clone())
+    }
+
+    /// Says first what does not stand, where a good end is next.
+    fn tell_fallen(&self, decision: &mut Decision) {
+        if !self.may_end_well() || !matches!(decision.verdict, Verdict::Wait { .. }) {
+            return;
+        }
+        let grounds = decision.grounds.iter();
+        let fallen = grounds.filter_map(|ground| Some((&ground.artifact, ground.why_not.as_deref()?)));
+        let told = fallen_in_words(fallen);
+        if !told.is_empty() {
+            decision.reason = format!("{told}; {}", decision.reason);
         }
     }
 

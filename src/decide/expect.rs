@@ -154,9 +154,12 @@ fn missing(judge: &Judge<'_>, name: &ArtifactName) -> String {
 
 /// What has to be done about a need that does not hold.
 pub(super) fn for_need(judge: &Judge<'_>, need: &BrokenNeed) -> Option<Expectation> {
-    let state = if need.missing { ExpectState::Missing } else { ExpectState::Invalid };
-    let because = if need.missing { "the phase needs it" } else { "the phase needs it, and it is invalid" };
-    let mut expected = expectation(judge, &need.artifact, state, because.to_owned())?;
+    let (state, because) = match &need.outdated {
+        Some(why) => (ExpectState::Stale, why.clone()),
+        None if need.missing => (ExpectState::Missing, "the phase needs it".to_owned()),
+        None => (ExpectState::Invalid, "the phase needs it, and it is invalid".to_owned()),
+    };
+    let mut expected = expectation(judge, &need.artifact, state, because)?;
     let is_pattern = judge.workflow.artifact(&need.artifact)?.paths.contains(&need.path);
     if !is_pattern {
         expected.path.clone_from(&need.path);
@@ -234,6 +237,19 @@ pub(super) fn options(judge: &Judge<'_>, decision: &mut Decision) {
     if let Some(transition) = decision.transition().filter(|due| !due.by_human) {
         let effect = format!("move to `{}`", transition.to);
         decision.options.push(choice("next", ["orch", "next", task], Owner::Orch, effect));
+        return;
+    }
+    let fallen = decision.grounds.iter().find(|ground| ground.why_not.is_some());
+    if let Some(fallen) = fallen.filter(|_| judge.may_end_well()) {
+        let argv = ["orch", "rollback", task, "--to", fallen.phase.as_str(), "--reason", WHY];
+        let effect = format!("go back to `{}`, to judge anew", fallen.phase);
+        decision.options.push(choice("rollback", argv, Owner::Human, effect));
+        judge.rulings(decision);
+        if judge.waits_for_ruling(decision) {
+            let argv = ["orch", "approve", task, "--override", WHY];
+            let effect = "approve although what it rests on does not stand";
+            decision.options.push(choice("override", argv, Owner::Human, effect));
+        }
         return;
     }
     if judge.waits_for_ruling(decision) {

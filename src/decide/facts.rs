@@ -2,7 +2,7 @@
 //!
 //! Freshness and change are not among them; [`super::derive`] derives them from these values and the state.
 
-use super::{FileWriter, HistoryEntry, Inputs, NotedFile, RecordVersion};
+use super::{CodeFacts, FileWriter, HistoryEntry, Inputs, NotedFile, RecordVersion};
 use crate::base::{ArtifactName, Code, Diagnostic, Digest, RepoPath, TaskId, TaskPlace};
 use serde_json::{Value, json};
 use std::borrow::Cow;
@@ -21,6 +21,8 @@ pub struct Facts {
     pub place: TaskPlace,
     /// For every artifact of the workflow, the files that match one of its paths, and its tree if it has one.
     pub artifacts: BTreeMap<ArtifactName, Vec<FileFact>>,
+    /// How committed code came from code that was judged.
+    pub code: CodeFacts,
     /// Findings about the task as a whole.
     pub diagnostics: Vec<Diagnostic>,
     /// What the settings ask of decisions, as they stand in the commit that a step rests on.
@@ -81,6 +83,7 @@ impl Facts {
             task,
             place,
             artifacts: BTreeMap::new(),
+            code: CodeFacts::default(),
             diagnostics: Vec::new(),
             inputs: Inputs::default(),
             missing: Vec::new(),

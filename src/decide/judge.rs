@@ -2,7 +2,7 @@
 
 use super::derive::{SeenArtifact, last_recorded, recorded_files};
 use super::standing::is_spent;
-use super::{BrokenNeed, Choice, Evidence, Facts, State, WHY};
+use super::{BrokenNeed, Choice, Evidence, Facts, RecordVersion, State, WHY};
 use crate::base::{ArtifactName, Digest, Patterns, PhaseId, TaskId};
 use crate::workflow::{Artifact, Owner, Phase, Workflow, tree_name};
 
@@ -32,8 +32,13 @@ impl Judge<'_> {
     /// it names none, a wildcard stands for itself, because no such file may ever have existed.
     fn broken(&self, seen: &SeenArtifact<'_>) -> Vec<BrokenNeed> {
         let (artifact, missing) = (&seen.derived.name, !seen.derived.present);
-        let broken =
-            |path: String, recorded| BrokenNeed { artifact: artifact.clone(), path, missing, recorded };
+        let broken = |path: String, recorded| BrokenNeed {
+            artifact: artifact.clone(),
+            path,
+            missing,
+            recorded,
+            outdated: None,
+        };
         let Some(recorded) = last_recorded(self.workflow, self.state, &self.phase.id, artifact) else {
             return vec![broken(self.path_of(artifact), None)];
         };
@@ -60,8 +65,15 @@ impl Judge<'_> {
                 let counts = |digest: Digest| {
                     !phase.optional.contains(name) || !is_spent(self.workflow, self.state, name, digest)
                 };
-                let is_committed = self.workflow.artifact(name).is_some_and(|artifact| artifact.commit);
+                let artifact = self.workflow.artifact(name);
+                let is_committed = artifact.is_some_and(|artifact| artifact.commit);
+                // Where the work is undone, no code is left.
+                let is_undone = self.facts.version != RecordVersion::First
+                    && artifact.is_some_and(|artifact| artifact.tree.is_some())
+                    && !self.phase.needs.is_empty()
+                    && !self.phase.needs.contains(name);
                 if is_committed
+                    && !is_undone
                     && recorded.is_some_and(counts)
                     && lost.iter().all(|(_, one)| one.artifact != *name)
                 {
@@ -74,12 +86,13 @@ impl Judge<'_> {
     }
 
     /// What keeps a task from entering a phase: needs that do not hold, and at a successful end also the
-    /// evidence of earlier phases that is gone.
+    /// evidence of earlier phases that is gone, or no longer about what is there.
     pub(super) fn hinders(&self, target: &Phase) -> Vec<BrokenNeed> {
         let mut broken = self.broken_needs(&target.needs, &[]);
         if target.terminal && target.success {
             let lost = self.lost_evidence().into_iter().map(|(_, lost)| lost);
             broken.extend(lost.filter(|lost| !target.needs.contains(&lost.artifact)));
+            broken.extend(self.fallen(target));
         }
         broken
     }

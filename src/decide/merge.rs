@@ -159,6 +159,8 @@ pub fn choose(
         waived: Vec::new(),
         files: NotedFiles::new(),
         inputs: None,
+        rests_on: Vec::new(),
+        base: None,
         confirmed: None,
         action: None,
         performance: None,
@@ -314,7 +316,8 @@ impl Merging<'_> {
                 &lead.entered_with,
                 &other.entered_with,
             ),
-            left_files: left_files(base, lead, other),
+            left_files: maps(base.map(|base| &base.left_files), &lead.left_files, &other.left_files),
+            judged: maps(base.map(|base| &base.judged), &lead.judged, &other.judged),
             spent: spent.spent,
             early: spent.early,
             approvals: approvals(base, lead, other),
@@ -503,18 +506,18 @@ fn records(base: Option<&DigestRecords>, lead: &DigestRecords, other: &DigestRec
     names.into_iter().filter_map(|name| Some((name.clone(), record(name)?))).collect()
 }
 
-/// The files with which outputs were left. If both sides changed them, neither is kept, so the present ones count.
-fn left_files(
-    base: Option<&Actor>,
-    lead: &Actor,
-    other: &Actor,
-) -> BTreeMap<ArtifactName, BTreeMap<String, Digest>> {
-    let names: BTreeSet<&ArtifactName> = lead.left_files.keys().chain(other.left_files.keys()).collect();
-    let files = |name: &ArtifactName| {
-        let base = base.and_then(|base| base.left_files.get(name));
-        three_way(base, lead.left_files.get(name), other.left_files.get(name)).flatten().cloned()
+/// The digests of several files or artifacts for each output. If both sides changed them, neither is kept.
+fn maps<K: Ord + Clone>(
+    base: Option<&BTreeMap<ArtifactName, BTreeMap<K, Digest>>>,
+    lead: &BTreeMap<ArtifactName, BTreeMap<K, Digest>>,
+    other: &BTreeMap<ArtifactName, BTreeMap<K, Digest>>,
+) -> BTreeMap<ArtifactName, BTreeMap<K, Digest>> {
+    let names: BTreeSet<&ArtifactName> = lead.keys().chain(other.keys()).collect();
+    let held = |name: &ArtifactName| {
+        let base = base.and_then(|base| base.get(name));
+        three_way(base, lead.get(name), other.get(name)).flatten().cloned()
     };
-    names.into_iter().filter_map(|name| Some((name.clone(), files(name)?))).collect()
+    names.into_iter().filter_map(|name| Some((name.clone(), held(name)?))).collect()
 }
 
 /// Keys of the workflow or of other tools: joined three-way, also inside objects.

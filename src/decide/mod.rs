@@ -8,6 +8,7 @@
 mod activity;
 mod apply;
 mod circumstances;
+mod code_facts;
 mod data;
 mod decision;
 mod derive;
@@ -18,6 +19,7 @@ mod duty;
 mod evaluate;
 mod expect;
 mod facts;
+mod grounds;
 mod import;
 mod independence;
 mod inputs;
@@ -54,6 +56,7 @@ mod writer;
 pub use activity::{accept, answer, asked, data_of, end, give_up, offers, phase_id, pick, signalled, start};
 pub use apply::{Stamp, apply, initial_state};
 pub use circumstances::{Circumstances, Judgement, LastRun, Remembered, conclude, judge};
+pub use code_facts::{CodeBase, CodeFacts, CodeHistory, CodeSince, LaterCommit};
 pub use data::{DEEPEST, PatchOp, at, merge_patch, nests_deeper, patch};
 pub use decision::{
     BrokenNeed, Change, Choice, Decision, Derived, DerivedFile, Evidence, ExpectState, Expectation,
@@ -72,6 +75,7 @@ pub use duty::{
 };
 pub use evaluate::{evaluate, of_another_file, other_format, unknown_in_record};
 pub use facts::{Facts, FileFact, OwnFile, STALE_STATE};
+pub use grounds::{Ground, RestsOn};
 pub use import::{ImportFault, Original, adopt, import, import_of, is_original, refused_import};
 pub use inputs::{Inputs, Require};
 pub use merge::{Conflict, choose, join, merging, rename_side};

@@ -59,7 +59,12 @@ pub fn override_to(
         }
     }
     let mut transition = Transition::new(Some(from.id.clone()), target.id.clone(), Kind::Override, reason);
-    transition.evidence = judge.evidence(&rests_on(from, target));
+    let grounds = judge.rests_on_grounds(target);
+    let mut names = rests_on(from, target);
+    names.extend(grounds.iter().map(|ground| ground.artifact.clone()));
+    transition.evidence = judge.evidence(&names);
+    transition.base = judge.base_of(&grounds);
+    transition.rests_on = grounds;
     transition.waive = waive;
     Ok(transition)
 }

@@ -2,7 +2,7 @@
 
 use super::derive::SeenArtifact;
 use super::judge::Judge;
-use super::{Decision, GuardPart, Kind, Move, Transition, Tried, Truth, Verdict};
+use super::{Decision, GuardPart, Kind, Move, RestsOn, Transition, Tried, Truth, Verdict};
 use crate::base::{ActionName, ArtifactName, Code, PhaseId, Reason};
 use crate::workflow::guard::{GuardOutcome, HeldPart, Scope};
 use crate::workflow::{Guard, Outcome, Owner, Phase, Rule, Signal};
@@ -196,11 +196,14 @@ impl Judge<'_> {
             return Fired { rule, verdict, reason };
         }
         let is_back = self.workflow.position(to) <= self.workflow.position(&self.phase.id);
+        let rests_on = self.rests_on_grounds(target);
         let kind = if is_back { Kind::Regress } else { Kind::Advance };
         let transition = Transition {
             rule: Some(rule.id.clone()),
-            evidence: self.evidence(&self.rests_on(rule, target)),
+            evidence: self.evidence(&self.rests_on(rule, target, &rests_on)),
             set,
+            base: self.base_of(&rests_on),
+            rests_on,
             by_human: rule.by_human,
             ..Transition::new(Some(self.phase.id.clone()), to.clone(), kind, &rule.because)
         };
@@ -241,10 +244,11 @@ impl Judge<'_> {
         self.exhausted(rule, to).map(|attempts| format!("{}, but {}", rule.because, too_often(to, attempts)))
     }
 
-    /// The evidence for a transition: the artifacts that its guard read, the outputs of the phase left, and
-    /// the needs of the next one.
-    fn rests_on(&self, rule: &Rule, target: &Phase) -> Vec<ArtifactName> {
+    /// The evidence for a transition: the artifacts that its guard read, the outputs of the phase left, the needs of the
+    /// next one, and at a good end what it rests on.
+    fn rests_on(&self, rule: &Rule, target: &Phase, grounds: &[RestsOn]) -> Vec<ArtifactName> {
         let mut names: Vec<ArtifactName> = self.phase.produces.iter().chain(&target.needs).cloned().collect();
+        names.extend(grounds.iter().map(|ground| ground.artifact.clone()));
         let read = |seen: &&SeenArtifact<'_>| self.reads(rule, seen.derived.name.as_str());
         names.extend(self.seen.iter().filter(read).map(|seen| seen.derived.name.clone()));
         // Code is not committed with the step, so every step from a phase that needs code names it.

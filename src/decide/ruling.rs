@@ -8,7 +8,7 @@
 use super::derive::look;
 use super::judge::Judge;
 use super::objection::Objection;
-use super::order::{current, given, refused};
+use super::order::{current, given, override_to, refused};
 use super::{Decision, Facts, FileFact, FileWriter, Stamp, State, Transition, Verdict, WHY};
 use crate::base::{ArtifactName, Code, Error, PhaseId, command, words};
 use crate::workflow::{Artifact, Format, Owner, SchemaText, Workflow, blank};
@@ -56,6 +56,8 @@ pub struct RulingOrder<'a> {
     pub to: Option<&'a str>,
     /// The reason, which a rejection requires.
     pub reason: Option<&'a str>,
+    /// Whether an approval that is closed is taken against the rules, for this reason.
+    pub overrides: bool,
     /// The objections that the verdict names.
     pub objections: &'a [Objection],
 }
@@ -85,7 +87,8 @@ impl Judge<'_> {
     /// The phases to which an approval and a rejection would lead now, beside the transition that is due without them;
     /// `None` for one that cannot be made.
     pub(super) fn ruled_to(&self, due: Option<&Transition>) -> [Option<PhaseId>; 2] {
-        let order = |ruling| RulingOrder { ruling, to: None, reason: None, objections: &[] };
+        let order =
+            |ruling| RulingOrder { ruling, to: None, reason: None, overrides: false, objections: &[] };
         let stamp = Stamp::of_no_record();
         let approval = self.approval(order(Ruling::Approve), &stamp);
         [Ruling::Approve, Ruling::Reject].map(|ruling| {
@@ -96,7 +99,9 @@ impl Judge<'_> {
 
     fn rule_on(&self, order: RulingOrder<'_>, stamp: &Stamp) -> Option<Ruled> {
         let approval = self.approval(order, stamp);
-        let (mut transition, draft) = self.ruled(order, stamp, self.due().as_ref(), approval.as_ref())?;
+        let ruled = self.ruled(order, stamp, self.due().as_ref(), approval.as_ref());
+        let ruled = ruled.or_else(|| self.overridden(order, stamp));
+        let (mut transition, draft) = ruled?;
         // A verdict that lies there already, byte for byte, needs not be written.
         let (draft, written) = match draft {
             Some(draft) if self.holds(&draft) => (None, Some(draft.facts)),
@@ -106,6 +111,15 @@ impl Judge<'_> {
             transition.reason = format!("{}: {reason}", transition.reason);
         }
         Some(Ruled { transition, draft, written })
+    }
+
+    /// The approval that is closed, taken against the rules.
+    fn overridden(&self, order: RulingOrder<'_>, stamp: &Stamp) -> Option<(Transition, Option<Draft>)> {
+        let reason = order.reason.filter(|_| order.overrides && order.ruling == Ruling::Approve)?;
+        let Hindered { to, draft, .. } = self.hindered(order, stamp)?;
+        let to = Some(to.as_str());
+        let transition = override_to(self.workflow, self.state, &draft.facts, to, reason).ok()?;
+        Some((transition, Some(draft)))
     }
 
     /// Whether the file of a draft is there as it was drafted.
@@ -329,7 +343,7 @@ impl Judge<'_> {
             };
             let is_meant = self.leads_on(&to) == (order.ruling == Ruling::Approve)
                 && order.to.is_none_or(|named| to.as_str() == named || to == self.phase.id);
-            is_meant.then_some(Hindered { to, decision })
+            is_meant.then(|| Hindered { to, decision, draft })
         })
     }
 
@@ -355,6 +369,17 @@ impl Judge<'_> {
             return refused(Code::NothingToApply, said(&decision.reason), hint);
         }
         let lacks_needs = is_hindered || matches!(decision.verdict, Verdict::Inconsistent { .. });
+        let is_closed = matches!(&decision.verdict, Verdict::Inconsistent { broken, .. }
+            if broken.iter().all(|need| need.outdated.is_some()));
+        if is_closed && order.ruling == Ruling::Approve {
+            let hint = command(&["orch", "approve", task, "--override", WHY]);
+            let back = decision.options.iter().find(|option| option.id == "rollback");
+            let back = back
+                .map(|back| format!("{}; or accept it as it is: ", back.argv.join(" ")))
+                .unwrap_or_default();
+            let said = said(&decision.reason);
+            return refused(Code::EvidenceOutdated, said, format!("{back}{hint}"));
+        }
         match self.last_consistent().filter(|_| lacks_needs && order.ruling == Ruling::Reject) {
             Some(back) => {
                 refuse(&decision.reason, &["orch", "rollback", task, "--to", back.as_str(), "--reason", WHY])
@@ -379,6 +404,8 @@ struct Hindered {
     /// The phase that cannot be entered.
     to: PhaseId,
     decision: Decision,
+    /// The file that would decide so.
+    draft: Draft,
 }
 
 /// Which values the choices of a draft have.

@@ -1,8 +1,8 @@
 //! The recorded state of a task as the core sees it; [`crate::record`] defines its file format.
 
 use super::{
-    Detail, Holder, Mode, NotedFiles, Original, OtherTask, RecordVersion, Relations, Ruling, VerifiedCode,
-    VerifiedOutcome, Written,
+    CodeBase, Detail, Holder, Mode, NotedFiles, Original, OtherTask, RecordVersion, Relations, RestsOn,
+    Ruling, VerifiedCode, VerifiedOutcome, Written,
 };
 use crate::base::{
     ActionName, ArtifactName, Code, Diagnostic, Digest, ObjectFormat, PhaseId, TaskId, Timestamp,
@@ -172,6 +172,8 @@ pub struct Actor {
     pub entered_with: BTreeMap<ArtifactName, Option<Digest>>,
     /// The files of `left_with`, by their paths, of outputs that may have several files.
     pub left_files: BTreeMap<ArtifactName, BTreeMap<String, Digest>>,
+    /// The versions that the verdicts and reports of `left_with` judged which counted then.
+    pub judged: BTreeMap<ArtifactName, BTreeMap<ArtifactName, Digest>>,
     /// Digests of the outputs that a send-back has used up.
     pub spent: BTreeMap<ArtifactName, Vec<Digest>>,
     /// Digests of files of the outputs that were there before what they judge was recorded.
@@ -278,6 +280,12 @@ pub struct HistoryEntry {
     /// The digest of what the settings asked of the decision; `None` if they asked nothing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub inputs: Option<Digest>,
+    /// Of a move to a good end, what it rests on.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub rests_on: Vec<RestsOn>,
+    /// The commit that told the commits of the task from those of others.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub base: Option<CodeBase>,
     /// Artifacts whose absence the transition accepted.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub waived: Vec<ArtifactName>,
@@ -425,8 +433,13 @@ impl Actor {
     /// The artifacts that the record names.
     pub(super) fn artifacts(&self) -> impl Iterator<Item = &ArtifactName> {
         let ends = self.left_with.keys().chain(self.entered_with.keys()).chain(self.left_files.keys());
+        let judged = self.judged.iter().flat_map(|(name, judged)| std::iter::once(name).chain(judged.keys()));
         let approved = self.approvals.iter().flat_map(|said| said.on.keys());
-        ends.chain(self.spent.keys()).chain(self.early.keys()).chain(approved).chain(self.writers.keys())
+        ends.chain(judged)
+            .chain(self.spent.keys())
+            .chain(self.early.keys())
+            .chain(approved)
+            .chain(self.writers.keys())
     }
 
     /// Adds the used-up digests and counters of another record of the same phase; its own other values stay.
@@ -467,8 +480,9 @@ impl State {
         let digests = |actor: &'_ Actor| {
             let ends = actor.entered_with.values().chain(actor.left_with.values()).copied().flatten();
             let files = actor.spent.values().chain(actor.early.values()).flatten().copied();
+            let judged = actor.judged.values().flat_map(BTreeMap::values).copied();
             let approved = actor.approvals.iter().flat_map(|said| said.on.values()).copied();
-            ends.chain(files).chain(approved).any(|digest| digest.format() != format)
+            ends.chain(files).chain(judged).chain(approved).any(|digest| digest.format() != format)
         };
         self.actors.values().any(digests)
     }
@@ -505,6 +519,10 @@ impl State {
                 said.on = renamed(workflow, std::mem::take(&mut said.on), |_, _| {});
             }
             actor.writers = renamed(workflow, std::mem::take(&mut actor.writers), add_written);
+            actor.judged = renamed(workflow, std::mem::take(&mut actor.judged), |_, _| {});
+            for judged in actor.judged.values_mut() {
+                *judged = renamed(workflow, std::mem::take(judged), |_, _| {});
+            }
             match workflow.phase_named(&name).filter(|phase| phase.id.as_str() != name) {
                 Some(phase) => aliased.push((phase.id.to_string(), actor)),
                 None => drop(state.actors.insert(name, actor)),

@@ -153,6 +153,7 @@ impl Serialize for Actor {
             entered_with,
             left_with,
             left_files,
+            judged,
             spent,
             early,
             approvals,
@@ -168,6 +169,7 @@ impl Serialize for Actor {
         put_member(&mut members, "entered_with", Some(entered_with).filter(|held| !held.is_empty()))?;
         put_member(&mut members, "left_with", Some(left_with).filter(|held| !held.is_empty()))?;
         put_member(&mut members, "left_files", Some(left_files).filter(|held| !held.is_empty()))?;
+        put_member(&mut members, "judged", Some(judged).filter(|held| !held.is_empty()))?;
         put_member(&mut members, "spent", Some(spent).filter(|held| !held.is_empty()))?;
         put_member(&mut members, "early", Some(early).filter(|held| !held.is_empty()))?;
         put_member(&mut members, "approvals", Some(approvals).filter(|held| !held.is_empty()))?;
@@ -179,6 +181,7 @@ impl Serialize for Actor {
             "entered_with" => !entered_with.is_empty(),
             "left_with" => !left_with.is_empty(),
             "left_files" => !left_files.is_empty(),
+            "judged" => !judged.is_empty(),
             "spent" => !spent.is_empty(),
             "early" => !early.is_empty(),
             "approvals" => !approvals.is_empty(),

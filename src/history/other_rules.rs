@@ -78,7 +78,7 @@ pub(super) fn yields(
     let code = CodeAt::Commit(store, parent);
     let snapshot = Snapshot::new(rules, &source, &validations, code);
     let (workflow, mut observed, _) =
-        snapshot.observe_step(false, task, &loaded, (&before, step.entry.version), &[])?;
+        snapshot.observe_step(false, task, &loaded, (&before, &step.entry), &[])?;
     let workflow = named.as_ref().unwrap_or(workflow);
     if decided_by(step).is_none() {
         let (Recorded::Known(before), Ok(after)) = (&before, pool.state_at(&event.id)) else {

@@ -426,7 +426,7 @@ impl Attempts<'_> {
         let before = step.recorded();
         let task = at.task_then(step);
         let (workflow, mut observed, untrue) =
-            snapshot.observe_step(is_own, &task, self.loaded, (&before, step.entry().version), told)?;
+            snapshot.observe_step(is_own, &task, self.loaded, (&before, step.entry()), told)?;
         observed.facts.inputs = at.inputs();
         if let Some(edited) = self.edited {
             edited.take(step, &mut observed.facts);

@@ -2,7 +2,8 @@
 
 use crate::base::{ActionName, ArtifactName, Digest, PhaseId, Timestamp};
 use crate::decide::{
-    ActorKind, By, Detail, HistoryEntry, Kind, NotedFiles, OtherTask, Performance, RecordVersion,
+    ActorKind, By, CodeBase, Detail, HistoryEntry, Kind, NotedFiles, OtherTask, Performance, RecordVersion,
+    RestsOn,
 };
 use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value};
@@ -39,6 +40,8 @@ pub(super) struct EntryMembers {
     evidence: Vec<(String, String)>,
     files: NotedFiles,
     inputs: Option<Digest>,
+    rests_on: Vec<RestsOn>,
+    base: Option<CodeBase>,
     waives: Option<Vec<ArtifactName>>,
     /// What earlier versions wrote for `waives`.
     waived: Option<Vec<ArtifactName>>,
@@ -69,6 +72,8 @@ impl EntryMembers {
         evidence: Vec::new(),
         files: NotedFiles::new(),
         inputs: None,
+        rests_on: Vec::new(),
+        base: None,
         waives: None,
         waived: None,
         confirmed: None,
@@ -102,6 +107,14 @@ impl EntryMembers {
             "generation" => {
                 let generation = strict("generation", members.next_value()?);
                 self.generation = self.strictly(generation);
+            }
+            "rests_on" => {
+                let rests_on = strict("rests_on", members.next_value()?);
+                self.rests_on = self.strictly(rests_on).unwrap_or_default();
+            }
+            "base" => {
+                let base = strict("base", members.next_value()?);
+                self.base = self.strictly(base);
             }
             "evidence" => self.evidence = texts(members.next_value()?),
             "waives" => self.waives = Some(names(members.next_value()?)),
@@ -217,6 +230,8 @@ impl EntryMembers {
             evidence: self.evidence,
             files: self.files,
             inputs: self.inputs,
+            rests_on: self.rests_on,
+            base: self.base,
             waived: self.waives.or(self.waived).unwrap_or_default(),
             confirmed: self.confirmed,
             action: self.action,

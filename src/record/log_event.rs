@@ -244,6 +244,8 @@ impl Serialize for EventMembers<'_> {
         put_member(&mut members, "evidence", Some(&evidence).filter(|evidence| !evidence.0.is_empty()))?;
         put_member(&mut members, "files", Some(&entry.files).filter(|files| !files.is_empty()))?;
         put_member(&mut members, "inputs", entry.inputs.as_ref())?;
+        put_member(&mut members, "rests_on", Some(&entry.rests_on).filter(|rests_on| !rests_on.is_empty()))?;
+        put_member(&mut members, "base", entry.base.as_ref())?;
         put_member(&mut members, "waives", Some(&entry.waived).filter(|waived| !waived.is_empty()))?;
         put_member(&mut members, "confirmed", entry.confirmed.as_ref())?;
         put_member(&mut members, "action", entry.action.as_ref())?;

@@ -352,12 +352,13 @@ impl StateReader {
             }
             return Actor::default();
         };
-        const KNOWN: [&str; 11] = [
+        const KNOWN: [&str; 12] = [
             "status",
             "attempt",
             "substate",
             "left_with",
             "left_files",
+            "judged",
             "entered_with",
             "spent",
             "early",
@@ -366,7 +367,7 @@ impl StateReader {
             "writers",
         ];
         // Of these, a state of another tool means something else.
-        const NEW: [&str; 3] = ["approvals", "lapsed", "writers"];
+        const NEW: [&str; 4] = ["judged", "approvals", "lapsed", "writers"];
         let own = |key| members.get(key).filter(|_| !foreign);
         // Predecessors of this format write `round` for what is `attempt` here.
         let attempt = members.get("attempt").or_else(|| members.get("round")).and_then(Value::as_u64);
@@ -380,6 +381,7 @@ impl StateReader {
             left_with: self.record(members.get("left_with"), &format!("{pointer}/left_with")),
             entered_with: self.record(members.get("entered_with"), &format!("{pointer}/entered_with")),
             left_files: self.left_files(members.get("left_files"), &format!("{pointer}/left_files")),
+            judged: self.judged(members.get("judged"), &format!("{pointer}/judged")),
             spent: self.digests(members.get("spent"), &format!("{pointer}/spent")),
             early: self.digests(members.get("early"), &format!("{pointer}/early")),
             approvals: self.strict(own("approvals"), format!("{pointer}/approvals")),
@@ -444,6 +446,31 @@ impl StateReader {
             }
         }
         left
+    }
+
+    fn judged(
+        &mut self,
+        value: Option<&Value>,
+        pointer: &str,
+    ) -> BTreeMap<ArtifactName, BTreeMap<ArtifactName, Digest>> {
+        let mut all = BTreeMap::new();
+        for (name, value) in value.and_then(Value::as_object).into_iter().flatten() {
+            let judged = value.as_object().map(|judged| {
+                let version = |(name, digest): (&String, &Value)| {
+                    Some((ArtifactName::new(name).ok()?, Digest::parse(digest.as_str()?)?))
+                };
+                judged.iter().map(version).collect::<Option<BTreeMap<_, _>>>()
+            });
+            match (ArtifactName::new(name), judged.flatten()) {
+                (Ok(name), Some(judged)) => {
+                    all.insert(name, judged);
+                }
+                _ => {
+                    self.invalid(child(pointer, name), "the value should be an object of digests by artifact")
+                }
+            }
+        }
+        all
     }
 
     fn history(&mut self, value: Option<&Value>, foreign: bool) -> Vec<HistoryEntry> {
@@ -512,6 +539,8 @@ mod tests {
             actors: BTreeMap::from([("planning".to_owned(), actor)]),
             waived: BTreeMap::from([(plan, 4)]),
             history: vec![Arc::new(HistoryEntry {
+                rests_on: Vec::new(),
+                base: None,
                 version: crate::decide::RecordVersion::CURRENT,
                 files: crate::decide::NotedFiles::new(),
                 inputs: None,

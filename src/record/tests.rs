@@ -10,6 +10,8 @@ use serde_json::{Value, json};
 fn step(before: &State, at: i64) -> State {
     let seq = before.rev + 1;
     let entry = HistoryEntry {
+        rests_on: Vec::new(),
+        base: None,
         version: crate::decide::RecordVersion::CURRENT,
         files: crate::decide::NotedFiles::new(),
         inputs: None,

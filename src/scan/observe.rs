@@ -3,7 +3,7 @@
 use super::read::{ReadResult, memory_limit, memory_of, read_by};
 use super::{Content, Entry, EntryKind, Matcher, Schemas, Source, ValidationCache};
 use crate::base::{ArtifactName, Code, Diagnostic, Digest, Error, Place, RepoPath, TaskId, TaskPlace};
-use crate::decide::{Facts, FileFact, Inputs, OwnFile, RecordVersion};
+use crate::decide::{CodeFacts, Facts, FileFact, Inputs, OwnFile, RecordVersion};
 use crate::record::{STATE_FILE, TRANSCRIPT_FILE};
 use crate::workflow::{Artifact, Format, Workflow};
 use std::collections::BTreeMap;
@@ -146,6 +146,7 @@ pub fn observe(
     let mut observer = Observer { source, workflow, schemas, validations, place, limits, has_reports };
     let mut observed = Observed {
         facts: Facts {
+            code: CodeFacts::default(),
             version: RecordVersion::CURRENT,
             task: task.clone(),
             place: place.clone(),

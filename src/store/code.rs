@@ -148,7 +148,7 @@ impl Store {
     }
 
     /// The newest commit reachable from `from` for which `is_meant` is true, among the first 10,000.
-    fn find(
+    pub(super) fn find(
         &self,
         from: Digest,
         mut is_meant: impl FnMut(&GitCommit<'_>) -> Result<bool, Error>,
@@ -214,7 +214,7 @@ impl Store {
 
     /// The description of a commit if it changed this part, or changed nothing at all and names a task; else `None`.
     /// Cached.
-    fn told_of(&self, id: Oid, code: &CodePart<'_>) -> Result<Option<CodeCommit>, Error> {
+    pub(super) fn told_of(&self, id: Oid, code: &CodePart<'_>) -> Result<Option<CodeCommit>, Error> {
         let known = self.parts.borrow().get(&code.name).and_then(|known| known.commits.get(&id).cloned());
         if let Some(known) = known {
             return Ok(known);
@@ -268,7 +268,7 @@ impl Store {
         Ok(true)
     }
 
-    fn digest_of_part(&self, tree: Oid, code: &CodePart<'_>) -> Result<Digest, Error> {
+    pub(super) fn digest_of_part(&self, tree: Oid, code: &CodePart<'_>) -> Result<Digest, Error> {
         let known = self.parts.borrow().get(&code.name).and_then(|known| known.digests.get(&tree).copied());
         if let Some(known) = known {
             return Ok(known);
@@ -413,7 +413,7 @@ fn put_entry(content: &mut Vec<u8>, mode: i32, name: &[u8], id: Digest) {
 }
 
 /// Collects the files of this part that differ between two directories, given as tree ids in two commits.
-fn changed_in_part(
+pub(super) fn changed_in_part(
     (one, before): (&TreeSource<'_>, Option<Oid>),
     (other, after): (&TreeSource<'_>, Option<Oid>),
     at: &RepoPath,

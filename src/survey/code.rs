@@ -2,14 +2,13 @@
 //!
 //! A step rests on the code of its parent commit, because its own commit contains no code.
 
+use super::judged_code::JudgedCode;
 use super::snapshot::{Snapshot, state_in};
 use super::writers::writers_of_code;
-use super::{CodeAt, Error, Loaded, TaskRef};
+use super::{BaseOf, CodeAt, Error, Loaded, TaskRef};
 use crate::base::{ArtifactName, Code, Diagnostic, Digest, RepoPath, TaskId};
 use crate::config::Roots;
-use crate::decide::{
-    Facts, FileFact, HistoryEntry, RecordVersion, Recorded, State, former_id, is_just_renamed,
-};
+use crate::decide::{Facts, FileFact, HistoryEntry, Recorded, State, former_id, is_just_renamed};
 use crate::scan::{Observed, ObservedLog};
 use crate::store::{CodeCommit, CodePart, Since, Start, Store, TreeSource};
 use crate::workflow::{Artifact, TreePart, TreeScope, Workflow, tree_name};
@@ -26,6 +25,7 @@ impl Snapshot<'_> {
         task: &TaskRef,
         workflow: &Workflow,
         recorded: &Recorded,
+        base: BaseOf<'_>,
         observed: &mut Observed,
     ) -> Result<(), Error> {
         if workflow.artifacts.iter().all(|artifact| artifact.tree.is_none()) {
@@ -59,6 +59,12 @@ impl Snapshot<'_> {
                 }
             }
             put(&mut observed.facts, artifact, fact);
+            if let (Some(state), Some(head)) = (state, head) {
+                let asked = JudgedCode { store, head, artifact, code: &code, present: digest };
+                let found = self.code_since_judged(task, workflow, state, base, &asked)?;
+                observed.facts.code.since.extend(found.since);
+                observed.facts.code.base = observed.facts.code.base.take().or(found.base);
+            }
         }
         Ok(())
     }
@@ -85,18 +91,19 @@ impl Snapshot<'_> {
 
     /// Observes what a task contained when a step was taken after `before`. Code is taken as committed,
     /// except where the step recorded another digest; those digests are returned too. Files are read as they were when
-    /// events of `version` were recorded. Returns an error if the source cannot be read. With `is_own`, the code is that of the commit with the step, as after a squash;
+    /// events of the step's version were recorded. Returns an error if the source cannot be read. With `is_own`, the code is that of the commit with the step, as after a squash;
     /// as this commit contains steps of the task, it names the task.
     pub(crate) fn observe_step<'l>(
         &self,
         is_own: bool,
         task: &TaskRef,
         loaded: &'l Loaded,
-        (before, version): (&Recorded, RecordVersion),
+        (before, entry): (&Recorded, &HistoryEntry),
         told: &[Told],
     ) -> Result<(&'l Workflow, Observed, Vec<Told>), Error> {
+        let (version, base) = (entry.version, entry.base.as_ref());
         let (workflow, mut observed) = self.observe_by(task, loaded, version)?;
-        self.look_at_code(task, workflow, before, &mut observed)?;
+        self.look_at_code(task, workflow, before, BaseOf::Recorded(base), &mut observed)?;
         if let (true, CodeAt::Commit(_, Some(own))) = (is_own, self.code) {
             name_task(&mut observed, own, task);
         }

@@ -13,6 +13,7 @@ pub(crate) mod former;
 mod furthest;
 mod glance;
 mod held_record;
+mod judged_code;
 mod known;
 mod known_settings;
 mod listed;
@@ -37,6 +38,7 @@ mod workflows;
 mod writers;
 
 pub use crate::base::Error;
+use crate::decide::CodeBase;
 pub use caller::{Caller, Clock, Variables};
 pub use costs::Counted;
 pub use known::Keeper;
@@ -91,6 +93,15 @@ pub struct Workspace {
     /// Which files outside of the tasks are there, as the last look or series of looks has found.
     files_outside: RefCell<HashMap<RepoPath, bool>>,
     at: At,
+}
+
+/// Where the base of the task's commits is taken from.
+#[derive(Clone, Copy)]
+pub(crate) enum BaseOf<'a> {
+    /// From the branches, as they are.
+    Branch,
+    /// From the record of a step.
+    Recorded(Option<&'a CodeBase>),
 }
 
 /// The commit whose tree is the code.

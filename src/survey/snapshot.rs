@@ -5,7 +5,7 @@
 use super::costs::Costs;
 use super::glance::Glance;
 use super::setting::Setting;
-use super::{CodeAt, Error, Loaded, TaskRef, UsableWorkflow};
+use super::{BaseOf, CodeAt, Error, Loaded, TaskRef, UsableWorkflow};
 use crate::base::{Code, Diagnostic, Digest, Place, RepoPath, command, shell_word};
 use crate::decide::{
     Conflict, ImportFault, Original, RecordVersion, Recorded, State, import_of, refused_import, rename_side,
@@ -136,7 +136,7 @@ impl Snapshot<'_> {
                     recorded
                 }
             };
-            self.look_at_code(task, workflow, &recorded, &mut observed)?;
+            self.look_at_code(task, workflow, &recorded, BaseOf::Branch, &mut observed)?;
             self.look_at_writers(task, workflow, &recorded, &mut observed)?;
             observed.facts.inputs = self.inputs()?;
             if let Recorded::Known(state) = &recorded

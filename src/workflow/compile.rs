@@ -211,6 +211,7 @@ impl Compiler<'_> {
             document_digest,
             aliases: raw.aliases.into_iter().map(|alias| alias.value).collect(),
             forgets: raw.forgets.into_iter().map(|name| name.value).collect(),
+            names: raw.names.as_ref().map(|text| self.named_guard(text, &artifacts, &defines)),
             title: raw.title.map_or_else(|| self.document.name.clone(), |title| title.value),
             name: name?,
             path: self.document.path.clone(),

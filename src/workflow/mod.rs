@@ -69,6 +69,8 @@ pub struct Workflow {
     pub aliases: Vec<String>,
     /// The artifacts that the document has no more. What records say of them is passed over.
     pub forgets: Vec<String>,
+    /// The expression that yields what the plan names: a list of paths, directories and globs of the repository.
+    pub names: Option<Guard>,
     /// A title for people.
     pub title: String,
     /// The digest of the document and of the schemas that its artifacts name.

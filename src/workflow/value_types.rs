@@ -182,7 +182,11 @@ fn values(workflow: &Workflow) -> impl Iterator<Item = &Guard> {
     let asks = workflow.asks.iter().flat_map(|ask| ask.options.iter().chain(&ask.default).chain(&ask.set));
     let rules = workflow.rules.iter().flat_map(|rule| &rule.set);
     let shown = workflow.phases.iter().flat_map(|phase| phase.substate.iter().chain(&phase.remarks));
-    asks.chain(rules).chain(&workflow.state.rebuild).map(|(_, guard)| guard).chain(shown)
+    asks.chain(rules)
+        .chain(&workflow.state.rebuild)
+        .map(|(_, guard)| guard)
+        .chain(shown)
+        .chain(&workflow.names)
 }
 
 /// What a schema says of the value at a path.

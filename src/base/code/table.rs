@@ -206,6 +206,10 @@ codes! {
         "git ignores a file that a transition rests on.",
         "A rule in .gitignore or in the exclude file matches it, so the commit could not carry the proof.",
         "Un-ignore the file, or set `commit = false` at the artifact.";
+    EvidenceOutdated = "evidence-outdated", NotNow,
+        "A verdict or report on which an earlier phase was left judged something else than what is there now.",
+        "What it judged was changed later: the plan, or the code, by a commit that touches the files of the task.",
+        "Let it be judged anew: `orch rollback TASK --to PHASE --reason WHY`. A person can accept it as it is: `orch approve TASK --override WHY`.";
     EvidenceSparse = "evidence-sparse", NotNow,
         "A file that a transition rests on is not checked out.",
         "A sparse checkout or `--skip-worktree` leaves it out of the work directory.",
@@ -582,6 +586,10 @@ codes! {
         "Two branches use different workflows for the same task.",
         "One of them changed the workflow that the state names.",
         "Choose a side: `orch resolve TASK --ours --reason WHY`, or `--theirs`.";
+    OthersChanged = "others-changed", Finding,
+        "Commits of others have changed the code since it was judged, and nothing that the task touches.",
+        "Other tasks work on the same tree.",
+        "Nothing has to be done. To judge anew all the same: `orch rollback TASK --to PHASE --reason WHY`.";
     OwnFileFiltered = "own-file-filtered", Finding,
         "A filter changes the files that orch writes.",
         ".gitattributes applies `filter` or `ident` to `state.json` or `transcript.jsonl`, so git shows them as modified.",

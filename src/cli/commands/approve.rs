@@ -20,6 +20,10 @@ pub struct ApproveArgs {
     /// An objection that the verdict names, as `SEVERITY: FILE:LINE: MESSAGE`; may be given several times.
     #[arg(long, value_name = "ISSUE")]
     issue: Vec<String>,
+    /// Approve although a verdict or report judged something else than what is there now, and say why. The step is
+    /// recorded as an override.
+    #[arg(long, value_name = "WHY")]
+    r#override: Option<String>,
     /// Write nothing; print what would happen.
     #[arg(long)]
     dry_run: bool,
@@ -28,6 +32,7 @@ pub struct ApproveArgs {
 }
 
 pub fn run(args: &ApproveArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
-    let order = Order::Approve { objections: report::objections(&args.issue)? };
+    let objections = report::objections(&args.issue)?;
+    let order = Order::Approve { objections, although: args.r#override.clone() };
     report::carry_out(context, ui, args.task.as_deref(), &order, args.dry_run)
 }

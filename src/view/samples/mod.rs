@@ -147,6 +147,7 @@ fn derived(name: &str, path: &str, valid: bool) -> Derived {
 /// A task in a phase, with a verdict and a reason, and nothing else.
 pub fn plain(current: &str, verdict: Verdict, reason: &str) -> Sample {
     let decision = Decision {
+        grounds: Vec::new(),
         task: task(),
         workflow: WorkflowName::new("global-state-machine").expect("valid"),
         rev: 3,
@@ -338,6 +339,7 @@ pub fn renew_stale() -> Sample {
 
 pub fn inconsistent() -> Sample {
     let broken = vec![BrokenNeed {
+        outdated: None,
         artifact: artifact("plan"),
         path: "planning/plan.json".to_owned(),
         missing: true,
@@ -395,6 +397,8 @@ pub fn run() -> Sample {
 
 pub fn log() -> Vec<StepView> {
     let entry = |seq, transition: &Transition, kind, name: &str| HistoryEntry {
+        rests_on: Vec::new(),
+        base: None,
         version: crate::decide::RecordVersion::CURRENT,
         files: crate::decide::NotedFiles::new(),
         inputs: None,

@@ -28,6 +28,7 @@ pub fn workflow() -> Workflow {
     Workflow {
         aliases: Vec::new(),
         forgets: Vec::new(),
+        names: None,
         name: WorkflowName::new("global-state-machine").expect("valid"),
         title: "Global state machine".to_owned(),
         digest: Digest::of_blob(b"workflow"),

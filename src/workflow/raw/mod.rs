@@ -22,6 +22,7 @@ pub(super) struct RawWorkflow {
     pub attempts: Option<Spanned<i64>>,
     pub aliases: Vec<Text>,
     pub forgets: Vec<Text>,
+    pub names: Option<Text>,
     pub state_schema: Option<Text>,
     pub defaults: Vec<(Text, Value)>,
     pub defines: Vec<(Text, Text)>,
@@ -203,6 +204,7 @@ impl BlockReader<'_> {
         raw.show = self.texts_at(&mut table, "show");
         raw.aliases = self.texts_at(&mut table, "aliases");
         raw.forgets = self.texts_at(&mut table, "forgets");
+        raw.names = self.text_at(&mut table, "names");
         self.finish(table);
     }
 

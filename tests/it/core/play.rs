@@ -2,9 +2,9 @@
 
 use orch::base::{ArtifactName, Period, RepoPath, TaskId, TaskPlace, Timestamp};
 use orch::decide::{
-    ActorKind, Blocker, Budget, By, ControlRequest, Ending, ExecutorExit, Facts, FileFact, JudgedTask,
-    Leftover, Mode, News, OwnFile, RecordOutcome, Recorded, Recorder, Returned, RunCommand, RunEffect,
-    RunEvent, RunMachine, Stamp, State, Tick, evaluate, initial_state,
+    ActorKind, Blocker, Budget, By, CodeFacts, ControlRequest, Ending, ExecutorExit, Facts, FileFact,
+    JudgedTask, Leftover, Mode, News, OwnFile, RecordOutcome, Recorded, Recorder, Returned, RunCommand,
+    RunEffect, RunEvent, RunMachine, Stamp, State, Tick, evaluate, initial_state,
 };
 use orch::workflow::{Document, System, Workflow, compile};
 use std::cell::RefCell;
@@ -21,6 +21,7 @@ pub fn workflow(text: &str) -> Workflow {
 /// A task without files.
 pub fn facts() -> Facts {
     Facts {
+        code: CodeFacts::default(),
         version: orch::decide::RecordVersion::CURRENT,
         task: TaskId::new("t").expect("valid"),
         place: TaskPlace::of_directory(RepoPath::new("tasks/t").expect("valid")),

@@ -7,11 +7,11 @@ use orch::base::{
     VerificationName, WorkflowName,
 };
 use orch::decide::{
-    Actor, ActorKind, ActorStatus, Approving, By, Detail, Facts, FileFact, FoundBy, HistoryEntry, Holder,
-    Kind, Lapse, Lapsed, Migration, OtherTask, OwnFile, PatchedCode, PersonRuling, Priority, Recorded,
-    Relations, Ruling, RunRecord, Stamp, State, Verdict, Verification, Verified, VerifiedBase, VerifiedCode,
-    VerifiedOutcome, VerifiedResult, WorkflowRef, apply, confirm, evaluate, override_to, reopen, rollback,
-    settle,
+    Actor, ActorKind, ActorStatus, Approving, By, CodeFacts, Detail, Facts, FileFact, FoundBy, HistoryEntry,
+    Holder, Kind, Lapse, Lapsed, Migration, OtherTask, OwnFile, PatchedCode, PersonRuling, Priority,
+    Recorded, Relations, Ruling, RunRecord, Stamp, State, Verdict, Verification, Verified, VerifiedBase,
+    VerifiedCode, VerifiedOutcome, VerifiedResult, WorkflowRef, apply, confirm, evaluate, override_to,
+    reopen, rollback, settle,
 };
 use orch::record::{EventLog, FoldCache, LogEvent, read_state, record_steps, write_state};
 use orch::workflow::Workflow;
@@ -100,14 +100,15 @@ fn actor() -> impl Strategy<Value = Actor> {
     let record = || btree_map(artifact(), option::of(digest()), 0..3);
     let spent = || btree_map(artifact(), vec(digest(), 1..3), 0..3);
     let files = btree_map(artifact(), btree_map("[ab]", digest(), 1..3), 0..2);
-    let digests = (record(), record(), files, spent(), spent());
+    let judged = btree_map(artifact(), btree_map(artifact(), digest(), 1..3), 0..2);
+    let digests = (record(), record(), files, judged, (spent(), spent()));
     let people = vec((".*", ruling(), any::<u64>(), btree_map(artifact(), digest(), 0..3)), 0..3);
     let lapsed = btree_map(".*", (any::<u32>(), time()), 0..2);
     let attempt = prop_oneof![0_u32..7, Just(u32::MAX)];
     let status = select(vec!["active", "done", "sent_back", "skipped", "completed"]);
     (attempt, status, digests, option::of(data()), any::<bool>(), (people, lapsed)).prop_map(
         |(attempt, status, digests, substate, odd, (people, lapsed))| {
-            let (left_with, entered_with, left_files, spent, early) = digests;
+            let (left_with, entered_with, left_files, judged, (spent, early)) = digests;
             let said = |(person, ruling, seq, on)| Approving { person, ruling, seq, on };
             let approvals = people.into_iter().map(said).collect();
             let lapse = |(name, (attempt, at))| (name, Lapsed { attempt, at });
@@ -119,6 +120,7 @@ fn actor() -> impl Strategy<Value = Actor> {
                 left_with,
                 entered_with,
                 left_files,
+                judged,
                 spent,
                 early,
                 approvals,
@@ -226,6 +228,8 @@ fn entry() -> impl Strategy<Value = HistoryEntry> {
                 version: orch::decide::RecordVersion::CURRENT,
                 files: orch::decide::NotedFiles::new(),
                 inputs: None,
+                rests_on: Vec::new(),
+                base: None,
                 seq,
                 at: Timestamp::from_seconds(at),
                 from: from.map(|from| PhaseId::new(from).expect("valid")),
@@ -309,6 +313,7 @@ fn task() -> impl Strategy<Value = (&'static Workflow, State, Facts)> {
         }
         let names = workflow.artifacts.iter().map(|artifact| artifact.name.clone());
         let facts = Facts {
+            code: CodeFacts::default(),
             version: orch::decide::RecordVersion::CURRENT,
             task: TaskId::new("t").expect("valid"),
             place: TaskPlace::of_directory(RepoPath::root()),

@@ -27,7 +27,7 @@ fn ruled(
     to: Option<&str>,
     reason: Option<&str>,
 ) -> Result<Ruled, orch::base::Error> {
-    let order = RulingOrder { ruling, to, reason, objections: &[] };
+    let order = RulingOrder { ruling, to, reason, overrides: false, objections: &[] };
     rule_on(&world.workflow, &world.known(), &world.facts(), order, &stamp())
 }
 
@@ -161,7 +161,7 @@ fn a_person_may_give_the_verdict_of_any_phase_that_asks_for_one() {
         if world.known().phase.as_deref() != Some(phase) {
             world.reach(phase);
         }
-        let order = RulingOrder { ruling, to, reason: Some("no"), objections };
+        let order = RulingOrder { ruling, to, reason: Some("no"), overrides: false, objections };
         let told =
             rule_on(&world.workflow, &world.known(), &world.facts(), order, &stamp()).expect("decided");
         let draft: Value = serde_json::from_str(&told.draft.expect("a draft").text).expect("JSON");
@@ -180,7 +180,13 @@ fn a_person_may_give_the_verdict_of_any_phase_that_asks_for_one() {
         }
     }
     // An approval that names what blocks would be none.
-    let order = RulingOrder { ruling: Ruling::Approve, to: None, reason: None, objections: &objections };
+    let order = RulingOrder {
+        ruling: Ruling::Approve,
+        to: None,
+        reason: None,
+        overrides: false,
+        objections: &objections,
+    };
     let mut world = World::new(Arc::new(shipped("global-state-machine")));
     world.reach("review");
     let refused =

@@ -7,8 +7,9 @@ use orch::base::{
     ArtifactName, Code, Diagnostic, Digest, ObjectFormat, RepoPath, TaskId, TaskPlace, Timestamp,
 };
 use orch::decide::{
-    ActorKind, By, Decision, Facts, FileFact, OwnFile, Recorded, Settled, Stamp, State, Transition, Verdict,
-    apply, derive, evaluate, initial_state, settle,
+    ActorKind, By, CodeBase, CodeFacts, CodeHistory, CodeSince, Decision, Facts, FileFact, FoundBy,
+    LaterCommit, OwnFile, Recorded, Settled, Stamp, State, Transition, Verdict, apply, derive, evaluate,
+    initial_state, settle,
 };
 use orch::record::{
     EventLog, FoldCache, KnownLog, LogExtent, RecordReading, StateText, read_record, record_steps,
@@ -65,6 +66,8 @@ pub struct World {
     pub code: String,
     /// The commits since the last recorded step, newest first.
     commits: Vec<Value>,
+    /// Each code that was committed, and the commit that brought it, in order.
+    past: Vec<(Digest, LaterCommit)>,
     matchers: Arc<Vec<Vec<GlobMatcher>>>,
     clock: i64,
 }
@@ -83,6 +86,7 @@ impl World {
             transcript: String::new(),
             code: String::new(),
             commits: Vec::new(),
+            past: Vec::new(),
             matchers: Arc::new(matchers),
             clock: 1_700_000_000,
         }
@@ -96,6 +100,12 @@ impl World {
     /// Commits other code, in the name of these tasks.
     pub fn commit(&mut self, code: &str, tasks: &[&str]) {
         code.clone_into(&mut self.code);
+        let names_task = tasks.contains(&"t-1");
+        let file = if names_task { "src/lib.rs" } else { "src/other.rs" };
+        let id = Digest::of_blob(self.past.len().to_string().as_bytes());
+        let files = vec![RepoPath::new(file).expect("a path")];
+        let later = LaterCommit { id, subject: code.to_owned(), files, names_task, is_in_base: false };
+        self.past.push((Digest::of_blob(code.as_bytes()), later));
         self.commits.insert(0, json!({"id": "", "subject": code, "tasks": tasks}));
     }
 
@@ -121,6 +131,7 @@ impl World {
             artifacts.insert(artifact.name.clone(), found.chain(tree).collect());
         }
         Facts {
+            code: self.code_facts(),
             version: orch::decide::RecordVersion::CURRENT,
             task: TaskId::new("t-1").expect("valid"),
             place: TaskPlace::of_directory(RepoPath::new("tasks/t-1").expect("valid")),
@@ -130,6 +141,24 @@ impl World {
             missing: Vec::new(),
             own_file: OwnFile::AsRecorded,
         }
+    }
+
+    /// How the present code came from each that was committed before.
+    fn code_facts(&self) -> CodeFacts {
+        let present = Digest::of_blob(self.code.as_bytes());
+        let trees = self.workflow.artifacts.iter().filter(|artifact| artifact.tree.is_some());
+        let since = trees.flat_map(|artifact| {
+            let earlier = self.past.iter().enumerate().filter(|(_, (judged, _))| *judged != present);
+            earlier.map(|(at, (judged, _))| {
+                let own = self.past[..=at].iter().filter(|(_, commit)| commit.names_task);
+                let files = own.flat_map(|(_, commit)| commit.files.clone()).collect();
+                let later = self.past[at + 1..].iter().rev().map(|(_, commit)| commit.clone()).collect();
+                let history = Some(CodeHistory { files, later });
+                CodeSince { artifact: artifact.name.clone(), judged: *judged, history }
+            })
+        });
+        let base = CodeBase { commit: None, code: None, by: FoundBy::Create };
+        CodeFacts { base: Some(base), since: since.collect() }
     }
 
     /// What `state.json` and `transcript.jsonl` together say.

@@ -139,7 +139,7 @@ fn acceptance(stage: &mut Stage<'_>) -> Result<(), Failure> {
     )?;
     tests(stage, &[("accepts", true), ("rejects_blank", true), ("needs_session", true)])?;
     stage.settle()?;
-    stage.order(&format!("orch approve {TASK}"), &Order::Approve { objections: Vec::new() })
+    stage.order(&format!("orch approve {TASK}"), &Order::Approve { objections: Vec::new(), although: None })
 }
 
 fn close(stage: &mut Stage<'_>) -> Result<(), Failure> {

@@ -210,6 +210,7 @@ mod tests {
             ("orch rollback t --to plan --reason WHY", "/api/v1/tasks/t/rollback {\"to\":\"plan\"} reason"),
             ("orch confirm t plan --reason WHY", "/api/v1/tasks/t/confirm {\"artifact\":\"plan\"} reason"),
             ("orch approve t", "/api/v1/tasks/t/approve {} "),
+            ("orch approve t --override WHY", "/api/v1/tasks/t/approve {} override"),
             ("orch reject t --reason WHY", "/api/v1/tasks/t/reject {} reason"),
             ("orch reopen t --reason WHY", "/api/v1/tasks/t/reopen {} reason"),
             ("orch answer t action=lint", "/api/v1/tasks/t/answer {\"answers\":{\"action\":\"lint\"}} "),

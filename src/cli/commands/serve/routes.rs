@@ -232,7 +232,17 @@ pub(super) static ROUTES: &[Route] = &[
         path: "/api/v1/tasks/{task}/approve",
         about: "Let a task go on where a verdict is asked for.",
         command: &["approve"],
-        arguments: &[ISSUE, DRY_RUN, WAIT],
+        arguments: &[
+            Argument {
+                name: "override",
+                about: "Why the task goes on although what the approval rests on does not stand.",
+                form: ArgumentForm::Text("--override"),
+                ..OPTIONAL
+            },
+            ISSUE,
+            DRY_RUN,
+            WAIT,
+        ],
         ..ORDER
     },
     Route {

@@ -32,6 +32,7 @@ codegen#1 inconsistent, last was planning: the needs of `codegen` are not met: p
   expects planning/plan.json invalid
   option orch rollback t-1 --to planning --reason WHY
   unreadable: the schema refuses it
+  evidence-outdated: `plan_review` judged another version of `plan` (orch rollback t-1 --to plan_review --reason WHY)
 
 ## no phase before it has a record
 //- state

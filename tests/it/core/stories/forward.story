@@ -53,7 +53,7 @@ accept#1 waits for human: accept/decision.json is missing
 //- accept/decision.json
 {"verdict": "accepted"}
 //- settle
-accept -> done (accepted) on decision
+accept -> done (accepted) on plan, plan_review, patch, code_review, test_report, decision
 done#1 done: the task is in `done`, which is terminal
   option orch reopen t-1 --reason WHY
 //- records

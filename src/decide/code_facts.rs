@@ -1,0 +1,79 @@
+//! How committed code came from code that was judged: plain values, read from git once, supplied from outside.
+//!
+//! Other tasks change the same tree. So an approval is not held to the tree that was judged, but to the change of the
+//! task: to the files that its own commits touch, and to the paths that the workflow says its plan names.
+
+use super::FoundBy;
+use crate::base::{ArtifactName, Digest, RepoPath};
+use serde::{Deserialize, Serialize};
+
+/// What was observed of committed code, beside the code itself.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct CodeFacts {
+    /// The commit that tells the commits of the task from those of others; `None` if that was not asked.
+    pub base: Option<CodeBase>,
+    /// How the present code came from each other code that was judged.
+    pub since: Vec<CodeSince>,
+}
+
+/// The commit with which the commits of a task begin.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CodeBase {
+    /// The commit; `None` if it was found by the creation of the task, and not looked up.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub commit: Option<Digest>,
+    /// The digest of the code in it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub code: Option<Digest>,
+    /// How it was found.
+    pub by: FoundBy,
+}
+
+/// How the present code of an artifact came from code that was judged.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CodeSince {
+    /// The artifact that is code.
+    pub artifact: ArtifactName,
+    /// The digest of the code that was judged.
+    pub judged: Digest,
+    /// What git tells about it; `None` if the history here does not have that code.
+    pub history: Option<CodeHistory>,
+}
+
+/// The change of a task, and the commits after it.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct CodeHistory {
+    /// The files that the commits of the task touch, up to the code that was judged.
+    pub files: Vec<RepoPath>,
+    /// The commits since then that changed the code.
+    pub later: Vec<LaterCommit>,
+}
+
+/// A commit that changed code after it was judged.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LaterCommit {
+    /// Its id.
+    pub id: Digest,
+    /// The first line of its message.
+    pub subject: String,
+    /// The files of the code that it changes; of a merge, those that are as in none of its parents.
+    pub files: Vec<RepoPath>,
+    /// Whether it names the task.
+    pub names_task: bool,
+    /// Whether the base contains it.
+    pub is_in_base: bool,
+}
+
+impl CodeFacts {
+    /// How the present code came from code that was judged; `None` if that was not asked.
+    pub(super) fn since(&self, artifact: &ArtifactName, judged: Digest) -> Option<&CodeSince> {
+        self.since.iter().find(|since| since.artifact == *artifact && since.judged == judged)
+    }
+
+    /// Whether code was judged that the history here does not have.
+    #[must_use]
+    pub fn lacks_judged(&self) -> Option<&CodeSince> {
+        self.since.iter().find(|since| since.history.is_none())
+    }
+}

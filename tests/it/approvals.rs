@@ -1,0 +1,277 @@
+//! What an approval rests on, held against what is there, with real git.
+
+use crate::harness::World;
+use serde_json::{Value, json};
+
+impl World {
+    /// A task of the shipped lifecycle in accept, whose code is the file `src/a.rs`, committed in its name.
+    fn accepting() -> Self {
+        let world = Self::ready();
+        world.write("src/a.rs", "0\n");
+        world.commit("some code");
+        world.into_accept()
+    }
+
+    fn into_accept(self) -> Self {
+        self.orch(&["new", "t"]).succeeds();
+        self.plan("t", 1);
+        let mut plan = self.json("tasks/t/planning/plan.json");
+        plan["draft_files"] = json!(["src/a.rs", "src/login.rs", "docs/", "tests/**/*.rs"]);
+        self.write("tasks/t/planning/plan.json", plan.to_string());
+        self.orch(&["next", "t"]).succeeds();
+        self.walk_to_from("t", "plan_review", "codegen");
+        self.change("src/a.rs", "1", Some("t"));
+        self.orch(&["next", "t"]).succeeds();
+        self.judge();
+        self
+    }
+
+    /// Reviews and tests the code that is there.
+    fn judge(&self) {
+        self.code_review("t", true, 1);
+        self.orch(&["next", "t"]).succeeds();
+        self.tests("t", 0, 1);
+        self.orch(&["next", "t"]).succeeds();
+        assert_eq!(self.phase("t"), "accept");
+    }
+
+    /// Commits a change of a file, in the name of a task or of none.
+    fn change(&self, file: &str, text: &str, task: Option<&str>) {
+        self.write(file, format!("{text}\n"));
+        self.git(&["add", file]);
+        let trailer = task.map(|task| format!("Orch-Task: {task}"));
+        let named = trailer.iter().flat_map(|trailer| ["--trailer", trailer]).collect::<Vec<_>>();
+        self.git(&[&["commit", "-q", "-m", "a later change"][..], &named].concat());
+    }
+
+    fn base_branch(&self) {
+        let settings = self.read("orch.toml").replace("#base = \"main\"", "base = \"main\"");
+        self.write("orch.toml", settings);
+        self.commit("the base branch");
+    }
+
+    fn last_event(&self) -> Value {
+        let log = self.read("tasks/t/transcript.jsonl");
+        serde_json::from_str(log.lines().last().expect("an event")).expect("JSON")
+    }
+
+    #[track_caller]
+    fn standings(&self, expected: Value) {
+        assert_eq!(self.orch_json(&["audit"])["counts"], expected);
+    }
+}
+
+/// In the base branch itself.
+#[test]
+fn a_later_commit_closes_an_approval_if_it_touches_the_change_of_the_task() {
+    for (file, task, is_closed) in [
+        ("src/a.rs", None, true),
+        ("src/a.rs", Some("u"), true),
+        ("src/login.rs", None, true),
+        ("docs/a.md", None, true),
+        ("tests/it/a.rs", None, true),
+        ("tests/it/a.txt", None, false),
+        ("src/b.rs", None, false),
+        ("src/b.rs", Some("u"), false),
+    ] {
+        let world = World::accepting();
+        world.change(file, "2", task);
+        let told = world.orch(&["approve", "t"]);
+        if is_closed {
+            let why = format!("`code_review` and `junit` judged an earlier `patch`: {file} changed since in");
+            told.ends(5).reports(&why).reports("(a later change)").reports("orch rollback t --to review");
+            world.orch(&["suggest", "t"]).succeeds().says(&why).says("orch approve t --override WHY");
+            world.orch(&["reject", "t", "--reason", "it is bad", "--dry-run"]).succeeds().says("codegen");
+        } else {
+            told.succeeds();
+            assert_eq!(world.phase("t"), "done", "{file} {task:?}");
+            assert_eq!(world.last_event()["base"], json!({"by": "create"}));
+            world.standings(json!({"proven": 7}));
+        }
+    }
+}
+
+#[test]
+fn what_others_changed_is_listed() {
+    let world = World::accepting();
+    world.change("src/b.rs", "2", None);
+    world
+        .orch(&["suggest", "t"])
+        .succeeds()
+        .says("others changed since the code was judged: 1 file (src/b.rs)");
+    world.change("src/c.rs", "2", None);
+    world.orch(&["suggest", "t"]).succeeds().says("2 files (src/b.rs, …)");
+}
+
+#[test]
+fn an_approval_names_what_it_rests_on() {
+    let world = World::accepting();
+    world.orch(&["approve", "t"]).succeeds();
+    let event = world.last_event();
+    let named: Vec<&str> = event["rests_on"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .filter_map(|one| one["artifact"].as_str())
+        .collect();
+    assert_eq!(named, ["plan", "plan_review", "patch", "code_review", "junit"]);
+    for one in event["rests_on"].as_array().expect("a list") {
+        let digest = &one["digest"];
+        assert!(event["evidence"].as_object().expect("files").values().any(|known| known == digest), "{one}");
+    }
+    assert_eq!(event.get("base"), None, "the code is the one that was judged");
+    world.standings(json!({"proven": 7}));
+}
+
+#[test]
+fn a_person_may_approve_what_does_not_stand_and_the_audit_says_so() {
+    let world = World::accepting();
+    world.change("src/a.rs", "2", None);
+    world.orch(&["approve", "t", "--override", "WHY"]).ends(1);
+    world.orch(&["approve", "t", "--override", "only a comment"]).succeeds();
+    assert_eq!(world.phase("t"), "done");
+    let event = world.last_event();
+    assert_eq!((&event["kind"], &event["reason"]), (&json!("override"), &json!("only a comment")));
+    assert_eq!(event["waives"], json!(["revert_record", "code_review", "junit"]));
+    assert_eq!(world.json("tasks/t/accept/decision.json")["verdict"], "accepted");
+    world.standings(json!({"proven": 6, "overridden": 1}));
+}
+
+#[test]
+fn without_need_an_override_is_an_approval_with_a_reason() {
+    let world = World::accepting();
+    world.orch(&["approve", "t", "--override", "it is good"]).succeeds();
+    assert_eq!(world.last_event()["kind"], "advance");
+    assert_eq!(world.json("tasks/t/accept/decision.json")["reasons"], json!(["it is good"]));
+    world.standings(json!({"proven": 7}));
+}
+
+#[test]
+fn what_is_judged_anew_stands() {
+    let world = World::accepting();
+    world.change("src/a.rs", "2", None);
+    world.orch(&["rollback", "t", "--to", "review", "--reason", "judge it anew"]).succeeds();
+    world.code_review("t", true, 2);
+    world.orch(&["next", "t"]).succeeds();
+    world.tests("t", 0, 2);
+    world.orch(&["next", "t"]).succeeds();
+    world.orch(&["approve", "t"]).succeeds();
+    world.standings(json!({"proven": 9, "overridden": 1}));
+}
+
+#[test]
+fn a_test_that_is_run_again_on_the_same_code_stands() {
+    let world = World::accepting();
+    world.tests("t", 0, 2);
+    world.orch(&["approve", "t"]).succeeds();
+    world.standings(json!({"proven": 7}));
+}
+
+#[test]
+fn a_verdict_that_was_replaced_stands_if_it_says_that_it_judged_what_is_there() {
+    let world = World::accepting();
+    world.change("src/a.rs", "2", None);
+    world.code_review("t", true, 2);
+    world
+        .orch(&["approve", "t"])
+        .ends(5)
+        .reports("`code_review` was replaced since, and does not say which `patch`");
+    let explained = world.orch_json(&["explain", "t"]);
+    let artifacts = explained["explanations"][0]["artifacts"].as_array().cloned().expect("artifacts");
+    let digest =
+        |name: &str| artifacts.iter().find(|one| one["artifact"] == name).expect("one")["digest"].clone();
+    let mut review = world.json("tasks/t/review/code-review.json");
+    review["of"] = json!({"plan": digest("plan"), "patch": digest("patch")});
+    world.write("tasks/t/review/code-review.json", review.to_string());
+    let told = world.orch(&["approve", "t"]).ends(5);
+    assert!(!told.stderr.contains("code_review"), "{}", told.stderr);
+}
+
+#[test]
+fn on_a_branch_of_its_own_every_commit_of_the_branch_is_the_tasks() {
+    let world = World::ready();
+    world.write("src/a.rs", "0\n");
+    world.base_branch();
+    world.git(&["switch", "-qc", "feature"]);
+    let world = world.into_accept();
+    world.change("src/b.rs", "2", None);
+    world.orch(&["approve", "t"]).ends(5).reports("src/b.rs changed since in");
+}
+
+#[test]
+fn what_comes_from_the_base_branch_is_of_others() {
+    let world = World::ready();
+    world.write("src/a.rs", "0\n");
+    world.base_branch();
+    let begun = world.git(&["rev-parse", "HEAD"]);
+    world.git(&["switch", "-qc", "feature"]);
+    let world = world.into_accept();
+    world.git(&["switch", "-q", "main"]);
+    world.change("src/b.rs", "2", None);
+    let others = world.git(&["rev-parse", "HEAD"]);
+    world.git(&["switch", "-q", "feature"]);
+    world.git(&["merge", "-q", "--no-edit", "main"]);
+    world
+        .orch(&["suggest", "t"])
+        .succeeds()
+        .says("others changed since the code was judged: 1 file (src/b.rs)");
+    world.orch(&["approve", "t"]).succeeds();
+    let base = world.last_event()["base"].clone();
+    assert_eq!((&base["by"], &base["commit"]), (&json!("branch"), &json!(others.trim())));
+    assert_ne!(others, begun);
+    world.standings(json!({"proven": 7}));
+    // Wherever the base branch goes, the record says with which base it was decided.
+    world.git(&["switch", "-q", "main"]);
+    world.git(&["merge", "-q", "--no-edit", "feature"]);
+    world.standings(json!({"proven": 7}));
+}
+
+#[test]
+fn what_comes_from_the_base_branch_and_touches_the_change_closes_the_approval() {
+    let world = World::ready();
+    world.write("src/a.rs", "0\n\n\n\n\n\n\n\nend\n");
+    world.base_branch();
+    world.git(&["switch", "-qc", "feature"]);
+    world.orch(&["new", "t"]).succeeds();
+    world.walk_to("t", "codegen");
+    world.change("src/a.rs", "1\n\n\n\n\n\n\n\nend", Some("t"));
+    world.orch(&["next", "t"]).succeeds();
+    world.judge();
+    world.git(&["switch", "-q", "main"]);
+    world.change("src/a.rs", "0\n\n\n\n\n\n\n\nother end", None);
+    world.git(&["switch", "-q", "feature"]);
+    world.git(&["merge", "-q", "--no-edit", "main"]);
+    world.orch(&["approve", "t"]).ends(5).reports("src/a.rs changed since in");
+}
+
+#[test]
+fn a_rebase_that_keeps_the_change_leaves_the_approval_open() {
+    let world = World::ready();
+    world.write("src/a.rs", "0\n");
+    world.base_branch();
+    world.git(&["switch", "-qc", "feature"]);
+    let world = world.into_accept();
+    world.git(&["switch", "-q", "main"]);
+    world.change("src/b.rs", "2", None);
+    world.git(&["switch", "-q", "feature"]);
+    world.git(&["rebase", "-q", "main"]);
+    world.orch(&["approve", "t", "--dry-run"]).succeeds();
+    world.change("src/c.rs", "3", None);
+    world.orch(&["approve", "t"]).ends(5).reports("src/c.rs changed since in");
+    world.git(&["reset", "-q", "--hard", "HEAD~"]);
+    world.orch(&["approve", "t"]).succeeds();
+    let audit = world.orch_json(&["audit"]);
+    assert_eq!(audit["counts"].get("forged"), None, "{}", audit["counts"]);
+}
+
+/// Where the code was undone, no verdict on it has to stand.
+#[test]
+fn a_task_whose_work_is_reverted_ends() {
+    let world = World::accepting();
+    world.orch(&["reject", "t", "--to", "revert", "--reason", "it is not wanted"]).succeeds();
+    world.change("src/a.rs", "0", Some("t"));
+    let record = json!({"summary": "undone", "reverted": ["src/a.rs"], "by": "ann", "reason": "not wanted"});
+    world.write("tasks/t/revert/record.json", record.to_string());
+    world.orch(&["next", "t"]).succeeds();
+    assert_eq!(world.phase("t"), "done");
+}
