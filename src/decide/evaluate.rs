@@ -3,7 +3,7 @@
 use super::apply::initial_state;
 use super::decision::UNSHALLOW;
 use super::derive::{SeenArtifact, look};
-use super::grounds::fallen_in_words;
+use super::grounds::outdated_in_words;
 use super::judge::{Judge, choice};
 use super::rules::{Fired, join};
 use super::scope::TaskScope;
@@ -491,10 +491,7 @@ impl Judge<'_> {
             let stated: Vec<String> = stated.collect();
             reasons.push(format!("the evidence of earlier phases is gone: {}", stated.join("; ")));
         }
-        if !outdated.is_empty() {
-            let named = outdated.iter().filter_map(|one| Some((&one.artifact, one.outdated.as_deref()?)));
-            reasons.push(fallen_in_words(named));
-        }
+        reasons.extend(outdated_in_words(&outdated));
         decision.reason = reasons.join("; ");
         decision.expects = unmet.iter().filter_map(|need| expect::for_need(self, need)).collect();
         if let Some(back) = &last_consistent {
@@ -533,27 +530,6 @@ impl Judge<'_> {
         // In the archive it is already where it belongs.
         if to.is_some() {
             decision.options.insert(0, to_archive(self.facts, self.phase));
-        }
-    }
-
-    /// The phase that has to judge anew, if nothing else is broken.
-    fn first_fallen(&self, unmet: &[BrokenNeed]) -> Option<PhaseId> {
-        let is_only_fallen = unmet.iter().all(|need| need.outdated.is_some());
-        let grounds = self.grounds();
-        let first = grounds.iter().find(|ground| ground.why_not.is_some()).filter(|_| is_only_fallen);
-        first.map(|ground| ground.phase.clone())
-    }
-
-    /// Says first what does not stand, where a good end is next.
-    fn tell_fallen(&self, decision: &mut Decision) {
-        if !self.may_end_well() || !matches!(decision.verdict, Verdict::Wait { .. }) {
-            return;
-        }
-        let grounds = decision.grounds.iter();
-        let fallen = grounds.filter_map(|ground| Some((&ground.artifact, ground.why_not.as_deref()?)));
-        let told = fallen_in_words(fallen);
-        if !told.is_empty() {
-            decision.reason = format!("{told}; {}", decision.reason);
         }
     }
 

@@ -7,7 +7,7 @@ use super::code_facts::{CodeBase, CodeHistory, LaterCommit};
 use super::derive::SeenArtifact;
 use super::judge::Judge;
 use super::rules::join;
-use super::{BrokenNeed, FoundBy, NamedVersion, RecordVersion};
+use super::{BrokenNeed, Decision, FoundBy, NamedVersion, RecordVersion, Verdict};
 use crate::base::{ArtifactName, Code, Diagnostic, Digest, Patterns, PhaseId, Place, RepoPath, command};
 use crate::workflow::{Outcome, Phase, tree_name};
 use serde::{Deserialize, Serialize};
@@ -261,6 +261,27 @@ impl Judge<'_> {
         found
     }
 
+    /// The phase that has to judge anew, if nothing else is broken.
+    pub(super) fn first_fallen(&self, unmet: &[BrokenNeed]) -> Option<PhaseId> {
+        let is_only_fallen = unmet.iter().all(|need| need.outdated.is_some());
+        let grounds = self.grounds();
+        let first = grounds.iter().find(|ground| ground.why_not.is_some()).filter(|_| is_only_fallen);
+        first.map(|ground| ground.phase.clone())
+    }
+
+    /// Says first what does not stand, where a good end is next.
+    pub(super) fn tell_fallen(&self, decision: &mut Decision) {
+        if !self.may_end_well() || !matches!(decision.verdict, Verdict::Wait { .. }) {
+            return;
+        }
+        let grounds = decision.grounds.iter();
+        let fallen = grounds.filter_map(|ground| Some((&ground.artifact, ground.why_not.as_deref()?)));
+        let told = fallen_in_words(fallen);
+        if !told.is_empty() {
+            decision.reason = format!("{told}; {}", decision.reason);
+        }
+    }
+
     /// The command that lets a phase judge anew.
     fn back_to(&self, phase: &PhaseId) -> String {
         let task = self.facts.task.as_str();
@@ -268,8 +289,15 @@ impl Judge<'_> {
     }
 }
 
+/// What is outdated of these needs, in words; `None` if there is none.
+pub(super) fn outdated_in_words(outdated: &[&BrokenNeed]) -> Option<String> {
+    let named = outdated.iter().filter_map(|one| Some((&one.artifact, one.outdated.as_deref()?)));
+    let told = fallen_in_words(named);
+    if told.is_empty() { None } else { Some(told) }
+}
+
 /// What does not stand, in words: evidence with the same reason together.
-pub(super) fn fallen_in_words<'g>(fallen: impl IntoIterator<Item = (&'g ArtifactName, &'g str)>) -> String {
+fn fallen_in_words<'g>(fallen: impl IntoIterator<Item = (&'g ArtifactName, &'g str)>) -> String {
     let mut groups: Vec<(&str, Vec<String>)> = Vec::new();
     for (artifact, why) in fallen {
         let named = format!("`{artifact}`");

@@ -381,7 +381,7 @@ impl StateReader {
             left_with: self.record(members.get("left_with"), &format!("{pointer}/left_with")),
             entered_with: self.record(members.get("entered_with"), &format!("{pointer}/entered_with")),
             left_files: self.left_files(members.get("left_files"), &format!("{pointer}/left_files")),
-            judged: self.judged(members.get("judged"), &format!("{pointer}/judged")),
+            judged: self.judged(own("judged"), &format!("{pointer}/judged")),
             spent: self.digests(members.get("spent"), &format!("{pointer}/spent")),
             early: self.digests(members.get("early"), &format!("{pointer}/early")),
             approvals: self.strict(own("approvals"), format!("{pointer}/approvals")),

@@ -266,6 +266,7 @@ fn state() -> impl Strategy<Value = State> {
     (head, body, vec(entry(), 0..4), extra, others).prop_map(|(head, body, mut history, extra, others)| {
         let (mut actors, waived) = body;
         for actor in actors.values_mut().filter(|_| head.2) {
+            actor.judged.clear();
             actor.approvals.clear();
             actor.lapsed.clear();
         }
