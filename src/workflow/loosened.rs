@@ -275,6 +275,10 @@ impl DocumentChanges<'_> {
                             );
                         }
                     }
+                    ("workflow", "names") if values.new.is_none() => {
+                        let what = "later changes of what the plan names no longer close an approval";
+                        self.looser(line, what.to_owned());
+                    }
                     _ => self.unclear(line, format!("`{key}` under `[{kind}]` changed")),
                 }
             }
