@@ -161,12 +161,13 @@ impl Order {
         let (workflow, facts) = (judged.workflow(), &judged.observed.facts);
         if let Some(ruling) = self.ruling() {
             let ruled = decide::rule_on(workflow, state, facts, ruling, stamp)?;
-            if ruled.draft.is_some() && !is_trial {
+            let is_said = ruled.draft.as_ref().is_some_and(|draft| draft.facts.is_none());
+            if ruled.draft.is_some() && !is_trial && !is_said {
                 // The decision was written, and something else has replaced it since.
                 let message = "the file with the decision changed meanwhile";
                 return Err(Error::new(Code::NothingToApply, message));
             }
-            let drafted = ruled.draft.map(|draft| draft.facts).or(ruled.written).map(Cow::Owned);
+            let drafted = ruled.draft.and_then(|draft| draft.facts).or(ruled.written).map(Cow::Owned);
             return Ok((ruled.transition, drafted.unwrap_or(Cow::Borrowed(facts))));
         }
         let transition = match self {

@@ -147,8 +147,7 @@ pub fn signalled(
     let phase = phase_of(workflow, state).ok()?;
     let seen = look(workflow, state, &phase.id, facts);
     let judge = Judge { workflow, state, facts, phase, seen: &seen };
-    let scope =
-        TaskScope::new(workflow, &seen, state, &phase.id, state.attempt(&phase.id).max(1), &facts.task);
+    let scope = TaskScope::new(workflow, &seen, state, &phase.id, state.attempt(&phase.id).max(1), facts);
     let mut rules = workflow.rules_from(&phase.id).filter(|rule| rule.on == Some(signal));
     let rule = rules.find(|rule| rule.when.holds(&scope).result == Ok(true))?;
     let Outcome::To(to) = &rule.outcome else { return None };
@@ -295,7 +294,7 @@ fn on_data(
     let with = State { extra: own.clone(), ..state.clone() };
     let seen = look(workflow, &with, &phase.id, facts);
     let attempt = with.attempt(&phase.id).max(1);
-    computed(set, &TaskScope::new(workflow, &seen, &with, &phase.id, attempt, &facts.task))
+    computed(set, &TaskScope::new(workflow, &seen, &with, &phase.id, attempt, facts))
 }
 
 /// Rejects a successful result if the condition that the action ensures does not hold.
@@ -310,7 +309,7 @@ fn refuse_undone(
     let with = State { extra: own.clone(), ..state.clone() };
     let seen = look(workflow, &with, &phase.id, facts);
     let attempt = with.attempt(&phase.id).max(1);
-    let scope = TaskScope::new(workflow, &seen, &with, &phase.id, attempt, &facts.task);
+    let scope = TaskScope::new(workflow, &seen, &with, &phase.id, attempt, facts);
     match action.ensures.holds(&scope).result {
         Ok(true) => Ok(()),
         Ok(false) => {

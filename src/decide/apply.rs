@@ -190,9 +190,13 @@ fn record_detail(detail: &Detail, transition: &Transition, seq: u64, next: &mut 
             next.run.verified.insert(run.name.clone(), verified);
         }
         Detail::Approve(said) => {
-            let on = transition.evidence.iter().map(|one| (one.artifact.clone(), one.digest)).collect();
+            // The file that says the same is no part of what it rests on.
+            let own = said.path(&transition.to);
+            let judged =
+                transition.evidence.iter().filter(|one| one.files.iter().all(|(path, _)| *path != own));
+            let on = judged.map(|one| (one.artifact.clone(), one.digest)).collect();
             let approvals = &mut actor(next, &transition.to).approvals;
-            approvals.retain(|known| known.person != said.person);
+            approvals.retain(|known| !known.person.eq_ignore_ascii_case(&said.person));
             approvals.push(Approving { person: said.person.clone(), ruling: said.ruling, seq, on });
         }
         Detail::Relate(relations) => next.relations.clone_from(relations),
@@ -246,7 +250,7 @@ fn evidence(transition: &Transition) -> Vec<(String, String)> {
 fn substate(workflow: &Workflow, state: &State, facts: &Facts, phase: &PhaseId) -> Option<Value> {
     let guard = workflow.phase(phase)?.substate.as_ref()?;
     let seen = look(workflow, state, phase, facts);
-    let scope = TaskScope::new(workflow, &seen, state, phase, state.attempt(phase).max(1), &facts.task);
+    let scope = TaskScope::new(workflow, &seen, state, phase, state.attempt(phase).max(1), facts);
     guard.value(&scope).ok()
 }
 

@@ -176,6 +176,16 @@ pub struct PersonRuling {
     pub person: String,
 }
 
+impl PersonRuling {
+    /// The path of the file that says so too, relative to the task directory.
+    #[must_use]
+    pub fn path(&self, phase: &PhaseId) -> String {
+        let is_kept = |c: &char| c.is_alphanumeric() || matches!(c, '.' | '-' | '@');
+        let name: String = self.person.chars().map(|c| if is_kept(&c) { c } else { '_' }).collect();
+        format!("{phase}/by/{name}.json")
+    }
+}
+
 /// How a task stands to others.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

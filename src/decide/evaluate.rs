@@ -297,7 +297,7 @@ impl Judge<'_> {
 
     pub(super) fn scope(&self) -> TaskScope<'_> {
         let attempt = self.state.attempt(&self.phase.id).max(1);
-        TaskScope::new(self.workflow, self.seen, self.state, &self.phase.id, attempt, &self.facts.task)
+        TaskScope::new(self.workflow, self.seen, self.state, &self.phase.id, attempt, self.facts)
     }
 
     /// The transition that is due, without anything that explains it.

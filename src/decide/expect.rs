@@ -39,6 +39,10 @@ pub(super) fn nothing_fired(judge: &Judge<'_>, decision: &mut Decision) {
     if !missing.is_empty() {
         reasons.push(format!("{} missing", are(&missing)));
     }
+    let asked = judge.approvals().filter(|approvals| !approvals.suffice());
+    if let Some(approvals) = &asked {
+        reasons.push(format!("`{}` waits for people: {}", judge.phase.id, approvals.words()));
+    }
     let is_closed = reasons.is_empty();
     if is_closed {
         reasons.push(format!("no rule of `{}` fires: {}", judge.phase.id, closest(judge, decision)));
@@ -48,7 +52,12 @@ pub(super) fn nothing_fired(judge: &Judge<'_>, decision: &mut Decision) {
     }
     decision.reason = reasons.join("; ");
     let awaited: Vec<&str> = decision.expects.iter().map(|expected| expected.path.as_str()).collect();
-    let what = if awaited.is_empty() { "a rule to fire".to_owned() } else { join(&awaited) };
+    let what = match &asked {
+        Some(approvals) if awaited.is_empty() => approvals.words(),
+        _ if awaited.is_empty() => "a rule to fire".to_owned(),
+        _ => join(&awaited),
+    };
+    let owner = if asked.is_some() { Owner::Human } else { owner };
     decision.verdict = Verdict::Wait { what, owner };
 }
 
@@ -314,6 +323,13 @@ impl Judge<'_> {
     fn rulings(&self, decision: &mut Decision) {
         let due = decision.transition().map(|due| due.to.clone());
         let task = self.facts.task.as_str();
+        if self.approvals().is_some_and(|approvals| !approvals.suffice()) {
+            let argv = ["orch", "approve", task];
+            decision.options.push(choice("approve", argv, Owner::Human, "approve, as one of several"));
+            let argv = ["orch", "reject", task, "--reason", WHY];
+            decision.options.push(choice("reject", argv, Owner::Human, "reject, as one of several"));
+            return;
+        }
         let [approved, rejected] = self.ruled_to(decision.transition());
         if let Some(to) = approved {
             let effect = format!("move to `{to}`");

@@ -7,6 +7,7 @@
 
 mod activity;
 mod apply;
+mod approvals;
 mod circumstances;
 mod code_facts;
 mod data;
@@ -83,7 +84,7 @@ pub use nearest_rule::nearest_rule;
 pub use notice::{NoticeKind, run_notices, task_notice};
 pub use objection::Objection;
 pub use order::{confirm, create, override_to, refuse_placeholder, reopen, rollback, unknown_artifact};
-pub use people::{AgentOrder, OrdersBy, People, Sender};
+pub use people::{AgentOrder, OrdersBy, People, Sender, Teams};
 pub use person_orders::{PersonOrder, person_orders};
 pub use printed::Printed;
 pub use proof::{Approval, Proof, ProvenStep, Standing};

@@ -23,7 +23,7 @@ pub(super) fn not_enabled(
     let seen = look(workflow, state, &phase.id, facts);
     let judge = Judge { workflow, state, facts, phase, seen: &seen };
     let attempt = state.attempt(&phase.id).max(1);
-    let scope = TaskScope::new(workflow, &seen, state, &phase.id, attempt, &facts.task);
+    let scope = TaskScope::new(workflow, &seen, state, &phase.id, attempt, facts);
     let earlier = workflow.rules_from(&phase.id).take_while(|other| other.id != rule.id);
     for other in earlier.filter(|other| other.on.is_none() && !rule_looks_at_files(workflow, other)) {
         let may = match other.when.holds(&scope).result {

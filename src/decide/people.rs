@@ -5,6 +5,7 @@
 
 use super::{ActorKind, Kind};
 use crate::base::words;
+use std::collections::BTreeMap;
 
 words! {
     /// How a repository recognises the person behind an order.
@@ -34,6 +35,9 @@ pub struct People {
     /// The orders that need no person.
     pub agents_may: Vec<AgentOrder>,
 }
+
+/// The addresses of people, by the names of their teams.
+pub type Teams = BTreeMap<String, Vec<String>>;
 
 /// What is known about the sender of an order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -16,7 +16,7 @@ pub fn rebuild_from_files(workflow: &Workflow, facts: &Facts, stamp: &Stamp) -> 
     let mut state = apply(workflow, &initial_state(workflow), facts, &transition, stamp);
     let mut own = data_of(workflow, &state);
     let seen = look(workflow, &state, &workflow.initial, facts);
-    let scope = TaskScope::new(workflow, &seen, &state, &workflow.initial, 1, &facts.task);
+    let scope = TaskScope::new(workflow, &seen, &state, &workflow.initial, 1, facts);
     let mut any = false;
     for (pointer, guard) in &workflow.state.rebuild {
         if let Some(value) = guard.value(&scope).ok().filter(|value| !value.is_null()) {

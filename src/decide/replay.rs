@@ -3,6 +3,7 @@
 //! The hook and the audit use this. Of a record, only the time, the actor and a person's reason are taken on
 //! trust; everything else must result from the functions that made the record.
 
+use super::approvals::said_again;
 use super::derive::look;
 use super::evaluate::yielded;
 use super::judge::Judge;
@@ -174,7 +175,10 @@ fn follow(
         Kind::Override | Kind::Rollback | Kind::Reopen | Kind::Confirm | Kind::Merge => {
             ordered(workflow, state, facts, entry)?
         }
-        Kind::Approve => return Err(disproof(entry, "the phase asks for no approvals".to_owned())),
+        Kind::Approve => {
+            let said = said_again(workflow, state, facts, entry);
+            (said.map_err(|message| disproof(entry, message))?, Standing::Claimed)
+        }
         Kind::Rename
         | Kind::Undo
         | Kind::Verify

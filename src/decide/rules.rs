@@ -5,7 +5,7 @@ use super::judge::Judge;
 use super::{Decision, GuardPart, Kind, Move, RestsOn, Transition, Tried, Truth, Verdict};
 use crate::base::{ActionName, ArtifactName, Code, PhaseId, Reason};
 use crate::workflow::guard::{GuardOutcome, HeldPart, Scope};
-use crate::workflow::{Guard, Outcome, Owner, Phase, Rule, Signal};
+use crate::workflow::{APPROVALS, Guard, Outcome, Owner, Phase, Rule, Signal};
 use serde_json::Value;
 
 /// The rule that decided, and what it yields.
@@ -71,12 +71,32 @@ impl Judge<'_> {
         scope: &dyn Scope,
         parts: &mut Vec<GuardPart>,
     ) -> Result<bool, Reason> {
+        if !self.may_lead(rule, parts) {
+            return Ok(false);
+        }
         let actions = rule.outcome.actions();
         let mut any = actions.is_empty();
         for name in actions {
             any |= self.is_available(name, scope, parts)?;
         }
         Ok(any)
+    }
+
+    /// Whether the approvals that a phase asks for let a rule lead on; records what is missing.
+    fn may_lead(&self, rule: &Rule, parts: &mut Vec<GuardPart>) -> bool {
+        let Outcome::To(to) = &rule.outcome else { return true };
+        if self.workflow.position(to) <= self.workflow.position(&self.phase.id) {
+            return true;
+        }
+        let Some(approvals) = self.approvals().filter(|approvals| !approvals.suffice()) else { return true };
+        let name = format!("{APPROVALS}.{}", self.phase.id);
+        let saw = vec![
+            (format!("{name}.missing"), Some(Value::from(approvals.missing))),
+            (format!("{name}.rejected"), Some(Value::from(approvals.rejected))),
+        ];
+        let text = format!("{name}.missing == [] && {name}.rejected == []");
+        parts.push(GuardPart { text, result: Truth::False, saw, within: None });
+        false
     }
 
     /// Whether an action may be performed now; records the parts of its condition that are false.

@@ -43,8 +43,8 @@ pub struct Draft {
     pub path: String,
     /// The text of the file.
     pub text: String,
-    /// The facts with this file.
-    pub facts: Facts,
+    /// The facts with this file, if it is an artifact.
+    pub facts: Option<Facts>,
 }
 
 /// What a person orders where a verdict is asked for.
@@ -77,6 +77,9 @@ pub fn rule_on(
     let phase = current(workflow, state)?;
     let seen = look(workflow, state, &phase.id, facts);
     let judge = Judge { workflow, state, facts, phase, seen: &seen };
+    if judge.approvals().is_some() && !judge.due().is_some_and(|due| due.by_human) {
+        return judge.said_by(order, stamp);
+    }
     judge.rule_on(order, stamp).ok_or_else(|| judge.nothing(order, stamp))
 }
 
@@ -104,7 +107,7 @@ impl Judge<'_> {
         let (mut transition, draft) = ruled?;
         // A verdict that lies there already, byte for byte, needs not be written.
         let (draft, written) = match draft {
-            Some(draft) if self.holds(&draft) => (None, Some(draft.facts)),
+            Some(draft) if self.holds(&draft) => (None, draft.facts),
             other => (other, None),
         };
         if let (None, Some(reason), true) = (&draft, order.reason, transition.by_human) {
@@ -118,7 +121,7 @@ impl Judge<'_> {
         let reason = order.reason.filter(|_| order.overrides && order.ruling == Ruling::Approve)?;
         let Hindered { to, draft, .. } = self.hindered(order, stamp)?;
         let to = Some(to.as_str());
-        let transition = override_to(self.workflow, self.state, &draft.facts, to, reason).ok()?;
+        let transition = override_to(self.workflow, self.state, draft.facts.as_ref()?, to, reason).ok()?;
         Some((transition, Some(draft)))
     }
 
@@ -128,7 +131,7 @@ impl Judge<'_> {
             let mut all = facts.artifacts.values().flatten();
             all.find(|file| file.path == draft.path).and_then(|file| file.digest)
         };
-        file(self.facts) == file(&draft.facts)
+        draft.facts.as_ref().is_some_and(|facts| file(self.facts) == file(facts))
     }
 
     /// The transition that an order takes: the due one, or one that a draft makes due. `approval` is the draft that
@@ -279,13 +282,14 @@ impl Judge<'_> {
             problems: Vec::new(),
             writers: vec![writer],
         });
-        Draft { path, text, facts }
+        Draft { path, text, facts: Some(facts) }
     }
 
     /// What is concluded with a draft in its place.
     fn on<T>(&self, draft: &Draft, conclude: impl Fn(&Judge<'_>) -> T) -> T {
-        let seen = look(self.workflow, self.state, &self.phase.id, &draft.facts);
-        conclude(&Judge { facts: &draft.facts, seen: &seen, ..*self })
+        let facts = draft.facts.as_ref().unwrap_or(self.facts);
+        let seen = look(self.workflow, self.state, &self.phase.id, facts);
+        conclude(&Judge { facts, seen: &seen, ..*self })
     }
 
     /// The value of a decision with these choices; `None` if the schema marks no property.

@@ -1,12 +1,13 @@
 //! What guards see: one map per artifact, `state`, `phase`, `attempt`, `task`, and named expressions.
 
+use super::approvals::Approvals;
 use super::derive::{SeenArtifact, file_value};
 use super::state_document::document;
-use super::{FileFact, Mode, State};
+use super::{Facts, FileFact, Mode, State, Teams};
 use crate::base::pointer::child;
-use crate::base::{ActionName, PhaseId, Reason, TaskId};
-use crate::workflow::Workflow;
+use crate::base::{ActionName, PhaseId, Reason};
 use crate::workflow::guard::{Lookup, Scope, follow};
+use crate::workflow::{APPROVALS, Workflow};
 use serde_json::Value;
 use std::borrow::Cow;
 use std::cell::OnceCell;
@@ -21,6 +22,7 @@ pub(super) struct TaskScope<'a> {
     phase: Value,
     attempt: Value,
     task: Value,
+    teams: &'a Teams,
     /// Named expressions, each computed once, because they may read one another many times.
     defines: Vec<OnceCell<Result<Value, Reason>>>,
     /// The named facts of each artifact, likewise, in document order.
@@ -34,7 +36,7 @@ impl<'a> TaskScope<'a> {
         state: &'a State,
         phase: &PhaseId,
         attempt: u32,
-        task: &TaskId,
+        facts: &'a Facts,
     ) -> Self {
         Self {
             workflow,
@@ -43,7 +45,8 @@ impl<'a> TaskScope<'a> {
             document: OnceCell::new(),
             phase: Value::from(phase.as_str()),
             attempt: Value::from(attempt),
-            task: Value::from(task.as_str()),
+            task: Value::from(facts.task.as_str()),
+            teams: &facts.inputs.teams,
             defines: vec![OnceCell::new(); workflow.defines.len()],
             facts: workflow
                 .artifacts
@@ -74,6 +77,16 @@ impl<'a> TaskScope<'a> {
             "max_errors": self.workflow.limits.errors,
             "chosen": run.chosen.as_ref().map_or("", ActionName::as_str),
         })
+    }
+
+    /// What guards see as `approvals`: what people said, by the phases that ask for several approvals.
+    fn approvals(&self) -> Value {
+        let phases = self.workflow.phases.iter();
+        let said = phases.filter_map(|phase| {
+            let approvals = Approvals::of(phase, self.state, self.seen, self.teams)?;
+            Some((phase.id.to_string(), approvals.value()))
+        });
+        Value::Object(said.collect())
     }
 
     /// The tally of every action, including actions that never ran.
@@ -166,7 +179,11 @@ impl Scope for TaskScope<'_> {
             return self.artifact(seen, path);
         }
         let Some(index) = self.workflow.defines.iter().position(|(name, _)| name == root) else {
-            return Lookup::Missing { depth: 0 };
+            // A name of the workflow's own comes first: it may be older.
+            return match root.as_str() {
+                APPROVALS if self.workflow.asks_for_approvals() => settle(self.approvals(), path, 1),
+                _ => Lookup::Missing { depth: 0 },
+            };
         };
         match self.defines[index].get_or_init(|| self.workflow.defines[index].1.value(self)) {
             Ok(value) => follow(value, path, 1),

@@ -239,6 +239,13 @@ impl Observer<'_> {
             if self.has_reports && entry.kind == EntryKind::File {
                 self.note_below(matcher, &path, below, observed);
             }
+            if self.workflow.keeps_approval(below)
+                && let Got::Bytes(bytes) = self.get(&path, entry)?
+            {
+                let digest = self.source.digest(&path, &bytes)?;
+                let executable = entry.executable;
+                observed.files.push(ObservedFile { path, bytes, digest, executable, commit: true });
+            }
             return Ok(());
         }
         self.artifact(&path, below.to_owned(), &owners, entry, observed)

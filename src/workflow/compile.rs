@@ -3,8 +3,8 @@
 use super::place::{advised, bad_path};
 use super::raw::{self, RawArtifact, RawPhase, Text};
 use super::{
-    Action, Artifact, Ask, Completion, Document, Format, Guard, Independence, Owner, Phase, Rule, SchemaText,
-    StateShape, System, TreeScope, Workflow,
+    Action, Artifact, Ask, AskedApprovals, Completion, Document, Format, Guard, Independence, Owner, Phase,
+    Rule, SchemaText, StateShape, System, TreeScope, Workflow,
 };
 use crate::base::{
     ArtifactName, Code, Diagnostic, Digest, InvalidName, Patterns, Period, PhaseId, Place, RepoPath, Spanned,
@@ -74,7 +74,9 @@ fn compile_guards(
 ) -> (Option<Workflow>, Vec<Diagnostic>) {
     let (raw, problems) = raw::read(document);
     let actions = raw.actions.iter().map(|action| action.name.value.clone()).collect();
-    let mut compiler = Compiler { document, system, problems, actions, is_checked };
+    let approved = raw.phases.iter().filter(|phase| phase.approvals.is_some());
+    let approved = approved.map(|phase| phase.name.value.clone()).collect();
+    let mut compiler = Compiler { document, system, problems, actions, approved, is_checked };
     let workflow = compiler.workflow(raw);
     let problems = Diagnostic::in_order(compiler.problems);
     let accepted = if problems.iter().any(Diagnostic::is_error) { None } else { workflow };
@@ -95,6 +97,8 @@ pub(super) struct Compiler<'a> {
     problems: Vec<Diagnostic>,
     /// The names of its actions, which guards may use before the actions are compiled.
     pub actions: Vec<String>,
+    /// The names of its phases that ask for several approvals.
+    pub approved: Vec<String>,
     /// Whether its guards are known to be valid.
     pub is_checked: bool,
 }
@@ -426,6 +430,13 @@ impl Compiler<'_> {
             remarks,
             owner,
             attempts: raw.attempts.as_ref().map(|count| clamp(count.value)),
+            approvals: raw.approvals.as_ref().map(|asked| AskedApprovals {
+                count: asked
+                    .count
+                    .as_ref()
+                    .map_or(1, |count| usize::try_from(count.value).unwrap_or(usize::MAX)),
+                teams: asked.teams.iter().map(|team| team.value.clone()).collect(),
+            }),
         })
     }
 
@@ -443,7 +454,7 @@ impl Compiler<'_> {
                 self.problem(&text.span, Diagnostic::error(Code::WorkflowValue, message));
             }
         }
-        if let Some(first) = raw.not_by.first().filter(|_| produced.is_empty()) {
+        if let Some(first) = raw.not_by.first().filter(|_| produced.is_empty() && raw.approvals.is_none()) {
             let message =
                 "`not_by` says who may not give the verdict of a phase, and this phase produces nothing";
             self.problem(&first.span, Diagnostic::error(Code::WorkflowValue, message));

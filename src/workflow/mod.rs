@@ -310,6 +310,8 @@ pub struct Phase {
     pub owner: Owner,
     /// How often this phase may be attempted; overrides the number of the workflow.
     pub attempts: Option<u32>,
+    /// Who has to approve before a rule leads on, if several people have to.
+    pub approvals: Option<AskedApprovals>,
     /// Globs of paths outside the task that may change in this phase. A path that any phase names may change
     /// only in those phases; all other paths are unrestricted.
     pub touches: Patterns,
@@ -330,6 +332,36 @@ words! {
         Turns = "turns",
         /// Another person, and no agent.
         People = "people",
+    }
+}
+
+/// How many people have to approve, and of which teams at least one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AskedApprovals {
+    /// How many different people.
+    pub count: usize,
+    /// The teams, by their names in the settings; each needs a person of its own.
+    pub teams: Vec<String>,
+}
+
+/// The name under which guards see what people said.
+pub const APPROVALS: &str = "approvals";
+
+impl Workflow {
+    /// Whether a file of a task is one that says what a person said of a phase, by its path relative to the task.
+    #[must_use]
+    pub fn keeps_approval(&self, path: &str) -> bool {
+        let mut asked = self.phases.iter().filter(|phase| phase.approvals.is_some());
+        asked.any(|phase| {
+            let within = path.strip_prefix(phase.id.as_str()).and_then(|rest| rest.strip_prefix("/by/"));
+            within.is_some_and(|name| name.ends_with(".json") && !name.contains('/'))
+        })
+    }
+
+    /// Whether a phase asks for several approvals.
+    #[must_use]
+    pub fn asks_for_approvals(&self) -> bool {
+        self.phases.iter().any(|phase| phase.approvals.is_some())
     }
 }
 

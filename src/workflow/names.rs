@@ -3,9 +3,12 @@
 use super::compile::{ARTIFACT_MEMBERS, Compiler, GUARD_ROOTS};
 use super::place::{find_word, source_offset};
 use super::raw::{RawArtifact, RawRule, Text};
-use super::{Artifact, Guard};
+use super::{APPROVALS, Artifact, Guard};
 use crate::base::{Code, Diagnostic, Spanned, WorkflowName};
 
+/// The members of what people said of a phase, in a guard.
+const APPROVAL_MEMBERS: [&str; 8] =
+    ["count", "needed", "approved", "teams", "missing", "rejected", "stale", "writers"];
 /// The members of an action in a guard.
 const ACTION_MEMBERS: [&str; 2] = ["done", "skipped"];
 /// The members of the run in a guard.
@@ -69,6 +72,13 @@ impl Compiler<'_> {
                 self.member(text, chain.get(1..).unwrap_or_default(), &ACTION_MEMBERS);
             }
             if GUARD_ROOTS.contains(&root) || defines.iter().any(|(name, _)| name == root) {
+                continue;
+            }
+            let is_own = artifacts.iter().any(|artifact| artifact.name.as_str() == root);
+            if root == APPROVALS && !is_own && !self.approved.is_empty() {
+                let phases = self.approved.clone();
+                self.member(text, chain, &phases.iter().map(String::as_str).collect::<Vec<_>>());
+                self.member(text, chain.get(1..).unwrap_or_default(), &APPROVAL_MEMBERS);
                 continue;
             }
             let Some(artifact) = artifacts.iter().find(|artifact| artifact.name.as_str() == root) else {

@@ -2,7 +2,7 @@
 
 use super::guard::{ITEM, Names, Types, spelled};
 use super::place::source_offset;
-use super::{Artifact, Document, Format, Guard, ImportValue, SchemaText, Workflow, schema_field};
+use super::{APPROVALS, Artifact, Document, Format, Guard, ImportValue, SchemaText, Workflow, schema_field};
 use crate::base::pointer::child;
 use crate::base::{Code, Diagnostic, nearest};
 use serde_json::Value;
@@ -212,6 +212,8 @@ impl Names for GuardNames<'_> {
             ["run", "errors" | "max_errors"] => NUMBER,
             ["action", _, "done"] => NUMBER,
             ["action", _, "skipped"] => BOOL,
+            [APPROVALS, _, "count" | "needed"] if self.sees_approvals() => NUMBER,
+            [APPROVALS, _, _] if self.sees_approvals() => LIST,
             ["state", rest @ ..] => types_by_schema(self.workflow.state.schema.as_ref(), rest),
             [root, rest @ ..] => {
                 let artifacts = &self.workflow.artifacts;
@@ -227,6 +229,13 @@ impl Names for GuardNames<'_> {
 }
 
 impl GuardNames<'_> {
+    /// Whether `approvals` is what people said, and no name of the workflow's own.
+    fn sees_approvals(&self) -> bool {
+        let is_own = self.workflow.artifacts.iter().any(|artifact| artifact.name.as_str() == APPROVALS)
+            || self.workflow.defines.iter().any(|(name, _)| name == APPROVALS);
+        self.workflow.asks_for_approvals() && !is_own
+    }
+
     fn artifact(&self, index: usize, path: &[&str]) -> Result<Types, (String, String)> {
         let artifact = &self.workflow.artifacts[index];
         Ok(match path {

@@ -46,6 +46,7 @@ mod schemas;
 #[cfg(feature = "api")]
 mod serve;
 mod setting;
+mod several_approvals;
 mod signing;
 mod staged;
 mod store;

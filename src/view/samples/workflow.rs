@@ -77,6 +77,7 @@ pub fn workflow() -> Workflow {
                 remarks: None,
                 owner: Owner::Agent,
                 attempts: None,
+                approvals: None,
             })
             .collect(),
         rules: Vec::new(),

@@ -85,6 +85,14 @@ pub(super) struct RawPhase {
     pub terminal: bool,
     pub success: bool,
     pub attempts: Option<Spanned<i64>>,
+    pub approvals: Option<RawApprovals>,
+}
+
+/// How many people have to approve, and of which teams.
+#[derive(Debug)]
+pub(super) struct RawApprovals {
+    pub count: Option<Spanned<i64>>,
+    pub teams: Vec<Text>,
 }
 
 #[derive(Debug)]
@@ -281,10 +289,20 @@ impl BlockReader<'_> {
             terminal: self.boolean(&mut table, "terminal", false),
             success: self.boolean(&mut table, "success", true),
             attempts: self.count_at(&mut table, "attempts", 1),
+            approvals: self.table(&mut table, "approvals", "`approvals`").map(|table| self.approvals(table)),
             name,
         };
         self.finish(table);
         phase
+    }
+
+    fn approvals(&mut self, mut table: TomlTable<'_, '_>) -> RawApprovals {
+        let approvals = RawApprovals {
+            count: self.count_at(&mut table, "count", 1),
+            teams: self.texts_at(&mut table, "teams"),
+        };
+        self.finish(table);
+        approvals
     }
 
     fn rule(&mut self, rule: Spanned<TomlTable<'_, '_>>) -> RawRule {

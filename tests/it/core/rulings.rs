@@ -75,7 +75,14 @@ fn a_person_decides_by_a_file_that_is_drafted_where_none_decides() {
         assert_eq!((told.transition.to.as_str(), drafted(&told)), (expected.0, Some(expected.1)), "{to:?}");
         assert!(told.transition.by_human);
         let draft = told.draft.expect("a draft");
-        let files = draft.facts.artifacts.values().flatten().filter(|file| file.path == draft.path);
+        let files = draft
+            .facts
+            .as_ref()
+            .expect("facts")
+            .artifacts
+            .values()
+            .flatten()
+            .filter(|file| file.path == draft.path);
         assert_eq!(files.count(), 1, "the facts are those with the file");
         assert_eq!(
             world.facts().artifacts.values().flatten().filter(|file| file.path == draft.path).count(),
@@ -309,8 +316,15 @@ fn a_file_that_decides_already_is_taken_as_it_is() {
         assert_eq!(told.transition.reason.ends_with(": so it is"), told.draft.is_none(), "{file}");
         if let Some(draft) = told.draft {
             assert_eq!(draft.path, "accept/decision.json");
-            let there: Vec<_> =
-                draft.facts.artifacts.values().flatten().filter(|fact| fact.path == draft.path).collect();
+            let there: Vec<_> = draft
+                .facts
+                .as_ref()
+                .expect("facts")
+                .artifacts
+                .values()
+                .flatten()
+                .filter(|fact| fact.path == draft.path)
+                .collect();
             assert_eq!(there.len(), 1, "it takes the place of the other");
         }
     }
@@ -487,8 +501,10 @@ fn a_draft_takes_the_place_of_the_file_that_is_there() {
         world.write(path, r#"{"word": "back"}"#);
         let draft = ruled(&world, Ruling::Approve, None, None).expect("decided").draft.expect("a draft");
         let name = ArtifactName::new("verdict").expect("valid");
-        let files: Vec<(&str, usize)> =
-            draft.facts.artifacts[&name].iter().map(|file| (file.path.as_str(), file.pattern)).collect();
+        let files: Vec<(&str, usize)> = draft.facts.as_ref().expect("facts").artifacts[&name]
+            .iter()
+            .map(|file| (file.path.as_str(), file.pattern))
+            .collect();
         assert_eq!((draft.path.as_str(), files), (path, vec![(path, pattern)]));
     }
 }

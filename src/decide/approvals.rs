@@ -1,0 +1,285 @@
+//! Several approvals: what people said in a phase that asks for more than one, and who is still missing.
+//!
+//! What a person said counts while all that it names stands. Of each team that the phase names, another person has to say
+//! yes: one person counts once, and for one team.
+
+use super::derive::SeenArtifact;
+use super::judge::Judge;
+use super::order::{refused, why_after, with_why};
+use super::{
+    ActorKind, Approving, Detail, Draft, Evidence, Facts, FileWriter, HistoryEntry, Kind, PersonRuling,
+    Ruled, Ruling, RulingOrder, Stamp, State, Teams, Transition,
+};
+use crate::base::{ArtifactName, Code, Error, Timestamp, command};
+use crate::workflow::{Phase, Workflow};
+use serde_json::{Value, json};
+
+/// What people said in a phase that asks for several approvals.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Approvals {
+    /// How many have to approve.
+    pub needed: usize,
+    /// Those who approve what stands.
+    pub approved: Vec<String>,
+    /// The teams for which somebody approves.
+    pub teams: Vec<String>,
+    /// Who is missing: the teams for which nobody approves, and `anybody` for each further person.
+    pub missing: Vec<String>,
+    /// Those who reject what stands.
+    pub rejected: Vec<String>,
+    /// Those who judged something else than what stands.
+    pub stale: Vec<String>,
+    /// Those who wrote what somebody else has to judge.
+    pub writers: Vec<String>,
+}
+
+impl Approvals {
+    /// What people said of a phase; `None` if it does not ask for several.
+    pub(super) fn of(phase: &Phase, state: &State, seen: &[SeenArtifact<'_>], teams: &Teams) -> Option<Self> {
+        let asked = phase.approvals.as_ref()?;
+        let said = state.actor(&phase.id).map(|actor| actor.approvals.as_slice()).unwrap_or_default();
+        let mut found = Self {
+            needed: asked.count.max(asked.teams.len()),
+            approved: Vec::new(),
+            teams: Vec::new(),
+            missing: Vec::new(),
+            rejected: Vec::new(),
+            stale: Vec::new(),
+            writers: Vec::new(),
+        };
+        for one in said {
+            let person = one.person.clone();
+            match (stands(one, seen), one.ruling) {
+                (false, _) => found.stale.push(person),
+                (true, Ruling::Approve) if has_written(phase, seen, &person) => found.writers.push(person),
+                (true, Ruling::Approve) => found.approved.push(person),
+                (true, Ruling::Reject) => found.rejected.push(person),
+            }
+        }
+        let taken = assigned(&asked.teams, &found.approved, teams);
+        for team in &asked.teams {
+            let side = if taken.contains(&team) { &mut found.teams } else { &mut found.missing };
+            side.push(team.clone());
+        }
+        let lacking = found.needed.saturating_sub(found.approved.len());
+        while found.missing.len() < lacking {
+            found.missing.push("anybody".to_owned());
+        }
+        Some(found)
+    }
+
+    /// Whether they suffice: nobody is missing, and nobody rejects.
+    pub(super) fn suffice(&self) -> bool {
+        self.missing.is_empty() && self.rejected.is_empty()
+    }
+
+    /// What guards see.
+    pub(super) fn value(&self) -> Value {
+        json!({
+            "count": self.approved.len(),
+            "needed": self.needed,
+            "approved": self.approved,
+            "teams": self.teams,
+            "missing": self.missing,
+            "rejected": self.rejected,
+            "stale": self.stale,
+            "writers": self.writers,
+        })
+    }
+
+    /// What they wait for, in words.
+    pub(super) fn words(&self) -> String {
+        let mut said = vec![format!("{} of {} approvals", self.approved.len(), self.needed)];
+        if !self.approved.is_empty() {
+            said.push(format!("by {}", self.approved.join(", ")));
+        }
+        if !self.missing.is_empty() {
+            said.push(format!("missing: {}", self.missing.join(", ")));
+        }
+        if !self.rejected.is_empty() {
+            said.push(format!("rejected by {}", self.rejected.join(", ")));
+        }
+        if !self.writers.is_empty() {
+            said.push(format!("{} wrote what somebody else has to judge", self.writers.join(", ")));
+        }
+        if !self.stale.is_empty() {
+            said.push(format!("{} judged something else than what is there now", self.stale.join(", ")));
+        }
+        said.join("; ")
+    }
+}
+
+/// Whether a person wrote what the phase wants judged by somebody else.
+fn has_written(phase: &Phase, seen: &[SeenArtifact<'_>], person: &str) -> bool {
+    let judged = seen.iter().filter(|seen| phase.not_by.contains(&seen.derived.name));
+    let mut writers = judged.flat_map(|seen| &seen.derived.writers);
+    let own = FileWriter::new(ActorKind::Human, person);
+    writers.any(|writer| writer.is_same(&own))
+}
+
+/// Whether all that a person judged is as it was.
+fn stands(said: &Approving, seen: &[SeenArtifact<'_>]) -> bool {
+    said.on.iter().all(|(artifact, digest)| {
+        seen.iter().any(|seen| seen.derived.name == *artifact && seen.derived.digest == Some(*digest))
+    })
+}
+
+/// The teams for which one of these people can stand, each person for one team, as many teams as possible; earlier ones
+/// first.
+fn assigned<'t>(asked: &'t [String], people: &[String], teams: &Teams) -> Vec<&'t String> {
+    let is_in = |team: usize, person: usize| {
+        let members = teams.get(&asked[team]).map(Vec::as_slice).unwrap_or_default();
+        members.iter().any(|member| member.eq_ignore_ascii_case(&people[person]))
+    };
+    let mut of_person: Vec<Option<usize>> = vec![None; people.len()];
+    for team in 0..asked.len() {
+        let mut tried = vec![false; people.len()];
+        place(team, &is_in, &mut of_person, &mut tried);
+    }
+    (0..asked.len()).filter(|team| of_person.contains(&Some(*team))).map(|team| &asked[team]).collect()
+}
+
+/// Finds a person for a team, moving others to other teams where that helps.
+fn place(
+    team: usize,
+    is_in: &impl Fn(usize, usize) -> bool,
+    of_person: &mut [Option<usize>],
+    tried: &mut [bool],
+) -> bool {
+    for person in 0..of_person.len() {
+        if tried[person] || !is_in(team, person) {
+            continue;
+        }
+        tried[person] = true;
+        let is_free = match of_person[person] {
+            None => true,
+            Some(other) => place(other, is_in, of_person, tried),
+        };
+        if is_free {
+            of_person[person] = Some(team);
+            return true;
+        }
+    }
+    false
+}
+
+impl Judge<'_> {
+    /// What people said of the present phase; `None` if it does not ask for several approvals.
+    pub(super) fn approvals(&self) -> Option<Approvals> {
+        Approvals::of(self.phase, self.state, self.seen, &self.facts.inputs.teams)
+    }
+
+    /// What a person says in a phase that asks for several approvals. It moves nothing.
+    pub(super) fn said_by(&self, order: RulingOrder<'_>, stamp: &Stamp) -> Result<Ruled, Error> {
+        let person = stamp.address.clone().unwrap_or_else(|| stamp.by.name.clone());
+        let texts = order.reason.into_iter().chain(order.objections.iter().map(super::Objection::text));
+        let why: Vec<&str> = texts.collect();
+        let why = (!why.is_empty()).then(|| why.join("; "));
+        let said = PersonRuling { ruling: order.ruling, person };
+        let (transition, text) = self.saying(&said, why.as_deref(), stamp.at)?;
+        let known = self.state.actor(&self.phase.id).into_iter().flat_map(|actor| &actor.approvals);
+        let mut own = known.filter(|known| known.person == said.person && known.ruling == said.ruling);
+        if own.any(|known| stands(known, self.seen)) {
+            let message = format!("{} did so already, and all that it rests on is as it was", said.person);
+            let argv = ["orch", "status", self.facts.task.as_str()];
+            return Err(refused(Code::NothingToApply, message, command(&argv)));
+        }
+        let draft = Draft { path: said.path(&self.phase.id), text, facts: None };
+        Ok(Ruled { transition, draft: Some(draft), written: None })
+    }
+
+    /// The step in which a person says something, and the text of its file.
+    fn saying(
+        &self,
+        said: &PersonRuling,
+        why: Option<&str>,
+        at: Timestamp,
+    ) -> Result<(Transition, String), Error> {
+        let detail = Detail::Approve(said.clone());
+        let reason = with_why(detail.words(), why)?;
+        let mut evidence = self.evidence(&self.approved_on());
+        let of: serde_json::Map<String, Value> = evidence
+            .iter()
+            .map(|one| (one.artifact.to_string(), Value::from(one.digest.to_string())))
+            .collect();
+        let file = json!({
+            "ruling": said.ruling, "person": said.person, "reason": reason, "at": at.to_string(), "of": of,
+        });
+        let text = format!("{file:#}\n");
+        let digest = self.workflow.digest.format().blob(text.as_bytes());
+        if let Ok(artifact) = ArtifactName::new("approval") {
+            let files = vec![(said.path(&self.phase.id), digest)];
+            evidence.push(Evidence { artifact, files, digest, valid: true, committed: true });
+        }
+        let here = self.phase.id.clone();
+        let transition = Transition::new(Some(here.clone()), here, Kind::Approve, &reason);
+        Ok((Transition { evidence, detail: Some(Box::new(detail)), by_human: true, ..transition }, text))
+    }
+
+    /// What a person judges in the phase: what it needs and reads, and what earlier phases have made.
+    fn approved_on(&self) -> Vec<ArtifactName> {
+        let before = self.workflow.position(&self.phase.id).unwrap_or_default();
+        let made = self.workflow.phases[..before].iter().flat_map(|phase| &phase.produces);
+        let mut names: Vec<ArtifactName> = Vec::new();
+        for name in self.phase.needs.iter().chain(&self.phase.reads).chain(made) {
+            if !names.contains(name) {
+                names.push(name.clone());
+            }
+        }
+        names
+    }
+}
+
+/// The recorded step in which a person said something, derived again.
+pub(super) fn said_again(
+    workflow: &Workflow,
+    state: &State,
+    facts: &Facts,
+    entry: &HistoryEntry,
+) -> Result<Transition, String> {
+    let Some(Detail::Approve(said)) = entry.detail.as_deref() else {
+        return Err("the record does not say what was said".to_owned());
+    };
+    let phase = super::order::current(workflow, state).map_err(|error| error.to_string())?;
+    if phase.approvals.is_none() {
+        return Err(format!("`{}` does not ask for several approvals", phase.id));
+    }
+    let seen = super::derive::look(workflow, state, &phase.id, facts);
+    let judge = Judge { workflow, state, facts, phase, seen: &seen };
+    let why = why_after(&entry.reason, &Detail::Approve(said.clone()).words());
+    judge.saying(said, why, entry.at).map(|(transition, _)| transition).map_err(|error| error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_team_has_a_person_of_its_own_if_there_is_a_way() {
+        let teams: Teams = [("a", "x y"), ("b", "x"), ("c", "y z"), ("d", "")]
+            .map(|(team, people)| (team.to_owned(), people.split_whitespace().map(str::to_owned).collect()))
+            .into();
+        for (asked, people, expected) in [
+            ("a b", "x y", "a b"),
+            ("a b", "y x", "a b"),
+            ("a b", "x", "a"),
+            ("b a", "x", "b"),
+            ("a b c", "x y z", "a b c"),
+            ("a b c", "X Y", "a b"),
+            ("a b c", "z x y", "a b c"),
+            ("c d", "z", "c"),
+            ("a nobody", "x y", "a"),
+            ("", "x", ""),
+            ("a", "", ""),
+        ] {
+            let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<String>>();
+            let (asked, people) = (words(asked), words(people));
+            let found = assigned(&asked, &people, &teams);
+            assert_eq!(
+                found.into_iter().cloned().collect::<Vec<_>>(),
+                words(expected),
+                "{asked:?} {people:?}"
+            );
+        }
+    }
+}

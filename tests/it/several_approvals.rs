@@ -1,0 +1,244 @@
+//! Several approvals of one phase: who said what, who is missing, and that nothing but what they said moves the task.
+
+use crate::harness::{Ended, World, copy};
+use serde_json::Value;
+
+const RULES: &str = r#"# Text
+
+```toml orch
+[workflow]
+initial = "write"
+
+[artifact.text]
+path = "text.md"
+
+[phase.write]
+produces = ["text"]
+
+[phase.accept]
+owner = "human"
+needs = ["text"]
+approvals = { count = 2, teams = ["security", "platform"] }
+
+[phase.done]
+terminal = true
+
+[[rule]]
+id = "written"
+from = "write"
+when = "text.ready"
+to = "accept"
+because = "the text is there"
+
+[[rule]]
+id = "agreed"
+from = "accept"
+when = "approvals.accept.count >= 2"
+to = "done"
+because = "enough people agree"
+
+[[rule]]
+id = "refused"
+from = "accept"
+when = "approvals.accept.rejected.size() > 0"
+to = "write"
+because = "somebody refuses"
+```
+"#;
+
+const TEAMS: &str = "[people.teams]\nsecurity = [\"ann@example.com\", \"bea@example.com\"]\nplatform = [\"Bea@example.com\", \"cem@example.com\"]\n";
+
+fn at_accept() -> World {
+    let world = World::new();
+    let settings = format!("[[root]]\npath = \"tasks/*\"\nworkflow = \"text\"\n\n{TEAMS}");
+    world.write("orch.toml", settings);
+    world.write("system/workflows/text.md", RULES);
+    world.commit("setup");
+    world.orch(&["new", "t"]).succeeds();
+    world.write("tasks/t/text.md", "One.\n");
+    world.orch(&["next", "t"]).succeeds();
+    assert_eq!(world.phase("t"), "accept");
+    world
+}
+
+/// A command of a person with this address.
+fn by(world: &World, person: &str, arguments: &[&str]) -> Ended {
+    let mut command = world.orch_command(arguments);
+    command.env("GIT_AUTHOR_NAME", person).env("GIT_AUTHOR_EMAIL", format!("{person}@example.com"));
+    world.end(command.output().expect("orch runs"))
+}
+
+fn reason(world: &World) -> String {
+    world.orch_json(&["suggest", "t"])["suggestions"][0]["reason"].as_str().expect("a reason").to_owned()
+}
+
+fn standings(world: &World) -> Vec<String> {
+    let audit = world.orch_json(&["audit"]);
+    let changes = audit["changes"].as_array().expect("changes");
+    changes.iter().map(|change| change["standing"].as_str().expect("a text").to_owned()).collect()
+}
+
+#[test]
+fn two_people_of_two_teams_suffice_and_one_counts_once() {
+    let world = at_accept();
+    let before = reason(&world);
+    assert!(before.contains("0 of 2 approvals; missing: security, platform"), "{before}");
+    world.orch(&["next", "t"]).ends(3);
+    by(&world, "bea", &["approve", "t"]).succeeds();
+    assert_eq!(world.phase("t"), "accept");
+    let file = world.json("tasks/t/accept/by/bea@example.com.json");
+    assert_eq!((&file["ruling"], &file["person"]), (&"approve".into(), &"bea@example.com".into()));
+    assert!(
+        reason(&world).contains("1 of 2 approvals; by bea@example.com; missing: platform"),
+        "{}",
+        reason(&world)
+    );
+    world.orch(&["suggest", "t"]).says("missing: platform");
+    world.orch(&["explain", "t"]).says("missing: platform");
+    by(&world, "bea", &["approve", "t"]).ends(3).says("did so already");
+    world.orch(&["next", "t"]).ends(3);
+    // Bea moves to the other team, so that Ann can stand for this one.
+    by(&world, "ann", &["approve", "t"]).succeeds();
+    world.orch(&["next", "t"]);
+    assert_eq!(world.phase("t"), "done");
+    let found = standings(&world);
+    assert_eq!(found.iter().filter(|one| *one == "claimed").count(), 2, "{found:?}");
+    assert!(found.iter().all(|one| one == "claimed" || one == "proven"), "{found:?}");
+    world.orch(&["audit", "--strict"]).succeeds();
+    world.orch(&["check", "--strict"]).succeeds();
+    assert_eq!(world.dirty(), "");
+    world.orch(&["log", "t"]).says("approve by bea@example.com");
+}
+
+#[test]
+fn approvals_of_two_branches_suffice_together() {
+    let world = at_accept();
+    world.git(&["switch", "-q", "-c", "other"]);
+    by(&world, "ann", &["approve", "t"]).succeeds();
+    world.git(&["switch", "-q", "main"]);
+    by(&world, "cem", &["approve", "t"]).succeeds();
+    world.git_ended(&["merge", "-q", "other"]);
+    world.orch(&["resolve", "t"]);
+    world.git(&["add", "-A"]);
+    world.git_ended(&["commit", "-q", "-m", "merged"]);
+    let state = world.json("tasks/t/state.json");
+    let people: Vec<&str> = state["actors"]["accept"]["approvals"]
+        .as_array()
+        .expect("approvals")
+        .iter()
+        .map(|one| one["person"].as_str().expect("a person"))
+        .collect();
+    assert_eq!(people, ["ann@example.com", "cem@example.com"]);
+    world.orch(&["next", "t"]);
+    assert_eq!(world.phase("t"), "done");
+    assert!(!standings(&world).contains(&"forged".to_owned()), "{:?}", standings(&world));
+}
+
+#[test]
+fn an_approval_counts_while_what_it_rests_on_stands() {
+    let world = at_accept();
+    by(&world, "ann", &["approve", "t"]).succeeds();
+    world.write("tasks/t/text.md", "Two.\n");
+    assert!(reason(&world).contains("ann@example.com judged something else"), "{}", reason(&world));
+    by(&world, "cem", &["approve", "t"]).succeeds();
+    world.orch(&["next", "t"]).ends(3);
+    // A file that somebody writes says nothing.
+    world.write(
+        "tasks/t/accept/by/bea@example.com.json",
+        "{\"ruling\": \"approve\", \"person\": \"bea@example.com\"}\n",
+    );
+    world.orch(&["next", "t"]).ends(3);
+    by(&world, "ann", &["approve", "t"]).succeeds();
+    world.orch(&["next", "t"]);
+    assert_eq!(world.phase("t"), "done");
+}
+
+#[test]
+fn a_rejection_holds_and_a_send_back_uses_up_what_was_said() {
+    let world = at_accept();
+    by(&world, "ann", &["approve", "t"]).succeeds();
+    by(&world, "cem", &["reject", "t", "--reason", "it is too short"]).succeeds();
+    world.orch(&["next", "t"]);
+    assert_eq!(world.phase("t"), "write");
+    world.write("tasks/t/text.md", "Three.\n");
+    world.orch(&["next", "t"]).succeeds();
+    assert!(reason(&world).contains("0 of 2 approvals"), "{}", reason(&world));
+    assert_eq!(world.json("tasks/t/state.json")["actors"]["accept"]["approvals"], Value::Null);
+    world.orch(&["audit", "--strict"]).succeeds();
+}
+
+#[test]
+fn who_is_no_person_or_in_no_team_does_not_count() {
+    let world = at_accept();
+    world.orch_by_agent(&["approve", "t"]).ends(6).reports("needs a person");
+    by(&world, "dan", &["approve", "t"]).succeeds();
+    by(&world, "eva", &["approve", "t"]).succeeds();
+    world.orch(&["next", "t"]).ends(3);
+    assert!(reason(&world).contains("missing: security, platform"), "{}", reason(&world));
+    // Whoever puts himself into a team has to commit that.
+    let settings = world.read("orch.toml");
+    world.write("orch.toml", settings.replace("cem@", "dan@"));
+    assert!(reason(&world).contains("missing: security, platform"), "{}", reason(&world));
+}
+
+#[test]
+fn what_was_said_can_be_taken_back() {
+    let world = at_accept();
+    by(&world, "ann", &["approve", "t"]).succeeds();
+    by(&world, "ann", &["undo", "t"]).succeeds();
+    assert!(reason(&world).contains("0 of 2 approvals"), "{}", reason(&world));
+    world.orch(&["audit", "--strict"]).succeeds();
+}
+
+#[test]
+fn whoever_wrote_what_others_judge_does_not_count() {
+    let world = World::new();
+    world.write("orch.toml", format!("[[root]]\npath = \"tasks/*\"\nworkflow = \"text\"\n\n{TEAMS}"));
+    let rules = RULES.replace("needs = [\"text\"]", "needs = [\"text\"]\nnot_by = [\"text\"]");
+    world.write("system/workflows/text.md", rules);
+    world.commit("setup");
+    world.orch(&["new", "t"]).succeeds();
+    world.write("tasks/t/text.md", "One.\n");
+    // Ann commits what she wrote.
+    world.commit("text");
+    world.orch(&["next", "t"]).succeeds();
+    by(&world, "ann", &["approve", "t"]).succeeds();
+    by(&world, "cem", &["approve", "t"]).succeeds();
+    assert!(
+        reason(&world).contains("ann@example.com wrote what somebody else has to judge"),
+        "{}",
+        reason(&world)
+    );
+    by(&world, "bea", &["approve", "t"]).succeeds();
+    world.orch(&["next", "t"]);
+    assert_eq!(world.phase("t"), "done");
+    world.orch(&["audit", "--strict"]).succeeds();
+}
+
+#[test]
+fn an_approval_that_nobody_gave_is_forged() {
+    use crate::audit::records::{LOG, relinked, tell_lines};
+    let honest = at_accept();
+    by(&honest, "ann", &["approve", "t"]).succeeds();
+    type Edit = fn(&mut Value);
+    let edits: [(&str, Edit); 5] = [
+        ("an agent", |event| event["actor"]["kind"] = "agent".into()),
+        ("another person", |event| event["approve"]["person"] = "bea@example.com".into()),
+        ("another ruling", |event| event["approve"]["ruling"] = "reject".into()),
+        ("another text", |event| {
+            event["evidence"]["text.md"] = "0000000000000000000000000000000000000001".into()
+        }),
+        ("another phase", |event| event["to"] = "done".into()),
+    ];
+    for (what, edit) in edits {
+        let world = copy(&honest);
+        let lines = relinked(&world.read(LOG), |number, event| {
+            if number == 2 {
+                edit(event);
+            }
+        });
+        tell_lines(&world, &lines);
+        world.git(&["commit", "-q", "-a", "--amend", "--no-edit"]);
+        assert_eq!(standings(&world).last().map(String::as_str), Some("forged"), "{what}");
+    }
+}
