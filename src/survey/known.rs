@@ -385,6 +385,8 @@ impl Workspace {
         let (reads_history, on_code) = (sight.basis.reads_history(), sight.rests_on_code());
         let is_comparable = !sight.basis.is_unknown()
             && self.store.as_ref().map(Store::converted) == converted
+            // The base branch moves without HEAD.
+            && sight.observed.facts.code.base.is_none()
             // Without a commit there is nothing by which to see that the history has grown.
             && (commit.is_some() || !(reads_history || on_code));
         let (files, unignored) = (sight.basis.files(), sight.basis.unignored());

@@ -45,7 +45,7 @@ impl World {
     }
 
     fn base_branch(&self) {
-        let settings = self.read("orch.toml").replace("#base = \"main\"", "base = \"main\"");
+        let settings = self.read("orch.toml").replace("# base = \"main\"", "base = \"main\"");
         self.write("orch.toml", settings);
         self.commit("the base branch");
     }

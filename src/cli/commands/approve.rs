@@ -22,8 +22,8 @@ pub struct ApproveArgs {
     issue: Vec<String>,
     /// Approve although a verdict or report judged something else than what is there now, and say why. The step is
     /// recorded as an override.
-    #[arg(long, value_name = "WHY")]
-    r#override: Option<String>,
+    #[arg(long = "override", value_name = "WHY")]
+    reason: Option<String>,
     /// Write nothing; print what would happen.
     #[arg(long)]
     dry_run: bool,
@@ -33,6 +33,6 @@ pub struct ApproveArgs {
 
 pub fn run(args: &ApproveArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
     let objections = report::objections(&args.issue)?;
-    let order = Order::Approve { objections, although: args.r#override.clone() };
+    let order = Order::Approve { objections, although: args.reason.clone() };
     report::carry_out(context, ui, args.task.as_deref(), &order, args.dry_run)
 }
