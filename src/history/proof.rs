@@ -10,7 +10,7 @@ use super::record::{
 use super::trailers::ToldSteps;
 use crate::base::{Code, Digest, TaskId, WorkflowName, command};
 use crate::decide::{Proof, Standing, State, import_of, is_original};
-use crate::record::{LogEvent, LogFault};
+use crate::record::{LogEvent, LogFault, LogFaultKind, NotAnEvent};
 use crate::scan::Source;
 use crate::survey::setting::Setting;
 use crate::survey::snapshot::{Snapshot, first};
@@ -530,9 +530,10 @@ impl Proving<'_> {
         })
     }
 
-    /// The fault of a line that a newer orch wrote, unless something else is wrong with other lines of the log.
+    /// The fault of a line of a newer version of the record, unless something else is wrong with other lines of the log. What
+    /// a known version does not have is no such fault: a program that writes more raises the version.
     fn newer_line(&self) -> Option<String> {
-        let is_newer = |fault: &&LogFault| fault.kind.code() == Code::LogNewer;
+        let is_newer = |fault: &&LogFault| fault.kind == LogFaultKind::NotAnEvent(NotAnEvent::Newer);
         let follows =
             |fault: &LogFault| matches!(fault.kind.code(), Code::LogIncomplete | Code::LogInconsistent);
         let faults = || self.log.faults.iter().map(|(fault, _)| fault);

@@ -13,7 +13,7 @@ use std::fmt;
 /// The history entry with these members; `None` if one is missing or invalid.
 pub(super) fn history_entry(value: &Value) -> Option<HistoryEntry> {
     let members = EntryMembers::deserialize(value).ok()?;
-    if members.newer().is_some() || members.invalid().is_some() {
+    if members.is_newer() || members.unknown().is_some() || members.invalid().is_some() {
         return None;
     }
     members.entry().ok()
@@ -181,11 +181,15 @@ impl EntryMembers {
         self.unknown.get_or_insert(member);
     }
 
-    /// What a newer program than this one wrote, in words: a version, a kind or a member that this one does not know.
-    /// Events of the first version may have members that nobody knows.
-    pub(super) fn newer(&self) -> Option<String> {
-        let Some(version) = self.version else { return Some("its version of the record".to_owned()) };
-        if version == RecordVersion::First {
+    /// Whether it is of a version that this program does not know.
+    pub(super) fn is_newer(&self) -> bool {
+        self.version.is_none()
+    }
+
+    /// The kind or member that its version does not have, in words. Events of the first version may have members that
+    /// nobody knows.
+    pub(super) fn unknown(&self) -> Option<String> {
+        if self.version == Some(RecordVersion::First) {
             return None;
         }
         let kind = self.other_kind.as_ref().map(|kind| format!("the kind `{kind}`"));

@@ -69,7 +69,7 @@ impl LogFaultKind {
             Self::ByteOrderMark => Code::ByteOrderMark,
             Self::ConflictMarker => Code::ConflictMarkers,
             Self::NotAnEvent(NotAnEvent::OtherId { .. }) => Code::LogChanged,
-            Self::NotAnEvent(NotAnEvent::Newer(_)) => Code::LogNewer,
+            Self::NotAnEvent(NotAnEvent::Newer | NotAnEvent::Unknown(_)) => Code::LogNewer,
             Self::NotAnEvent(_) => Code::LogInvalid,
             Self::UnknownPredecessor(_) => Code::LogIncomplete,
             Self::Misnumbered { .. } | Self::Inapplicable(_) => Code::LogInconsistent,

@@ -55,9 +55,12 @@ pub enum NotAnEvent {
         /// The id computed from the text.
         computed: Digest,
     },
-    /// A newer program wrote what this one does not know.
+    /// Its version of the record is that of a newer program.
+    #[error("written by a newer orch: this one does not know its version of the record")]
+    Newer,
+    /// It has a kind or a member that its version of the record does not have.
     #[error("written by a newer orch: this one does not know {0}")]
-    Newer(String),
+    Unknown(String),
     /// A member of the second version is invalid; its name, and why.
     #[error("not an event: {0}")]
     Invalid(String),
@@ -154,8 +157,11 @@ impl LogEvent {
         }
         let raw: RawEvent =
             serde_json::from_str(&body).map_err(|error| NotAnEvent::Unreadable(error.to_string()))?;
-        if let Some(what) = raw.entry.newer() {
-            return Err(NotAnEvent::Newer(what));
+        if raw.entry.is_newer() {
+            return Err(NotAnEvent::Newer);
+        }
+        if let Some(what) = raw.entry.unknown() {
+            return Err(NotAnEvent::Unknown(what));
         }
         if let Some(why) = raw.entry.invalid() {
             return Err(NotAnEvent::Invalid(why));
