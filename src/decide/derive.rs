@@ -127,7 +127,7 @@ impl<'f> SeenArtifact<'f> {
             let (code, hint) = match why {
                 WhyNot::Unfilled => (Code::Unfilled, "write what is meant; the example only shows the form"),
                 _ if is_named => continue,
-                WhyNot::Early(_) => (Code::NotCounted, "write it anew, or name what it judged in `of`"),
+                WhyNot::Early { .. } => (Code::NotCounted, "write it anew, or name what it judged in `of`"),
                 _ => (Code::NotCounted, "write it anew, or remove it"),
             };
             let at = place.path(&file.path).map_or_else(|_| Place::default(), |path| Place::file(&path));
@@ -257,7 +257,8 @@ fn judge_together<'f>(
     let is_used_up =
         seen.derived.digest.is_some_and(|digest| is_spent(workflow, state, &seen.derived.name, digest));
     if is_used_up {
-        let why = WhyNot::UsedUp(used_up(workflow, state, &seen.derived.name));
+        let when = used_up(workflow, state, &seen.derived.name);
+        let why = WhyNot::UsedUp { when, is_only_reason: true };
         seen.excluded = seen.files.iter().map(|file| (*file, why.clone())).collect();
     }
 }

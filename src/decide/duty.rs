@@ -5,7 +5,7 @@
 //! the verdict whose turn it is. The matches list every verdict, so the compiler points here when one is
 //! added.
 
-use super::{Decision, Ending, ExpectState, Expectation, Verdict};
+use super::{Choice, Decision, Ending, ExpectState, Expectation, Verdict};
 use crate::base::{Code, PhaseId, words};
 use crate::workflow::{Owner, Workflow};
 use serde::{Deserialize, Serialize};
@@ -197,9 +197,7 @@ fn row<'a>(workflow: &Workflow, decision: &'a Decision) -> DutyRow<'a> {
         }
         Verdict::Run(_) => DutyRow(DutyKind::Run, Do::Run, works, current, RunTurn::Act),
         // A person decides by a command, which writes the file.
-        Verdict::Wait { owner: Owner::Human, .. }
-            if decision.options.iter().any(|option| matches!(option.id, "approve" | "archive")) =>
-        {
+        Verdict::Wait { owner: Owner::Human, .. } if decision.options.iter().any(decides) => {
             DutyRow(DutyKind::Wait, Do::Decide, Owner::Human, current, RunTurn::Work(Owner::Human))
         }
         Verdict::Wait { owner, .. } if decision.lacks_history() => {
@@ -219,6 +217,11 @@ fn row<'a>(workflow: &Workflow, decision: &'a Decision) -> DutyRow<'a> {
         Verdict::Error { .. } => UNREAD,
         Verdict::Livelock { .. } => DutyRow(DutyKind::Livelock, Do::Repair, Owner::Human, None, fails),
     }
+}
+
+/// Whether a command decides, so that no file has to be written first.
+fn decides(option: &Choice) -> bool {
+    option.id == "archive" || option.argv.get(1).is_some_and(|command| command == "approve")
 }
 
 /// Whether a run changes who must act. A task that is finished or cannot be evaluated is not run.

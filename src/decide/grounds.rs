@@ -11,7 +11,6 @@ use super::{BrokenNeed, Decision, FoundBy, NamedVersion, RecordVersion, Verdict}
 use crate::base::{ArtifactName, Code, Diagnostic, Digest, Patterns, PhaseId, Place, RepoPath, command};
 use crate::workflow::{Outcome, Phase, tree_name};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 use std::collections::BTreeSet;
 
 /// A verdict or report on which an earlier phase was left.
@@ -168,16 +167,27 @@ impl Judge<'_> {
             many => format!("in {many} commits, the last one {} ({})", last.id.short(), last.subject),
         };
         let file = first.map(|file| file.as_str()).unwrap_or_default();
-        CodeStanding::fallen(format!("judged an earlier `{name}`: {file}{more} changed since {commits}"))
+        let unknown = match planned.is_unknown {
+            true => "; what the plan names cannot be computed, so any file may be meant",
+            false => "",
+        };
+        CodeStanding::fallen(format!(
+            "judged an earlier `{name}`: {file}{more} changed since {commits}{unknown}"
+        ))
     }
 
     /// The paths that the workflow says the plan names.
     fn planned_paths(&self) -> PlannedPaths {
-        let value = self.workflow.names.as_ref().and_then(|guard| guard.value(&self.scope()).ok());
-        let items = value.as_ref().and_then(Value::as_array).into_iter().flatten();
-        let texts: Vec<String> = items.filter_map(Value::as_str).map(str::to_owned).collect();
+        let Some(guard) = &self.workflow.names else { return PlannedPaths::default() };
+        let texts = guard.value(&self.scope()).ok().and_then(|value| {
+            let items = value.as_array()?.iter();
+            items.map(|item| item.as_str().map(str::to_owned)).collect::<Option<Vec<String>>>()
+        });
+        let Some(texts) = texts else {
+            return PlannedPaths { is_unknown: true, ..PlannedPaths::default() };
+        };
         let globs = texts.iter().filter_map(|text| Patterns::new([text]).ok()).collect();
-        PlannedPaths { texts, globs }
+        PlannedPaths { is_unknown: false, texts, globs }
     }
 
     /// What keeps a move to a phase from resting on evidence that stands; nothing unless that is a good end.
@@ -236,6 +246,9 @@ impl Judge<'_> {
     /// The findings about evidence that does not stand, and about what others changed since.
     pub(super) fn ground_findings(&self, grounds: &[Ground]) -> Vec<Diagnostic> {
         let mut found = Vec::new();
+        // Who goes back to the first of them judges the later ones anew, too.
+        let first = grounds.iter().find(|ground| ground.why_not.is_some());
+        let back = first.map(|first| self.back_to(&first.phase)).unwrap_or_default();
         let mut others: BTreeSet<&RepoPath> = BTreeSet::new();
         for ground in grounds {
             others.extend(&ground.others);
@@ -244,12 +257,11 @@ impl Judge<'_> {
             let place = self.facts.place.path(&path);
             let place = place.map_or_else(|_| Place::default(), |path| Place::file(&path));
             let message = format!("`{}` {why}", ground.artifact);
-            let back = self.back_to(&ground.phase);
             let finding = match self.may_end_well() {
                 true => Diagnostic::warning(Code::EvidenceOutdated, message),
                 false => Diagnostic::note(Code::EvidenceOutdated, message),
             };
-            found.push(finding.at(place).hint(back));
+            found.push(finding.at(place).hint(back.clone()));
         }
         if let Some(first) = others.first() {
             let message = match others.len() {
@@ -319,7 +331,10 @@ fn and_join(names: &[String]) -> String {
 }
 
 /// Paths, directories and globs that a plan names.
+#[derive(Default)]
 struct PlannedPaths {
+    /// Whether they cannot be computed, so that any file may be among them.
+    is_unknown: bool,
     texts: Vec<String>,
     globs: Vec<Patterns>,
 }
@@ -329,7 +344,9 @@ impl PlannedPaths {
     fn name(&self, file: &RepoPath) -> bool {
         let is_named =
             |text: &String| text == file.as_str() || (text.ends_with('/') && file.as_str().starts_with(text));
-        self.texts.iter().any(is_named) || self.globs.iter().any(|glob| glob.matches(file.as_str()))
+        self.is_unknown
+            || self.texts.iter().any(is_named)
+            || self.globs.iter().any(|glob| glob.matches(file.as_str()))
     }
 }
 

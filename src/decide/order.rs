@@ -52,7 +52,7 @@ pub fn override_to(
     };
     let seen = look(workflow, state, &from.id, facts);
     let judge = Judge { workflow, state, facts, phase: from, seen: &seen };
-    let mut waive = waived_by(workflow, &seen, from, target);
+    let mut waive = waived_by(workflow, facts.version, &seen, from, target);
     for lost in judge.hinders(target) {
         if !waive.contains(&lost.artifact) {
             waive.push(lost.artifact);
@@ -356,15 +356,25 @@ fn rests_on(from: &Phase, target: &Phase) -> Vec<ArtifactName> {
     from.needs.iter().chain(&from.produces).chain(&target.needs).cloned().collect()
 }
 
+/// Whether a rule leads from one phase to another.
+fn leads_directly(workflow: &Workflow, from: &Phase, target: &Phase) -> bool {
+    let mut rules = workflow.rules_from(&from.id);
+    rules.any(|rule| matches!(&rule.outcome, Outcome::To(to) if *to == target.id))
+}
+
 /// The artifacts whose absence an override accepts: outputs of the phases that it skips, and needs of its
 /// target.
 fn waived_by(
     workflow: &Workflow,
+    version: RecordVersion,
     seen: &[SeenArtifact<'_>],
     from: &Phase,
     target: &Phase,
 ) -> Vec<ArtifactName> {
     let (start, end) = (workflow.position(&from.id).unwrap_or(0), workflow.position(&target.id).unwrap_or(0));
+    // What a rule of the phase leads to directly is not jumped to.
+    let is_direct = version != RecordVersion::First && leads_directly(workflow, from, target);
+    let end = if is_direct { start + 1 } else { end };
     let jumped = workflow.phases.iter().take(end).skip(start);
     let outputs =
         jumped.flat_map(|phase| phase.produces.iter().filter(|name| !phase.optional.contains(name)));

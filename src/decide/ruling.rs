@@ -6,6 +6,7 @@
 //! files are verdicts: a person may write such an output whoever owns the phase.
 
 use super::derive::look;
+use super::grounds::outdated_in_words;
 use super::judge::Judge;
 use super::objection::Objection;
 use super::order::{current, given, override_to, refused};
@@ -381,7 +382,12 @@ impl Judge<'_> {
             let back = back
                 .map(|back| format!("{}; or accept it as it is: ", back.argv.join(" ")))
                 .unwrap_or_default();
-            let said = said(&decision.reason);
+            let broken = match &decision.verdict {
+                Verdict::Inconsistent { broken, .. } => broken.iter().collect(),
+                _ => Vec::new(),
+            };
+            let why = outdated_in_words(&broken).unwrap_or_default();
+            let said = format!("the approval would rest on what does not stand: {why}");
             return refused(Code::EvidenceOutdated, said, format!("{back}{hint}"));
         }
         match self.last_consistent().filter(|_| lacks_needs && order.ruling == Ruling::Reject) {

@@ -17,10 +17,20 @@ pub(super) type Present<'w> = BTreeMap<&'w str, (Option<Digest>, Option<&'w Tree
 /// Why a file does not count.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum WhyNot {
-    /// A send-back has used it up; when, in words.
-    UsedUp(String),
-    /// It was there before what it judges was recorded; what it judges, in words.
-    Early(String),
+    /// A send-back has used it up.
+    UsedUp {
+        /// When, in words.
+        when: String,
+        /// Whether it would count otherwise.
+        is_only_reason: bool,
+    },
+    /// It was there before what it judges was recorded.
+    Early {
+        /// What it judges, in words.
+        judges: String,
+        /// Whether it would count otherwise.
+        is_only_reason: bool,
+    },
     /// It says the same as an example of its schema.
     Unfilled,
     /// It says that it judged something else; what, in words.
@@ -30,15 +40,18 @@ pub(super) enum WhyNot {
 impl WhyNot {
     /// Whether a person may confirm that the file is right as it is.
     pub(super) fn can_be_confirmed(&self) -> bool {
-        matches!(self, Self::UsedUp(_) | Self::Early(_))
+        match self {
+            Self::UsedUp { is_only_reason, .. } | Self::Early { is_only_reason, .. } => *is_only_reason,
+            Self::Unfilled | Self::Outdated(_) => false,
+        }
     }
 }
 
 impl fmt::Display for WhyNot {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::UsedUp(when) => f.write_str(when),
-            Self::Early(judges) => {
+            Self::UsedUp { when, .. } => f.write_str(when),
+            Self::Early { judges, .. } => {
                 write!(f, "it was there before {judges} was recorded, and does not say what it judged")
             }
             Self::Unfilled => f.write_str("it says the same as the example of its schema"),
@@ -62,13 +75,20 @@ impl Standings<'_> {
         let name = &self.artifact.name;
         let is_used_up = file.digest.is_some_and(|digest| is_spent(self.workflow, self.state, name, digest));
         if is_used_up || is_set_spent {
-            return Some(WhyNot::UsedUp(used_up(self.workflow, self.state, name)));
+            let when = used_up(self.workflow, self.state, name);
+            return Some(WhyNot::UsedUp { when, is_only_reason: self.other_reason(file).is_none() });
         }
         if self.is_early(file) && !self.names_all_judged(file) {
             let judges: Vec<String> =
                 self.artifact.judges.iter().map(|judged| format!("`{judged}`")).collect();
-            return Some(WhyNot::Early(judges.join(" and ")));
+            let judges = judges.join(" and ");
+            return Some(WhyNot::Early { judges, is_only_reason: self.other_reason(file).is_none() });
         }
+        self.other_reason(file)
+    }
+
+    /// Why a file does not count, apart from being used up or early.
+    fn other_reason(&self, file: &FileFact) -> Option<WhyNot> {
         if self.is_unfilled(file) {
             return Some(WhyNot::Unfilled);
         }

@@ -7,7 +7,7 @@ use super::suggestion::{action, expectation, instructions, phase, schema_text};
 use super::text::own_reason;
 use super::wire::{Expected, Finding, InputView, Suggestion};
 use crate::base::{command, trailer};
-use crate::decide::{Do, ExpectState, is_order};
+use crate::decide::{Decision, Do, ExpectState, is_order};
 use crate::workflow::{Format, blank, is_tree_name};
 use serde_json::Value;
 
@@ -34,7 +34,7 @@ pub fn prompt(subject: &Subject<'_>, form: SchemaForm) -> String {
     objections(&mut out, &suggestion);
     out.push_str(&super::instructions::section(subject, instructions(subject)));
     inputs(&mut out, subject, &suggestion);
-    remarks(&mut out, &suggestion);
+    remarks(&mut out, subject.decision, &suggestion);
     for expected in &subject.decision.expects {
         let schema = schema_text(subject, expected).map(|text| (text, form));
         write_section(&mut out, &suggestion.task.id, &expectation(subject, expected), schema);
@@ -123,12 +123,19 @@ fn inputs(out: &mut String, subject: &Subject<'_>, suggestion: &Suggestion) {
     }
 }
 
-/// What the workflow remarks on the files to read.
-fn remarks(out: &mut String, suggestion: &Suggestion) {
-    if suggestion.remarks.is_empty() {
+/// What judged something else than what is there, and what the workflow remarks on the files to read.
+fn remarks(out: &mut String, decision: &Decision, suggestion: &Suggestion) {
+    let grounds = decision.grounds.iter();
+    let fallen: Vec<String> = grounds
+        .filter_map(|ground| {
+            Some(format!("- `{}` {}\n", ground.artifact, one_line(ground.why_not.as_deref()?)))
+        })
+        .collect();
+    if suggestion.remarks.is_empty() && fallen.is_empty() {
         return;
     }
     out.push_str(&format!("\nA check of these files found what follows. {QUOTED}\n\n"));
+    out.extend(fallen);
     suggestion.remarks.iter().for_each(|remark| out.push_str(&format!("- {remark}\n")));
 }
 

@@ -138,6 +138,14 @@ pub(super) fn check_types(document: &Document, workflow: &Workflow) -> Vec<Diagn
     for guard in values(workflow) {
         checked(document, guard, &known, &mut findings);
     }
+    if let Some(guard) = &workflow.names {
+        let types = checked(document, guard, &known, &mut findings);
+        if guard.types().meets(LIST) && !types.meets(LIST) {
+            let message = format!("`names` yields {types}, not a list of paths");
+            let hint = "name a list of texts, for example `plan.paths`";
+            findings.push(finding(document, guard, 0, message, Some(hint.to_owned())));
+        }
+    }
     if let Some(import) = &workflow.state.import {
         let computed = import.data.iter().filter_map(|(_, value)| match value {
             ImportValue::Computed(guard) => Some(guard),
@@ -182,11 +190,7 @@ fn values(workflow: &Workflow) -> impl Iterator<Item = &Guard> {
     let asks = workflow.asks.iter().flat_map(|ask| ask.options.iter().chain(&ask.default).chain(&ask.set));
     let rules = workflow.rules.iter().flat_map(|rule| &rule.set);
     let shown = workflow.phases.iter().flat_map(|phase| phase.substate.iter().chain(&phase.remarks));
-    asks.chain(rules)
-        .chain(&workflow.state.rebuild)
-        .map(|(_, guard)| guard)
-        .chain(shown)
-        .chain(&workflow.names)
+    asks.chain(rules).chain(&workflow.state.rebuild).map(|(_, guard)| guard).chain(shown)
 }
 
 /// What a schema says of the value at a path.

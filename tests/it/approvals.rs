@@ -132,7 +132,7 @@ fn a_person_may_approve_what_does_not_stand_and_the_audit_says_so() {
     assert_eq!(world.phase("t"), "done");
     let event = world.last_event();
     assert_eq!((&event["kind"], &event["reason"]), (&json!("override"), &json!("only a comment")));
-    assert_eq!(event["waives"], json!(["revert_record", "code_review", "junit"]));
+    assert_eq!(event["waives"], json!(["code_review", "junit"]));
     assert_eq!(world.json("tasks/t/accept/decision.json")["verdict"], "accepted");
     world.standings(json!({"proven": 6, "overridden": 1}));
 }
@@ -274,4 +274,28 @@ fn a_task_whose_work_is_reverted_ends() {
     world.write("tasks/t/revert/record.json", record.to_string());
     world.orch(&["next", "t"]).succeeds();
     assert_eq!(world.phase("t"), "done");
+}
+
+#[test]
+fn names_that_cannot_be_computed_are_told_and_close_the_approval() {
+    let world = World::accepting();
+    let path = "system/workflows/global-state-machine.md";
+    let document = world.read(path).replace("names = \"plan.paths\"", "names = \"plan.present\"");
+    world.write(path, document);
+    world.commit("other rules");
+    world.orch(&["workflow", "check"]).ends(1).says("`names` yields a boolean, not a list of paths");
+    world.orch(&["approve", "t", "--dry-run"]).succeeds();
+    world.change("src/b.rs", "2", None);
+    world.orch(&["approve", "t"]).ends(5).reports("what the plan names cannot be computed");
+}
+
+#[test]
+fn what_judged_something_else_is_not_confirmed() {
+    let world = World::accepting();
+    let mut review = world.json("tasks/t/review/code-review.json");
+    review["of"] = json!({"patch": "5a31b217206663d424cb052aa10c2a9b969ed4a6"});
+    world.orch(&["rollback", "t", "--to", "review", "--reason", "judge it anew"]).succeeds();
+    world.orch(&["confirm", "t", "code_review", "--reason", "it is still right", "--dry-run"]).succeeds();
+    world.write("tasks/t/review/code-review.json", review.to_string());
+    world.orch(&["confirm", "t", "code_review", "--reason", "it is still right", "--dry-run"]).ends(1);
 }

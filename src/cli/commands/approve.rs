@@ -12,7 +12,7 @@ use crate::apply::Order;
 /// approval and transition are one commit.
 ///
 /// Only a person can approve: see `[people]` in orch.toml. Exits with 6 if the caller may not approve, and
-/// with 3 if there is nothing to approve.
+/// with 3 if there is nothing to approve, and with 5 if what the approval would rest on was judged before it changed.
 #[derive(Debug, Args)]
 pub struct ApproveArgs {
     /// The task; optional if the current directory, the branch name or a single open task identifies it.
