@@ -283,7 +283,7 @@ fn names_that_cannot_be_computed_are_told_and_close_the_approval() {
     let document = world.read(path).replace("names = \"plan.paths\"", "names = \"plan.present\"");
     world.write(path, document);
     world.commit("other rules");
-    world.orch(&["workflow", "check"]).ends(1).says("`names` yields a boolean, not a list of paths");
+    world.orch(&["workflow", "check"]).ends(1).says("`names` yields true or false, not a list of paths");
     world.orch(&["approve", "t", "--dry-run"]).succeeds();
     world.change("src/b.rs", "2", None);
     world.orch(&["approve", "t"]).ends(5).reports("what the plan names cannot be computed");
@@ -295,7 +295,9 @@ fn what_judged_something_else_is_not_confirmed() {
     let mut review = world.json("tasks/t/review/code-review.json");
     review["of"] = json!({"patch": "5a31b217206663d424cb052aa10c2a9b969ed4a6"});
     world.orch(&["rollback", "t", "--to", "review", "--reason", "judge it anew"]).succeeds();
-    world.orch(&["confirm", "t", "code_review", "--reason", "it is still right", "--dry-run"]).succeeds();
+    world.orch(&["suggest", "t"]).succeeds().says("orch confirm t code_review");
     world.write("tasks/t/review/code-review.json", review.to_string());
-    world.orch(&["confirm", "t", "code_review", "--reason", "it is still right", "--dry-run"]).ends(1);
+    let suggested = world.orch(&["suggest", "t"]).succeeds();
+    assert!(!suggested.stdout.contains("orch confirm"), "{}", suggested.stdout);
+    world.orch(&["confirm", "t", "code_review", "--reason", "it is still right"]).ends(3);
 }
