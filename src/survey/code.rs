@@ -58,8 +58,11 @@ impl Snapshot<'_> {
                     None => unknown(&mut fact),
                 }
             }
+            // Where the code is a file, that is what was judged.
+            let files = observed.facts.artifacts.get(&artifact.name).into_iter().flatten();
+            let is_file = files.into_iter().any(|file| !file.is_tree);
             put(&mut observed.facts, artifact, fact);
-            if let (Some(state), Some(head)) = (state, head) {
+            if let (Some(state), Some(head), false) = (state, head, is_file) {
                 let asked = JudgedCode { store, head, artifact, code: &code, present: digest };
                 let found = self.code_since_judged(task, workflow, state, base, &asked)?;
                 observed.facts.code.since.extend(found.since);

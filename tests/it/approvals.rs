@@ -284,8 +284,6 @@ fn names_that_cannot_be_computed_are_told_and_close_the_approval() {
     world.write(path, document);
     world.commit("other rules");
     world.orch(&["workflow", "check"]).ends(1).says("`names` yields true or false, not a list of paths");
-    world.orch(&["approve", "t", "--dry-run"]).succeeds();
-    world.change("src/b.rs", "2", None);
     world.orch(&["approve", "t"]).ends(5).reports("what the plan names cannot be computed");
 }
 
@@ -299,5 +297,5 @@ fn what_judged_something_else_is_not_confirmed() {
     world.write("tasks/t/review/code-review.json", review.to_string());
     let suggested = world.orch(&["suggest", "t"]).succeeds();
     assert!(!suggested.stdout.contains("orch confirm"), "{}", suggested.stdout);
-    world.orch(&["confirm", "t", "code_review", "--reason", "it is still right"]).ends(3);
+    world.orch(&["confirm", "t", "code_review", "--reason", "it is still right"]).ends(1);
 }

@@ -10,7 +10,7 @@ use super::disk::{Change, Disk, Image, Left, materialise};
 use super::inject::{can_inject, choices, is_whole, recorded, sum_up, told};
 use super::power::{MANY, WATCH, many_due};
 use super::recorded::{CALLS, Recorder};
-use super::writing::Trial;
+use super::writing::{Trial, names_a_turn};
 use crate::harness::{Ended, World, copy, program, started};
 use crate::run::{LOOP, Loop};
 use crate::setting;
@@ -101,7 +101,9 @@ impl Situation {
         if (trees.code, status.code) != (0, 0) {
             return Err(format!("{trees:?} {status:?}"));
         }
-        Ok(Self { trees: trees.stdout.lines().map(str::to_owned).collect(), status: status.stdout })
+        let known =
+            |tree: &str| if names_a_turn(world, tree) { "of a turn".to_owned() } else { tree.to_owned() };
+        Ok(Self { trees: trees.stdout.lines().map(known).collect(), status: status.stdout })
     }
 }
 

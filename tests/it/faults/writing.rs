@@ -89,6 +89,11 @@ fn beside(world: &World) -> BTreeMap<String, String> {
     found
 }
 
+/// Whether a record in this tree names a turn of a run, whose id is another one each time.
+pub fn names_a_turn(world: &World, tree: &str) -> bool {
+    world.git_ended(&["grep", "-q", "\"turn\":", tree, "--", "*.jsonl"]).code == 0
+}
+
 impl Situation {
     fn of(world: &World) -> Self {
         // With the modes and the blobs of HEAD and of the index.
@@ -100,6 +105,9 @@ impl Situation {
         // The ids of generated tasks are random, so a tree with them is another one each time.
         let tree = |commit: &str| match commit.split_once(' ') {
             Some((_, message)) if message.contains("generated 1 tasks: task-") => "generated".to_owned(),
+            Some((tree, message)) if names_a_turn(world, tree) => {
+                message.lines().next().unwrap_or_default().to_owned()
+            }
             tree => tree.map_or("", |(tree, _)| tree).to_owned(),
         };
         let trees = commits.split('\0').map(tree).collect();

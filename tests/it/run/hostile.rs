@@ -89,7 +89,7 @@ fn a_result_is_not_recorded_where_its_rule_is_not_due() {
     assert_eq!((&task.state()["score"], &task.state()["polished"]), (&100.into(), &false.into()));
     world.git(&["checkout", "-q", "main"]);
     std::fs::remove_dir_all(world.path(".git/tried")).expect("removed");
-    task.run().succeeds().reports("the rules do not run `improve` here");
+    task.run().succeeds().reports("the step from which the work started is not in it");
     assert_eq!(task.story().iter().filter(|step| *step == "run improve").count(), 2);
     task.is_clean();
 }
