@@ -6,9 +6,10 @@
 use super::code_facts::{CodeBase, CodeHistory, LaterCommit};
 use super::derive::SeenArtifact;
 use super::judge::Judge;
+use super::planned::PlannedPaths;
 use super::rules::join;
 use super::{BrokenNeed, Decision, FoundBy, NamedVersion, RecordVersion, Verdict};
-use crate::base::{ArtifactName, Code, Diagnostic, Digest, Patterns, PhaseId, Place, RepoPath, command};
+use crate::base::{ArtifactName, Code, Diagnostic, Digest, PhaseId, Place, RepoPath, command};
 use crate::workflow::{Outcome, Phase, tree_name};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
@@ -146,7 +147,9 @@ impl Judge<'_> {
     fn change_stands(&self, name: &ArtifactName, history: &CodeHistory) -> CodeStanding {
         let planned = self.planned_paths();
         let by_branch = self.facts.code.base.as_ref().is_some_and(|base| base.by == FoundBy::Branch);
-        let touches = |file: &RepoPath| history.files.contains(file) || planned.name(file);
+        // If nobody knows what the plan names, any file may be meant.
+        let is_planned = |file: &RepoPath| planned.as_ref().is_none_or(|planned| planned.name(file));
+        let touches = |file: &RepoPath| history.files.contains(file) || is_planned(file);
         let counts = |commit: &&LaterCommit| {
             let is_own = commit.names_task || (by_branch && !commit.is_in_base);
             !commit.files.is_empty() && (is_own || commit.files.iter().any(touches))
@@ -167,7 +170,7 @@ impl Judge<'_> {
             many => format!("in {many} commits, the last one {} ({})", last.id.short(), last.subject),
         };
         let file = first.map(|file| file.as_str()).unwrap_or_default();
-        let unknown = match planned.is_unknown {
+        let unknown = match planned.is_none() {
             true => "; what the plan names cannot be computed, so any file may be meant",
             false => "",
         };
@@ -176,18 +179,10 @@ impl Judge<'_> {
         ))
     }
 
-    /// The paths that the workflow says the plan names.
-    fn planned_paths(&self) -> PlannedPaths {
-        let Some(guard) = &self.workflow.names else { return PlannedPaths::default() };
-        let texts = guard.value(&self.scope()).ok().and_then(|value| {
-            let items = value.as_array()?.iter();
-            items.map(|item| item.as_str().map(str::to_owned)).collect::<Option<Vec<String>>>()
-        });
-        let Some(texts) = texts else {
-            return PlannedPaths { is_unknown: true, ..PlannedPaths::default() };
-        };
-        let globs = texts.iter().filter_map(|text| Patterns::new([text]).ok()).collect();
-        PlannedPaths { is_unknown: false, texts, globs }
+    /// The paths that the workflow says the plan names; `None` if they cannot be computed.
+    fn planned_paths(&self) -> Option<PlannedPaths> {
+        let Some(guard) = &self.workflow.names else { return Some(PlannedPaths::default()) };
+        PlannedPaths::of(&guard.value(&self.scope()).ok()?)
     }
 
     /// What keeps a move to a phase from resting on evidence that stands; nothing unless that is a good end.
@@ -327,26 +322,6 @@ fn and_join(names: &[String]) -> String {
     match names {
         [others @ .., last] if !others.is_empty() => format!("{} and {last}", join(others)),
         _ => join(names),
-    }
-}
-
-/// Paths, directories and globs that a plan names.
-#[derive(Default)]
-struct PlannedPaths {
-    /// Whether they cannot be computed, so that any file may be among them.
-    is_unknown: bool,
-    texts: Vec<String>,
-    globs: Vec<Patterns>,
-}
-
-impl PlannedPaths {
-    /// Whether a file is among them. An entry that ends in `/` names everything below it.
-    fn name(&self, file: &RepoPath) -> bool {
-        let is_named =
-            |text: &String| text == file.as_str() || (text.ends_with('/') && file.as_str().starts_with(text));
-        self.is_unknown
-            || self.texts.iter().any(is_named)
-            || self.globs.iter().any(|glob| glob.matches(file.as_str()))
     }
 }
 

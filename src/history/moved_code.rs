@@ -8,12 +8,21 @@
 //! history here must then make that code too, from an earlier entry of the phase whose code is in git.
 
 use super::new_steps::{NewStep, NewSteps};
-use crate::base::{ArtifactName, Digest};
+use crate::base::{ArtifactName, Class, Digest, RepoPath};
+use crate::decide::{PlannedPaths, planned_paths};
 use crate::record::{LogEvent, TRANSCRIPT_FILE};
+use crate::store::Store;
+use crate::survey::apart::{ApartNames, CommittedChange};
 use crate::survey::code::{CodeChange, PhaseEntry};
 use crate::survey::snapshot::Snapshot;
-use crate::survey::{CodeAt, Error};
+use crate::survey::{CodeAt, Error, TaskRef};
 use crate::workflow::Workflow;
+
+/// The code with which a phase was entered, and that on which a step in it rests.
+struct CodesOfStep {
+    base: Digest,
+    wanted: Option<Digest>,
+}
 
 impl NewSteps<'_> {
     /// Whether the commit with the steps changes code, as a squash does. A merge does not count. Returns an error
@@ -28,8 +37,103 @@ impl NewSteps<'_> {
     }
 
     /// Why the history does not make the change that leads to the code `wanted` of a step; `None` if it does, up to
-    /// the commit whose code the snapshot has. Returns an error if git cannot be read.
+    /// the commit whose code the snapshot has, or if the commit with the step does, apart from what it changes for other
+    /// tasks. Returns an error if git cannot be read.
     pub(super) fn moved_code(
+        &self,
+        step: &NewStep,
+        workflow: &Workflow,
+        snapshot: &Snapshot<'_>,
+        artifact: &ArtifactName,
+        wanted: Digest,
+    ) -> Result<Option<String>, Error> {
+        let why = self.moved_alone(step, workflow, snapshot, artifact, wanted)?;
+        if why.is_some() && self.moved_apart(step, workflow, artifact, wanted)? {
+            return Ok(None);
+        }
+        Ok(why)
+    }
+
+    /// Whether the commit with the steps brings several tasks forward, and makes the change without what it changes for
+    /// the others.
+    fn moved_apart(
+        &self,
+        step: &NewStep,
+        workflow: &Workflow,
+        artifact: &ArtifactName,
+        wanted: Digest,
+    ) -> Result<bool, Error> {
+        match self.entries_of(step, workflow, artifact).next() {
+            Some((base, entry)) => {
+                self.is_apart(&entry, workflow, artifact, CodesOfStep { base, wanted: Some(wanted) })
+            }
+            None => Ok(false),
+        }
+    }
+
+    /// Whether the commit with the steps brings several tasks forward, and what it changes for others makes the code with
+    /// which a step entered a phase. Returns an error if git cannot be read.
+    pub(super) fn entered_apart(
+        &self,
+        step: &NewStep,
+        workflow: &Workflow,
+        artifact: &ArtifactName,
+        base: Digest,
+    ) -> Result<bool, Error> {
+        self.is_apart(&step.event.id, workflow, artifact, CodesOfStep { base, wanted: None })
+    }
+
+    /// Whether the commit with the steps makes these codes, apart from what it changes for other tasks. `entry` is the
+    /// event that entered the phase.
+    fn is_apart(
+        &self,
+        entry: &Digest,
+        workflow: &Workflow,
+        artifact: &ArtifactName,
+        codes: CodesOfStep,
+    ) -> Result<bool, Error> {
+        let CodeAt::Commit(store, Some(own)) = self.own_code else { return Ok(false) };
+        let [parent] = store.visit(own)?.parents[..] else { return Ok(false) };
+        let scope = workflow.artifact(artifact).and_then(|artifact| artifact.tree.as_ref());
+        let Some(scope) = scope else { return Ok(false) };
+        let line = LogEvent::line_start(entry);
+        if store.commit_bringing(own, TRANSCRIPT_FILE, &line)? != Some(own) {
+            return Ok(false);
+        }
+        let Some(names) = self.names_apart(store, [parent, own])? else { return Ok(false) };
+        let task = self.task.id.as_str();
+        let CodesOfStep { base, wanted } = codes;
+        let change = CommittedChange { task, commits: [parent, own], base, wanted };
+        self.after.is_change_apart(store, scope, &change, &names)
+    }
+
+    /// What the plans of the tasks name whose records a commit changes, as they are there; `None` if it changes no other
+    /// record.
+    fn names_apart(&self, store: &Store, [parent, own]: [Digest; 2]) -> Result<Option<ApartNames>, Error> {
+        let changed =
+            store.changed(&store.tree_source(parent), &store.tree_source(own), &RepoPath::root())?;
+        let mut others = Vec::new();
+        for log in changed.iter().filter(|path| path.name() == TRANSCRIPT_FILE) {
+            let task = self.after.task_of_path(log)?;
+            let Some(task) = task.filter(|task| task.directory() != self.task.directory()) else { continue };
+            others.push(self.planned(&task)?);
+        }
+        if others.is_empty() {
+            return Ok(None);
+        }
+        Ok(Some(ApartNames { own: self.planned(self.task)?, others }))
+    }
+
+    fn planned(&self, task: &TaskRef) -> Result<PlannedPaths, Error> {
+        match self.after.observe(task, u64::MAX) {
+            Ok(read) => Ok(planned_paths(&read.compiled.workflow, &read.recorded, &read.observed.facts)),
+            // A task that cannot be read names nothing.
+            Err(error) if error.class() != Class::Fault => Ok(PlannedPaths::default()),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn moved_alone(
         &self,
         step: &NewStep,
         workflow: &Workflow,

@@ -471,8 +471,12 @@ impl Attempts<'_> {
                 Some(format!(", and its history cannot be read: {error}"))
             })
         };
+        // What git cannot read proves nothing.
+        let is_apart = |artifact: &ArtifactName, digest| {
+            at.entered_apart(step, workflow, artifact, digest).unwrap_or_default()
+        };
         let is_moved = untrue.iter().any(|told| !told.is_base());
-        let code = match snapshot.code_unknown(workflow, (at.parents, is_own), untrue, moved)? {
+        let code = match snapshot.code_unknown(workflow, (at.parents, is_own), untrue, moved, is_apart)? {
             None if is_own => {
                 let own = snapshot.code_here(workflow)?;
                 let own = own.iter().filter(|(name, _)| !untrue.iter().any(|told| told.is_of(name)));

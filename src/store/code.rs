@@ -319,11 +319,22 @@ impl Store {
         [from, to]: [Option<Digest>; 2],
         code: &CodePart<'_>,
     ) -> Result<Option<Digest>, Error> {
+        self.code_with_changes_of(onto, [from, to], code, None)
+    }
+
+    /// The same with the changes of some files alone, those for which `only` is true.
+    pub fn code_with_changes_of(
+        &self,
+        onto: Option<Digest>,
+        [from, to]: [Option<Digest>; 2],
+        code: &CodePart<'_>,
+        only: Option<OnlyFiles<'_>>,
+    ) -> Result<Option<Digest>, Error> {
         let tree = |commit: Option<Digest>| -> Result<Option<Oid>, Error> {
             commit.map(|commit| self.tree_of(commit)).transpose()
         };
         let trees = [tree(onto)?, tree(from)?, tree(to)?];
-        let content = self.with_change(trees, &RepoPath::root(), code)?;
+        let content = self.with_change(trees, &RepoPath::root(), code, only)?;
         Ok(content.map(|content| self.format().tree(&content)))
     }
 
@@ -333,6 +344,7 @@ impl Store {
         trees: [Option<Oid>; 3],
         at: &RepoPath,
         code: &CodePart<'_>,
+        only: Option<OnlyFiles<'_>>,
     ) -> Result<Option<Vec<u8>>, Error> {
         let mut names: BTreeMap<Vec<u8>, [Option<TreeObject>; 3]> = BTreeMap::new();
         for (side, tree) in trees.into_iter().enumerate() {
@@ -352,13 +364,15 @@ impl Store {
                 *part = self.id_in_part((id, is_tree), &path, code)?.map(|id| (id, mode, is_tree));
             }
             let [onto, from, to] = parts;
-            let chosen = if from == to {
+            let are_trees = parts.iter().flatten().all(|(.., is_tree)| *is_tree);
+            let is_left_out = !are_trees && only.is_some_and(|only| !only(&path));
+            let chosen = if from == to || is_left_out {
                 onto
-            } else if onto == from {
+            } else if onto == from && (only.is_none() || !are_trees) {
                 to
-            } else if parts.iter().flatten().all(|(.., is_tree)| *is_tree) {
+            } else if are_trees {
                 let below = sides.map(subtree);
-                let Some(content) = self.with_change(below, &path, code)? else { return Ok(None) };
+                let Some(content) = self.with_change(below, &path, code, only)? else { return Ok(None) };
                 (!content.is_empty()).then(|| (self.format().tree(&content), DIRECTORY, true))
             } else {
                 let Some(file) = self.file_with_change(parts)? else { return Ok(None) };
@@ -377,6 +391,9 @@ impl Store {
         Ok(Some(content))
     }
 }
+
+/// Whether the change of a file is meant.
+pub type OnlyFiles<'a> = &'a dyn Fn(&RepoPath) -> bool;
 
 impl Store {
     /// A file with the change that leads from its second version to the third put on the first one; `None` if one of

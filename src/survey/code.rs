@@ -78,7 +78,7 @@ impl Snapshot<'_> {
     }
 
     /// The part of the tree of any commit that is in this scope.
-    fn code_part<'s>(&'s self, scope: &'s TreeScope) -> CodePart<'s> {
+    pub(super) fn code_part<'s>(&'s self, scope: &'s TreeScope) -> CodePart<'s> {
         let roots = &self.setting.config.roots;
         let part = Box::new(|path: &RepoPath, is_directory| part_of(scope, roots, path, is_directory));
         CodePart { name: self.name_of(scope), part }
@@ -141,13 +141,14 @@ impl Snapshot<'_> {
     /// Why recorded code that differs from the committed code may be honest and yet unverifiable here. `None`
     /// if every such digest is the base of a comparison that was committed earlier, or `moved` finds nothing
     /// missing. With `is_own`, the code is that of the commit with the steps, as after a squash, which does not show
-    /// the code with which a phase was entered. Returns an error if git cannot be read.
+    /// the code with which a phase was entered, unless `is_apart`. Returns an error if git cannot be read.
     pub(crate) fn code_unknown(
         &self,
         workflow: &Workflow,
         (parents, is_own): (&[Digest], bool),
         untrue: &[Told],
         moved: impl Fn(&ArtifactName, Digest) -> Option<String>,
+        is_apart: impl Fn(&ArtifactName, Digest) -> bool,
     ) -> Result<Option<String>, Error> {
         for Told { artifact, digest, use_of } in untrue {
             let name = tree_name(artifact.as_str());
@@ -158,7 +159,9 @@ impl Snapshot<'_> {
             }
             let scope = workflow.artifact(artifact).and_then(|artifact| artifact.tree.as_ref());
             let Some(scope) = scope else { continue };
-            let is_made = || !is_own && moved(artifact, *digest).is_none();
+            let is_made = || {
+                if is_own { is_apart(artifact, *digest) } else { moved(artifact, *digest).is_none() }
+            };
             if !self.stood(scope, parents, *digest, |_| true)? && !is_made() {
                 return Ok(Some(format!("{name} at that time, {}, is not in git", digest.short())));
             }

@@ -4,6 +4,7 @@
 //! [`Workspace::look`] returns the [`Sight`] that every output renders. Opening a workspace completes what a
 //! killed process left, and a workspace keeps caches in the git directory; nothing else here writes.
 
+pub(crate) mod apart;
 mod basis;
 mod caller;
 pub(crate) mod code;

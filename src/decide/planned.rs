@@ -1,0 +1,48 @@
+//! The paths that a plan names, as the workflow says by `names`.
+
+use super::derive::look;
+use super::evaluate::current_phase;
+use super::scope::TaskScope;
+use super::{Facts, Recorded};
+use crate::base::{Patterns, RepoPath};
+use crate::workflow::Workflow;
+use serde_json::Value;
+
+/// Paths, directories and globs that a plan names.
+#[derive(Debug, Clone, Default)]
+pub struct PlannedPaths {
+    texts: Vec<String>,
+    globs: Vec<Patterns>,
+}
+
+impl PlannedPaths {
+    /// The paths in a list of texts; `None` if the value is another one.
+    pub(super) fn of(value: &Value) -> Option<Self> {
+        let items = value.as_array()?.iter();
+        let texts = items.map(|item| item.as_str().map(str::to_owned)).collect::<Option<Vec<String>>>()?;
+        let globs = texts.iter().filter_map(|text| Patterns::new([text]).ok()).collect();
+        Some(Self { texts, globs })
+    }
+
+    /// Whether a file is among them. An entry that ends in `/` names everything below it.
+    #[must_use]
+    pub fn name(&self, file: &RepoPath) -> bool {
+        let is_named =
+            |text: &String| text == file.as_str() || (text.ends_with('/') && file.as_str().starts_with(text));
+        self.texts.iter().any(is_named) || self.globs.iter().any(|glob| glob.matches(file.as_str()))
+    }
+}
+
+/// The paths that the plan of a task names; none if its workflow does not say which, or its record cannot be used.
+#[must_use]
+pub fn planned_paths(workflow: &Workflow, recorded: &Recorded, facts: &Facts) -> PlannedPaths {
+    let (Some(names), Recorded::Known(state)) = (&workflow.names, recorded) else {
+        return PlannedPaths::default();
+    };
+    let state = &*state.under_own_names(workflow);
+    let Some(phase) = current_phase(workflow, state, &mut Vec::new()) else { return PlannedPaths::default() };
+    let seen = look(workflow, state, &phase.id, facts);
+    let attempt = state.attempt(&phase.id).max(1);
+    let scope = TaskScope::new(workflow, &seen, state, &phase.id, attempt, facts);
+    names.value(&scope).ok().and_then(|value| PlannedPaths::of(&value)).unwrap_or_default()
+}
