@@ -89,7 +89,7 @@ pub(super) fn yielded(workflow: &Workflow, recorded: &Recorded, facts: &Facts) -
     Judge { workflow, state, facts, phase, seen: &seen }.yielded()
 }
 
-pub(super) fn current_phase<'w>(
+fn current_phase<'w>(
     workflow: &'w Workflow,
     state: &State,
     diagnostics: &mut Vec<Diagnostic>,

@@ -1,7 +1,7 @@
 //! The paths that a plan names, as the workflow says by `names`.
 
 use super::derive::look;
-use super::evaluate::current_phase;
+use super::order::current;
 use super::scope::TaskScope;
 use super::{Facts, Recorded};
 use crate::base::{Patterns, RepoPath};
@@ -40,7 +40,7 @@ pub fn planned_paths(workflow: &Workflow, recorded: &Recorded, facts: &Facts) ->
         return PlannedPaths::default();
     };
     let state = &*state.under_own_names(workflow);
-    let Some(phase) = current_phase(workflow, state, &mut Vec::new()) else { return PlannedPaths::default() };
+    let Ok(phase) = current(workflow, state) else { return PlannedPaths::default() };
     let seen = look(workflow, state, &phase.id, facts);
     let attempt = state.attempt(&phase.id).max(1);
     let scope = TaskScope::new(workflow, &seen, state, &phase.id, attempt, facts);

@@ -4,7 +4,7 @@ use super::records::{retell, state};
 use super::{last, standings};
 use crate::harness::World;
 use orch::base::{ArtifactName, Digest};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 fn coding() -> World {
     let world = World::ready();
@@ -322,5 +322,44 @@ fn code_that_nobody_reviewed_is_proven_by_no_other_base() {
         let change = last(&branch.world, "unverifiable");
         let why = change["why"].as_str().expect("a reason");
         assert!(why.contains(words), "{place}: {why}");
+    }
+}
+
+/// Two tasks of a branch, one after the other, in one squash. The plans tell their changes apart, if they do.
+#[test]
+fn a_squash_of_several_tasks_is_told_apart_by_what_their_plans_name() {
+    for (files, extra, counts) in [
+        (["src/a.rs", "src/b.rs"], None, json!({"folded": 2})),
+        (["src/a.rs", "src/a.rs"], None, json!({"unverifiable": 2})),
+        (["src/a.rs", "src/b.rs"], Some("src/c.rs"), json!({"unverifiable": 2})),
+    ] {
+        let world = World::ready();
+        world.write("src/a.rs", "0\n");
+        world.write("src/b.rs", "0\n");
+        world.commit("some code");
+        world.git(&["switch", "-q", "-c", "work"]);
+        for (number, file) in files.into_iter().enumerate() {
+            let task = ["one", "two"][number];
+            world.orch(&["new", task]).succeeds();
+            world.plan(task, 1);
+            let mut plan = world.json(&format!("tasks/{task}/planning/plan.json"));
+            plan["draft_files"] = json!([file]);
+            world.write(&format!("tasks/{task}/planning/plan.json"), plan.to_string());
+            world.orch(&["next", task]).succeeds();
+            world.walk_to_from(task, "plan_review", "codegen");
+            world.write(file, format!("{}\n", number + 1));
+            world.git(&["add", file]);
+            world.git(&["commit", "-q", "-m", "code", "--trailer", &format!("Orch-Task: {task}")]);
+            world.orch(&["next", task]).succeeds();
+            world.walk_to_from(task, "review", "done");
+        }
+        if let Some(extra) = extra {
+            world.write(extra, "nobody looked at it\n");
+            world.commit("more");
+        }
+        world.git(&["switch", "-q", "main"]);
+        world.git(&["merge", "-q", "--squash", "work"]);
+        world.git(&["commit", "-q", "-m", "two tasks"]);
+        assert_eq!(world.orch_json(&["audit"])["counts"], counts, "{files:?} {extra:?}");
     }
 }
