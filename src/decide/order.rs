@@ -374,7 +374,7 @@ fn waived_by(
     let (start, end) = (workflow.position(&from.id).unwrap_or(0), workflow.position(&target.id).unwrap_or(0));
     // What a rule of the phase leads to directly is not jumped to.
     let is_direct = version != RecordVersion::First && leads_directly(workflow, from, target);
-    let end = if is_direct { start + 1 } else { end };
+    let end = if is_direct { end.min(start + 1) } else { end };
     let jumped = workflow.phases.iter().take(end).skip(start);
     let outputs =
         jumped.flat_map(|phase| phase.produces.iter().filter(|name| !phase.optional.contains(name)));

@@ -9,7 +9,6 @@ codegen -> plan_review (plan-edited) on plan
 plan_review#2 waits for agent: review/plan-review.json is stale: unchanged since attempt 1 was sent back
   expects review/plan-review.json stale, of plan
   option orch prompt t-1
-  option orch confirm t-1 plan_review --reason WHY
   option orch next t-1 --override WHY
 //- records
 planning: done #1, left with no notes, plan, substate "formalizing"
@@ -40,7 +39,6 @@ codegen -> plan_review (plan-edited) on plan
 plan_review#2 waits for agent: review/plan-review.json is stale: unchanged since attempt 1 was sent back
   expects review/plan-review.json stale, of plan
   option orch prompt t-1
-  option orch confirm t-1 plan_review --reason WHY
   option orch next t-1 --override WHY
 //- planning/plan.json
 {"n": "edited again"}
@@ -73,7 +71,6 @@ test -> review (patch-swapped) on plan, patch
 review#2 waits for agent: review/code/code_review.json is stale: unchanged since attempt 1 was sent back
   expects review/code/code_review.json stale, of patch, plan
   option orch prompt t-1
-  option orch confirm t-1 code_review --reason WHY
   option orch next t-1 --override WHY
 
 ## a patch edited under review spends the review
