@@ -209,3 +209,11 @@ fn an_interrupted_run_and_missing_signatures_are_found() {
         "{report:#}"
     );
 }
+
+#[test]
+fn the_versions_of_the_logs_are_told() {
+    let world = World::ready();
+    world.orch(&["doctor"]).succeeds();
+    world.orch(&["new", "t"]).succeeds();
+    world.orch(&["doctor"]).succeeds().says("1 task; 1 log of version 2");
+}

@@ -4,17 +4,17 @@ use super::super::prelude::{Context, Failure};
 use super::super::{hook, init};
 use crate::apply::DRIVER;
 use crate::base::{Class, Code, Diagnostic, Digest, Error, RepoPath, TypedLine, command};
-use crate::decide::OrdersBy;
+use crate::decide::{OrdersBy, RecordVersion};
 use crate::drive;
 use crate::history::Checker;
-use crate::record::TRANSCRIPT_FILE;
+use crate::record::{EventLog, LogEvent, TRANSCRIPT_FILE};
 use crate::scan::Source as _;
-use crate::store::{Store, git_version};
-use crate::survey::Workspace;
+use crate::store::{Store, durable, git_version};
+use crate::survey::{TaskRef, Workspace};
 use crate::view::layout::counted;
 use crate::watch::WatchLimit;
 use std::cmp::Reverse;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 /// How many findings about tasks are listed; `orch check` lists all.
@@ -189,10 +189,35 @@ fn tasks(patient: &Patient<'_>) -> Result<Examined, Failure> {
     let left_out = findings.len().saturating_sub(MOST);
     findings.truncate(MOST);
     let mut summary = counted(tasks.len(), "task");
+    summary.push_str(&log_versions(patient.workspace, &tasks));
     if left_out > 0 {
         summary.push_str(&format!("; orch check lists {} more", counted(left_out, "finding")));
     }
     Ok(Examined::new(summary, findings))
+}
+
+/// Which versions of the record the logs of the tasks have, in words; nothing if there is no log.
+fn log_versions(workspace: &Workspace, tasks: &[TaskRef]) -> String {
+    let mut logs: BTreeMap<BTreeSet<&'static str>, usize> = BTreeMap::new();
+    for task in tasks {
+        // A log that cannot be read is a finding already.
+        let bytes = durable::read_regular(&task.transcript_path().under(&workspace.root)).unwrap_or_default();
+        let (log, _) = EventLog::parse(&bytes);
+        let version = |event: &LogEvent| match event.entry.version {
+            RecordVersion::First => "1",
+            RecordVersion::Second => "2",
+        };
+        let versions: BTreeSet<&str> = log.events().map(version).collect();
+        if !versions.is_empty() {
+            *logs.entry(versions).or_default() += 1;
+        }
+    }
+    let told = logs.iter().map(|(versions, many)| {
+        let versions: Vec<&str> = versions.iter().copied().collect();
+        format!("{} of version {}", counted(*many, "log"), versions.join(" and "))
+    });
+    let told: Vec<String> = told.collect();
+    if told.is_empty() { String::new() } else { format!("; {}", told.join(", ")) }
 }
 
 /// A warning if git tracks records although there is no task: a misspelled root hides them all.
