@@ -4,7 +4,7 @@ use super::code::{CodePart, changed_in_part};
 use super::references::RefStorage;
 use super::{Error, Store, digest};
 use crate::base::{Digest, RepoPath};
-use git2::{Commit as GitCommit, ErrorCode, Oid};
+use git2::{Commit as GitCommit, ErrorCode, Oid, Reference};
 use std::collections::{BTreeSet, HashSet};
 
 /// The maximum number of commits that are searched.
@@ -206,7 +206,7 @@ impl Store {
     }
 
     /// The commits at which the base branch is: the one that the settings name, or else that of the remote, or else the
-    /// first protected one. Several if the remote and this clone have it. Empty if there is none. Returns an error if git
+    /// first protected one that is no pattern. Several if the remote and this clone have it. Empty if there is none. Returns an error if git
     /// cannot read a reference.
     pub fn base_tips(&self, named: Option<&str>, protected: &[String]) -> Result<Vec<Digest>, Error> {
         let remotes = self.repo.remotes()?;
@@ -216,32 +216,27 @@ impl Store {
             [only] => Some(*only),
             several => several.iter().copied().find(|remote| *remote == "origin"),
         };
-        let of_branch = |branch: &str| -> Result<Vec<Digest>, Error> {
-            let mut tips = Vec::new();
+        let mut branches: Vec<String> = named.map(str::to_owned).into_iter().collect();
+        if named.is_none() {
+            if let Some(remote) = remote {
+                let head = self.symbolic(&format!("refs/remotes/{remote}/HEAD"))?.unwrap_or_default();
+                branches.extend(head.strip_prefix(&format!("refs/remotes/{remote}/")).map(str::to_owned));
+            }
+            branches.extend_from_slice(protected);
+        }
+        for branch in branches {
+            let own = format!("refs/heads/{branch}");
             let tracked = remote.map(|remote| format!("refs/remotes/{remote}/{branch}"));
-            let names = [Some(format!("refs/heads/{branch}")), tracked];
-            for name in names.into_iter().flatten() {
-                tips.extend(self.target(&name)?);
-            }
-            Ok(tips)
-        };
-        if let Some(named) = named {
-            let tips = of_branch(named)?;
-            if !tips.is_empty() {
-                return Ok(tips);
-            }
-            return Ok(self.target(&format!("refs/remotes/{named}"))?.into_iter().collect());
-        }
-        if let Some(remote) = remote
-            && let Some(branch) = self.symbolic(&format!("refs/remotes/{remote}/HEAD"))?
-            && let Some(branch) = branch.strip_prefix(&format!("refs/remotes/{remote}/"))
-        {
-            return of_branch(branch);
-        }
-        for branch in protected {
-            let tips = of_branch(branch)?;
-            if !tips.is_empty() {
-                return Ok(tips);
+            let with_remote = format!("refs/remotes/{branch}");
+            for names in [[Some(own), tracked], [Some(with_remote), None]] {
+                let mut tips = Vec::new();
+                // A pattern is no name.
+                for name in names.into_iter().flatten().filter(|name| Reference::is_valid_name(name)) {
+                    tips.extend(self.target(&name)?);
+                }
+                if !tips.is_empty() {
+                    return Ok(tips);
+                }
             }
         }
         Ok(Vec::new())

@@ -198,6 +198,28 @@ fn on_a_branch_of_its_own_every_commit_of_the_branch_is_the_tasks() {
     world.orch(&["approve", "t"]).ends(5).reports("src/b.rs changed since in");
 }
 
+/// The settings say so: the first protected branch that a name stands for, whatever patterns stand before it.
+#[test]
+fn a_pattern_of_protected_branches_is_no_base() {
+    for (protected, is_closed) in [
+        ("[\"release/*\"]", false),
+        ("[\"release/*\", \"rel?\", \"v[0-9]\", \"{a,b}\"]", false),
+        ("[\"release/*\", \"nowhere\", \"trunk\"]", true),
+    ] {
+        let world = World::ready();
+        world.write("src/a.rs", "0\n");
+        let settings =
+            world.read("orch.toml").replace("#protected = []", &format!("protected = {protected}"));
+        world.write("orch.toml", settings);
+        world.commit("protected branches");
+        world.git(&["branch", "trunk"]);
+        let world = world.into_accept();
+        world.change("src/b.rs", "2", None);
+        let told = world.orch(&["approve", "t", "--dry-run"]);
+        told.ends(if is_closed { 5 } else { 0 });
+    }
+}
+
 #[test]
 fn what_comes_from_the_base_branch_is_of_others() {
     let world = World::ready();
