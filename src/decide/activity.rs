@@ -188,7 +188,7 @@ pub(super) fn ended(
     let (named, _) = Ending::of_reason(reason).ok_or("the reason does not name the ending of the run")?;
     let phase = phase_of(workflow, state)?;
     let may = match named {
-        Ending::Completed => phase.terminal && phase.success,
+        Ending::Completed => phase.is_good_end(),
         // An agent that fails too often ends the run as well, in any phase.
         Ending::Failed => phase.terminal && !phase.success || phase.agent.is_some(),
         _ => true,

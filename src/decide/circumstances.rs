@@ -10,7 +10,7 @@ use super::{
     evaluate, fingerprint, settle,
 };
 use crate::base::{Code, Diagnostic, Digest, PhaseId, Place, RepoPath, command, trailer};
-use crate::workflow::{Outcome, Owner, Workflow, is_tree_name};
+use crate::workflow::{Outcome, Owner, Phase, Workflow, is_tree_name};
 use serde_json::Value;
 
 /// What is known about a task apart from its own files.
@@ -178,7 +178,7 @@ fn hold_ignored(decision: &mut Decision, circumstances: &Circumstances<'_>) {
 /// that was given up last.
 fn note_failures(workflow: &Workflow, state: &State, facts: &Facts, decision: &mut Decision) {
     let phase = decision.phase.as_ref().and_then(|id| workflow.phase(id));
-    if phase.is_some_and(|phase| phase.terminal && phase.success) {
+    if phase.is_some_and(Phase::is_good_end) {
         return;
     }
     // Errors from before the task was reopened are not the cause.
@@ -294,7 +294,7 @@ fn tell_lost(workflow: &Workflow, facts: &Facts, decision: &mut Decision, restor
                 Some(format!("{}; the task cannot be finished without it", command(&restore.argv)));
         }
     }
-    let ends = |to: &PhaseId| workflow.phase(to).is_some_and(|phase| phase.terminal && phase.success);
+    let ends = |to: &PhaseId| workflow.phase(to).is_some_and(Phase::is_good_end);
     let phase = decision.phase.as_ref().map(|phase| workflow.rules_from(phase));
     let may_end =
         phase.is_some_and(|mut rules| rules.any(|rule| matches!(&rule.outcome, Outcome::To(to) if ends(to))));

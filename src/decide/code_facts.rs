@@ -47,12 +47,12 @@ pub struct CodeHistory {
     /// The files that the commits of the task touch, up to the code that was judged.
     pub files: Vec<RepoPath>,
     /// The commits since then that changed the code.
-    pub later: Vec<LaterCommit>,
+    pub later: Vec<ChangeCommit>,
 }
 
-/// A commit that changed code after it was judged.
+/// A commit that changed code.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct LaterCommit {
+pub struct ChangeCommit {
     /// Its id.
     pub id: Digest,
     /// The first line of its message.

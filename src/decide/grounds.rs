@@ -3,7 +3,7 @@
 //! When a phase is left, its verdicts and reports are recorded with the versions that they judged. They stand as long as
 //! that is what is there. A move to a good end is closed while one of them does not; the way back stays open.
 
-use super::code_facts::{CodeBase, CodeHistory, LaterCommit};
+use super::code_facts::{ChangeCommit, CodeBase, CodeHistory};
 use super::derive::SeenArtifact;
 use super::judge::Judge;
 use super::planned::PlannedPaths;
@@ -75,9 +75,7 @@ impl Judge<'_> {
                     why_not: None,
                     others: BTreeSet::new(),
                 };
-                let is_needed =
-                    |name: &ArtifactName| self.phase.needs.is_empty() || self.phase.needs.contains(name);
-                for (name, version) in judged.iter().filter(|(name, _)| is_needed(name)) {
+                for (name, version) in judged.iter().filter(|(name, _)| self.phase.is_held_to(name)) {
                     let standing = if is_as_left {
                         self.version_stands(name, *version)
                     } else {
@@ -150,7 +148,7 @@ impl Judge<'_> {
         // If nobody knows what the plan names, any file may be meant.
         let is_planned = |file: &RepoPath| planned.as_ref().is_none_or(|planned| planned.name(file));
         let touches = |file: &RepoPath| history.files.contains(file) || is_planned(file);
-        let counts = |commit: &&LaterCommit| {
+        let counts = |commit: &&ChangeCommit| {
             let is_own = commit.names_task || (by_branch && !commit.is_in_base);
             !commit.files.is_empty() && (is_own || commit.files.iter().any(touches))
         };
@@ -187,7 +185,7 @@ impl Judge<'_> {
 
     /// What keeps a move to a phase from resting on evidence that stands; nothing unless that is a good end.
     pub(super) fn fallen(&self, target: &Phase) -> Vec<BrokenNeed> {
-        if !(target.terminal && target.success) {
+        if !target.is_good_end() {
             return Vec::new();
         }
         let grounds = self.grounds().into_iter().filter(|ground| ground.why_not.is_some());
@@ -203,7 +201,7 @@ impl Judge<'_> {
 
     /// What a move to a phase rests on, for its event; nothing unless that is a good end.
     pub(super) fn rests_on_grounds(&self, target: &Phase) -> Vec<RestsOn> {
-        if !(target.terminal && target.success) {
+        if !target.is_good_end() {
             return Vec::new();
         }
         let grounds = self.grounds();
@@ -234,7 +232,7 @@ impl Judge<'_> {
         let mut rules = self.workflow.rules_from(&self.phase.id);
         rules.any(|rule| {
             let Outcome::To(to) = &rule.outcome else { return false };
-            self.workflow.phase(to).is_some_and(|phase| phase.terminal && phase.success)
+            self.workflow.phase(to).is_some_and(Phase::is_good_end)
         })
     }
 

@@ -70,8 +70,7 @@ impl Judge<'_> {
                 // Where the work is undone, no code is left.
                 let is_undone = self.facts.version != RecordVersion::First
                     && artifact.is_some_and(|artifact| artifact.tree.is_some())
-                    && !self.phase.needs.is_empty()
-                    && !self.phase.needs.contains(name);
+                    && !self.phase.is_held_to(name);
                 if is_committed
                     && !is_undone
                     && recorded.is_some_and(counts)
@@ -89,7 +88,7 @@ impl Judge<'_> {
     /// evidence of earlier phases that is gone, or no longer about what is there.
     pub(super) fn hinders(&self, target: &Phase) -> Vec<BrokenNeed> {
         let mut broken = self.broken_needs(&target.needs, &[]);
-        if target.terminal && target.success {
+        if target.is_good_end() {
             let lost = self.lost_evidence().into_iter().map(|(_, lost)| lost);
             broken.extend(lost.filter(|lost| !target.needs.contains(&lost.artifact)));
             broken.extend(self.fallen(target));

@@ -58,7 +58,7 @@ mod writer;
 pub use activity::{accept, answer, asked, data_of, end, give_up, offers, phase_id, pick, signalled, start};
 pub use apply::{Stamp, apply, initial_state};
 pub use circumstances::{Circumstances, Judgement, LastRun, Remembered, conclude, judge};
-pub use code_facts::{CodeBase, CodeFacts, CodeHistory, CodeSince, LaterCommit};
+pub use code_facts::{ChangeCommit, CodeBase, CodeFacts, CodeHistory, CodeSince};
 pub use data::{DEEPEST, PatchOp, at, merge_patch, nests_deeper, patch};
 pub use decision::{
     BrokenNeed, Change, Choice, Decision, Derived, DerivedFile, Evidence, ExpectState, Expectation,

@@ -271,7 +271,7 @@ fn reachable_phase<'w>(
 pub(super) fn onward<'w>(workflow: &'w Workflow, from: &Phase) -> Option<&'w Phase> {
     let mut ends_well = vec![false; workflow.phases.len()];
     // A workflow without a good end does not tell the ways apart.
-    let has_good_end = workflow.phases.iter().any(|phase| phase.terminal && phase.success);
+    let has_good_end = workflow.phases.iter().any(Phase::is_good_end);
     // A rule leads forward only to a later phase, whose entry is known.
     for (position, phase) in workflow.phases.iter().enumerate().rev() {
         let leads_on = ahead(workflow, phase).any(|(next, _)| ends_well[next]);

@@ -6,7 +6,7 @@ use super::steps::verdict;
 use crate::decide::{Detail, Kind, OtherTask, ProvenStep, Standing, Verification, replay_record};
 use crate::scan::Content;
 use crate::survey::Error;
-use crate::workflow::Workflow;
+use crate::workflow::{Phase, Workflow};
 use serde_json::Value;
 
 impl NewSteps<'_> {
@@ -122,7 +122,7 @@ impl NewSteps<'_> {
         }
         let loaded = self.workflow_of(&event);
         let phase = loaded.as_ref().and_then(|loaded| loaded.workflow()?.phase_named(other.phase.as_str()));
-        match phase.map(|phase| phase.terminal && phase.success) {
+        match phase.map(Phase::is_good_end) {
             Some(done) if done != other.done => {
                 let word = if done { "done" } else { "not done" };
                 Ok(OtherFound::Other(format!("`{}` was {word}", other.id)))

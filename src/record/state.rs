@@ -380,8 +380,14 @@ impl StateReader {
             substate: members.get("substate").cloned(),
             left_with: self.record(members.get("left_with"), &format!("{pointer}/left_with")),
             entered_with: self.record(members.get("entered_with"), &format!("{pointer}/entered_with")),
-            left_files: self.left_files(members.get("left_files"), &format!("{pointer}/left_files")),
-            judged: self.judged(own("judged"), &format!("{pointer}/judged")),
+            left_files: self.nested_digests(
+                members.get("left_files"),
+                &format!("{pointer}/left_files"),
+                |path| Some(path.to_owned()),
+            ),
+            judged: self.nested_digests(own("judged"), &format!("{pointer}/judged"), |name| {
+                ArtifactName::new(name).ok()
+            }),
             spent: self.digests(members.get("spent"), &format!("{pointer}/spent")),
             early: self.digests(members.get("early"), &format!("{pointer}/early")),
             approvals: self.strict(own("approvals"), format!("{pointer}/approvals")),
@@ -425,49 +431,25 @@ impl StateReader {
         spent
     }
 
-    fn left_files(
+    /// Objects of digests; `key` reads the names of their members.
+    fn nested_digests<K: Ord>(
         &mut self,
         value: Option<&Value>,
         pointer: &str,
-    ) -> BTreeMap<ArtifactName, BTreeMap<String, Digest>> {
-        let mut left = BTreeMap::new();
-        for (name, value) in value.and_then(Value::as_object).into_iter().flatten() {
-            let files = value.as_object().map(|files| {
-                let digest = |(path, digest): (&String, &Value)| {
-                    Some((path.clone(), Digest::parse(digest.as_str()?)?))
-                };
-                files.iter().map(digest).collect::<Option<BTreeMap<_, _>>>()
-            });
-            match (ArtifactName::new(name), files.flatten()) {
-                (Ok(name), Some(files)) => {
-                    left.insert(name, files);
-                }
-                _ => self.invalid(child(pointer, name), "the value should be an object of digests by path"),
-            }
-        }
-        left
-    }
-
-    fn judged(
-        &mut self,
-        value: Option<&Value>,
-        pointer: &str,
-    ) -> BTreeMap<ArtifactName, BTreeMap<ArtifactName, Digest>> {
+        key: fn(&str) -> Option<K>,
+    ) -> BTreeMap<ArtifactName, BTreeMap<K, Digest>> {
         let mut all = BTreeMap::new();
         for (name, value) in value.and_then(Value::as_object).into_iter().flatten() {
-            let judged = value.as_object().map(|judged| {
-                let version = |(name, digest): (&String, &Value)| {
-                    Some((ArtifactName::new(name).ok()?, Digest::parse(digest.as_str()?)?))
-                };
-                judged.iter().map(version).collect::<Option<BTreeMap<_, _>>>()
+            let digests = value.as_object().and_then(|members| {
+                let digest =
+                    |(name, digest): (&String, &Value)| Some((key(name)?, Digest::parse(digest.as_str()?)?));
+                members.iter().map(digest).collect()
             });
-            match (ArtifactName::new(name), judged.flatten()) {
-                (Ok(name), Some(judged)) => {
-                    all.insert(name, judged);
+            match (ArtifactName::new(name), digests) {
+                (Ok(name), Some(digests)) => {
+                    all.insert(name, digests);
                 }
-                _ => {
-                    self.invalid(child(pointer, name), "the value should be an object of digests by artifact")
-                }
+                _ => self.invalid(child(pointer, name), "the value should be an object of digests"),
             }
         }
         all

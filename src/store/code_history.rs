@@ -4,6 +4,7 @@ use super::code::{CodePart, changed_in_part};
 use super::references::RefStorage;
 use super::{Error, Store, digest};
 use crate::base::{Digest, RepoPath};
+use crate::decide::ChangeCommit;
 use git2::{Commit as GitCommit, ErrorCode, Oid, Reference};
 use std::collections::{BTreeSet, HashSet};
 
@@ -28,24 +29,9 @@ pub struct CodeQuestion<'a> {
 #[derive(Debug, Default)]
 pub struct CodeChanges {
     /// Those from the entry of the phase to the code that was judged.
-    pub before: Vec<CodeChangeCommit>,
+    pub before: Vec<ChangeCommit>,
     /// Those after it, newest first.
-    pub later: Vec<CodeChangeCommit>,
-}
-
-/// A commit that changed some code.
-#[derive(Debug)]
-pub struct CodeChangeCommit {
-    /// Its id.
-    pub id: Digest,
-    /// The first line of its message.
-    pub subject: String,
-    /// The files of the code that it changes; of a merge, those that are as in none of its parents.
-    pub files: Vec<RepoPath>,
-    /// Whether it names the task.
-    pub names_task: bool,
-    /// Whether the base contains it.
-    pub is_in_base: bool,
+    pub later: Vec<ChangeCommit>,
 }
 
 impl CodeQuestion<'_> {
@@ -107,7 +93,7 @@ impl Store {
                 let files = self.files_changed(&self.find_commit(id)?, code)?;
                 let is_in_base = is_in_base(id);
                 let (id, subject) = (told.id, told.subject);
-                found.push(CodeChangeCommit { id, subject, files, names_task, is_in_base });
+                found.push(ChangeCommit { id, subject, files, names_task, is_in_base });
             }
         }
         Ok(Some(changes))

@@ -3,8 +3,8 @@
 use super::snapshot::Snapshot;
 use super::{BaseOf, Error, TaskRef};
 use crate::base::{Digest, RepoPath};
-use crate::decide::{CodeBase, CodeFacts, CodeHistory, CodeSince, FoundBy, LaterCommit, State, former_id};
-use crate::store::{CodeChangeCommit, CodeChanges, CodePart, CodeQuestion, Store};
+use crate::decide::{ChangeCommit, CodeBase, CodeFacts, CodeHistory, CodeSince, FoundBy, State, former_id};
+use crate::store::{CodeChanges, CodePart, CodeQuestion, Store};
 use crate::workflow::{Artifact, Workflow};
 use std::collections::BTreeSet;
 
@@ -104,8 +104,7 @@ fn judged_before(
     present: Digest,
 ) -> BTreeSet<Digest> {
     let current = state.phase.as_deref().and_then(|name| workflow.phase_named(name));
-    let Some(current) = current.filter(|phase| !phase.terminal) else { return BTreeSet::new() };
-    if !current.needs.is_empty() && !current.needs.contains(&artifact.name) {
+    if current.is_none_or(|phase| phase.terminal || !phase.is_held_to(&artifact.name)) {
         return BTreeSet::new();
     }
     let state = state.under_own_names(workflow);
@@ -117,15 +116,8 @@ fn judged_before(
 /// The change of a task, and the commits after it. In the base branch itself the commits of the task are those that name
 /// it, else those that the base does not contain.
 fn history_of(changes: CodeChanges, by_branch: bool) -> CodeHistory {
-    let is_own = |commit: &&CodeChangeCommit| if by_branch { !commit.is_in_base } else { commit.names_task };
+    let is_own = |commit: &&ChangeCommit| if by_branch { !commit.is_in_base } else { commit.names_task };
     let own = changes.before.iter().filter(is_own);
     let files: BTreeSet<RepoPath> = own.flat_map(|commit| commit.files.iter().cloned()).collect();
-    let later = changes.later.into_iter().map(|commit| LaterCommit {
-        id: commit.id,
-        subject: commit.subject,
-        files: commit.files,
-        names_task: commit.names_task,
-        is_in_base: commit.is_in_base,
-    });
-    CodeHistory { files: files.into_iter().collect(), later: later.collect() }
+    CodeHistory { files: files.into_iter().collect(), later: changes.later }
 }

@@ -323,6 +323,20 @@ pub struct Phase {
     pub independent: Independence,
 }
 
+impl Phase {
+    /// Whether a task that is in it has ended well.
+    #[must_use]
+    pub fn is_good_end(&self) -> bool {
+        self.terminal && self.success
+    }
+
+    /// Whether an approval in it is held to this artifact: it needs it, or it needs nothing, so that everything counts.
+    #[must_use]
+    pub fn is_held_to(&self, artifact: &ArtifactName) -> bool {
+        self.needs.is_empty() || self.needs.contains(artifact)
+    }
+}
+
 words! {
     /// Who counts as somebody else.
     #[derive(Default)]

@@ -7,8 +7,8 @@ use orch::base::{
     ArtifactName, Code, Diagnostic, Digest, ObjectFormat, RepoPath, TaskId, TaskPlace, Timestamp,
 };
 use orch::decide::{
-    ActorKind, By, CodeBase, CodeFacts, CodeHistory, CodeSince, Decision, Facts, FileFact, FoundBy,
-    LaterCommit, OwnFile, Recorded, Settled, Stamp, State, Transition, Verdict, apply, derive, evaluate,
+    ActorKind, By, ChangeCommit, CodeBase, CodeFacts, CodeHistory, CodeSince, Decision, Facts, FileFact,
+    FoundBy, OwnFile, Recorded, Settled, Stamp, State, Transition, Verdict, apply, derive, evaluate,
     initial_state, settle,
 };
 use orch::record::{
@@ -67,7 +67,7 @@ pub struct World {
     /// The commits since the last recorded step, newest first.
     commits: Vec<Value>,
     /// Each code that was committed, and the commit that brought it, in order.
-    past: Vec<(Digest, LaterCommit)>,
+    past: Vec<(Digest, ChangeCommit)>,
     matchers: Arc<Vec<Vec<GlobMatcher>>>,
     clock: i64,
 }
@@ -104,7 +104,7 @@ impl World {
         let file = if names_task { "src/lib.rs" } else { "src/other.rs" };
         let id = Digest::of_blob(self.past.len().to_string().as_bytes());
         let files = vec![RepoPath::new(file).expect("a path")];
-        let later = LaterCommit { id, subject: code.to_owned(), files, names_task, is_in_base: false };
+        let later = ChangeCommit { id, subject: code.to_owned(), files, names_task, is_in_base: false };
         self.past.push((Digest::of_blob(code.as_bytes()), later));
         self.commits.insert(0, json!({"id": "", "subject": code, "tasks": tasks}));
     }
