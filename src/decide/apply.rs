@@ -165,9 +165,14 @@ pub fn apply(
 }
 
 /// The state before an order, with the history of the present one, and with what is no work on the task: its relations,
-/// who holds it, and what was verified.
+/// who holds it, what was verified, and the deadlines that passed in attempts that go on.
 fn taken_back(workflow: &Workflow, state: &State, before: &State) -> State {
-    let before = before.under_own_names(workflow).into_owned();
+    let mut before = before.under_own_names(workflow).into_owned();
+    for (phase, actor) in &mut before.actors {
+        if let Some(now) = state.actors.get(phase).filter(|now| now.attempt == actor.attempt) {
+            actor.lapsed.clone_from(&now.lapsed);
+        }
+    }
     let verified = state.run.verified.clone();
     State {
         title: state.title.clone(),

@@ -166,6 +166,18 @@ words! {
     }
 }
 
+impl VerifiedOutcome {
+    /// Whether this is the outcome of a result file that has this word. What passed only on another try is warned of.
+    #[must_use]
+    pub fn is_said_by(self, word: &str) -> bool {
+        match word.to_ascii_uppercase().as_str() {
+            "PASSED" | "WARNED" => self == Self::Passed,
+            "FAILED" => self == Self::Failed,
+            _ => false,
+        }
+    }
+}
+
 /// What one of several people said in a phase that asks for several approvals.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -268,6 +280,15 @@ pub struct Lapse {
     pub entered: Timestamp,
     /// When the deadline passed.
     pub at: Timestamp,
+}
+
+impl Lapse {
+    /// That it names another time of entry than that at which its phase was entered, in words; `None` if it does not.
+    #[must_use]
+    pub fn entered_otherwise(&self, phase: &PhaseId, entered: Timestamp) -> Option<String> {
+        let told = self.entered;
+        (told != entered).then(|| format!("`{phase}` was entered at {entered}, and not at {told}"))
+    }
 }
 
 /// The move of a task from one version of its workflow to another.

@@ -88,9 +88,9 @@ fn refuse_lapse(state: &State, phase: &PhaseId, lapse: &Lapse, at: Timestamp) ->
     if lapse.attempt != attempt {
         return Err(format!("it is of attempt {}, and this is attempt {attempt}", lapse.attempt));
     }
-    if let Some(entry) = state.last_entry_into(phase).filter(|entry| entry.at != lapse.entered) {
-        let (entered, told) = (entry.at, lapse.entered);
-        return Err(format!("`{phase}` was entered at {entered}, and not at {told}"));
+    let entered = state.last_entry_into(phase).map(|entry| entry.at);
+    if let Some(why) = entered.and_then(|entered| lapse.entered_otherwise(phase, entered)) {
+        return Err(why);
     }
     if lapse.at < lapse.entered || at < lapse.at {
         return Err("its times contradict each other".to_owned());

@@ -310,6 +310,12 @@ pub struct HistoryEntry {
 }
 
 impl HistoryEntry {
+    /// Whether the task came from elsewhere to this phase.
+    #[must_use]
+    pub fn enters(&self, phase: &PhaseId) -> bool {
+        self.to == *phase && self.from.as_ref() != Some(phase)
+    }
+
     /// The files without which the step cannot be derived again, with their blob ids: what it rests on, and what it found
     /// to be early.
     #[must_use]
@@ -465,7 +471,7 @@ impl State {
     #[must_use]
     pub fn last_entry_into(&self, phase: &PhaseId) -> Option<&HistoryEntry> {
         let mut entries = self.history.iter().map(AsRef::as_ref);
-        entries.rfind(|entry: &&HistoryEntry| entry.to == *phase && entry.from.as_ref() != Some(phase))
+        entries.rfind(|entry: &&HistoryEntry| entry.enters(phase))
     }
 
     /// The format of the digests that the last step recorded.

@@ -3,7 +3,7 @@
 //! The id of an event fixes everything before it. So one pool contains the events of all logs, the heads
 //! identify a log, and a state that was folded at an id is valid in every commit.
 
-use crate::base::{Digest, WorkflowName};
+use crate::base::{Digest, PhaseId, Timestamp, WorkflowName};
 use crate::decide::{State, TakenBack};
 use crate::record::{EventLog, FoldCache, FoldError, LogEvent, LogFault, LogFaultKind};
 use crate::workflow::Workflow;
@@ -186,6 +186,11 @@ impl LogPool {
     /// The last order before these events that can be taken back, or why there is none.
     pub(super) fn last_order(&self, workflow: &Workflow, heads: &[Digest]) -> Result<TakenBack, String> {
         self.events.borrow().last_order(workflow, heads, &mut self.folds.borrow_mut())
+    }
+
+    /// When the phase was last entered up to these events; `None` if it never was.
+    pub(super) fn entered(&self, heads: &[Digest], phase: &PhaseId) -> Option<Timestamp> {
+        self.events.borrow().entered(heads, phase)
     }
 
     /// The name of the workflow of the first of these events.

@@ -27,33 +27,67 @@ impl NewSteps<'_> {
         };
         let told = verdict(entry, followed.standing, followed.doubt.map(str::to_owned));
         let told = self.ordered(told, followed.by_human);
-        match entry.detail.as_deref() {
-            Some(Detail::Verify(run)) => self.with_result(told, run),
-            _ => Ok(told),
-        }
+        let doubt = match entry.detail.as_deref() {
+            Some(Detail::Verify(run)) => self.doubted_result(step, run)?,
+            Some(Detail::Lapse(lapse)) => {
+                // The state keeps only the latest entries of the history, and the log has all.
+                let entered = pool.entered(&step.event.after, &entry.to);
+                let why = entered.and_then(|entered| lapse.entered_otherwise(&entry.to, entered));
+                why.map(|why| (Standing::Forged, why))
+            }
+            _ => None,
+        };
+        Ok(match doubt {
+            Some((standing, why)) if told.standing < standing => {
+                ProvenStep { standing, why: Some(why), ..told }
+            }
+            _ => told,
+        })
     }
 
-    /// The verdict about a recorded verification: whether its commit holds the result, and the result says the same.
-    fn with_result(&self, told: ProvenStep, run: &Verification) -> Result<ProvenStep, Error> {
+    /// Why a recorded verification is in doubt, and how much: its commit lacks the result, or the result says otherwise.
+    fn doubted_result(
+        &self,
+        step: &NewStep,
+        run: &Verification,
+    ) -> Result<Option<(Standing, String)>, Error> {
         let path = run.path();
-        let Ok(file) = self.task.file(&path) else { return Ok(told) };
+        let Ok(file) = self.task.file(&path) else { return Ok(None) };
+        let unverifiable = |why: String| Ok(Some((Standing::Unverifiable, why)));
         let content = self.after.source.read(&file, u64::MAX - 1)?;
-        let Content::Bytes(bytes) = &content else {
-            let why = format!("its result, {path}, is not in this commit");
-            return Ok(ProvenStep { standing: Standing::Unverifiable, why: Some(why), ..told });
+        let is_own = content.is_blob(run.result.digest);
+        let bytes = match content {
+            Content::Bytes(bytes) if is_own => bytes,
+            Content::Absent => return unverifiable(format!("its result, {path}, is not in this clone")),
+            // A later step of the same commit has put its own result in the place of this one.
+            Content::Bytes(_) if self.is_verified_later(step, &path) => {
+                match self.archive.blob(run.result.digest)? {
+                    Some(bytes) => bytes,
+                    None => return unverifiable(format!("its result, which {path} was, is not in git")),
+                }
+            }
+            Content::Bytes(_) => {
+                return unverifiable(format!("{path} is not in this commit as the step recorded it"));
+            }
+            _ => return unverifiable(format!("its result, {path}, is not in this commit")),
         };
-        if !content.is_blob(run.result.digest) {
-            let why = format!("{path} is not in this commit as the step recorded it");
-            return Ok(ProvenStep { standing: Standing::Unverifiable, why: Some(why), ..told });
-        }
-        let result: Value = serde_json::from_slice(bytes).unwrap_or_default();
+        let result: Value = serde_json::from_slice(&bytes).unwrap_or_default();
         let said = result.pointer("/predicate/result").and_then(Value::as_str);
-        let is_other = said.is_some_and(|said| !said.eq_ignore_ascii_case(run.result.outcome.as_str()));
-        if is_other {
-            let why = format!("it says `{}`, and {path} says otherwise", run.result.outcome.as_str());
-            return Ok(ProvenStep { standing: Standing::Forged, why: Some(why), ..told });
-        }
-        Ok(told)
+        let Some(said) = said else {
+            return unverifiable(format!("{path} does not say what came of it"));
+        };
+        let outcome = run.result.outcome;
+        Ok((!outcome.is_said_by(said)).then(|| {
+            let why = format!("it says `{}`, and {path} says otherwise: {said:?}", outcome.as_str());
+            (Standing::Forged, why)
+        }))
+    }
+
+    /// Whether a later new step records a result at the same path.
+    fn is_verified_later(&self, step: &NewStep, path: &str) -> bool {
+        let later = self.steps.iter().filter(|later| later.entry().seq > step.entry().seq);
+        let mut evidence = later.flat_map(|later| &later.entry().evidence);
+        evidence.any(|(other, _)| other == path)
     }
 
     /// The verdict about a step, held against what its event says of its take-over and of other tasks.

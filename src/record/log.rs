@@ -4,7 +4,7 @@
 
 use super::extent::{LogExtent, digest_of};
 use super::log_event::{LogEvent, NotAnEvent};
-use crate::base::{Code, Digest};
+use crate::base::{Code, Digest, PhaseId, Timestamp};
 use crate::decide::HistoryEntry;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap, HashSet};
@@ -121,7 +121,7 @@ fn last_line(tail: &[u8]) -> Option<&str> {
 }
 
 /// The sort key of events; every event sorts after those that it follows.
-type Rank = (u64, crate::base::Timestamp, Digest);
+type Rank = (u64, Timestamp, Digest);
 
 impl EventLog {
     /// Parses a log. Lines that are not events are left out of the log and returned as faults.
@@ -283,22 +283,40 @@ impl EventLog {
     /// The latest history entries up to these heads, oldest first, as many as a state keeps.
     #[must_use]
     pub fn history(&self, heads: &[Digest]) -> Vec<Arc<HistoryEntry>> {
-        let mut open: BinaryHeap<Rank> = heads.iter().filter_map(|id| self.get(id)).map(rank).collect();
-        let (mut entries, mut last): (Vec<Arc<HistoryEntry>>, _) = (Vec::new(), None);
-        while let Some((_, _, id)) = open.pop() {
-            if last == Some(id) {
-                continue;
-            }
-            last = Some(id);
-            let Some(event) = self.get(&id) else { continue };
+        let mut entries: Vec<Arc<HistoryEntry>> = Vec::new();
+        for event in self.newest_first(heads) {
             entries.push(event.entry.clone());
             if entries.first().is_some_and(|newest| entries.len() == newest.version.history_window()) {
                 break;
             }
-            open.extend(event.after.iter().filter_map(|id| self.get(id)).map(rank));
         }
         entries.reverse();
         entries
+    }
+
+    /// When the phase was last entered up to these heads; `None` if it never was.
+    #[must_use]
+    pub fn entered(&self, heads: &[Digest], phase: &PhaseId) -> Option<Timestamp> {
+        let mut events = self.newest_first(heads);
+        events.find(|event| event.entry.enters(phase)).map(|event| event.entry.at)
+    }
+
+    /// The events up to these heads, each before those that it follows.
+    fn newest_first(&self, heads: &[Digest]) -> impl Iterator<Item = &LogEvent> {
+        let mut open: BinaryHeap<Rank> = heads.iter().filter_map(|id| self.get(id)).map(rank).collect();
+        let mut last = None;
+        std::iter::from_fn(move || {
+            loop {
+                let (_, _, id) = open.pop()?;
+                if last == Some(id) {
+                    continue;
+                }
+                last = Some(id);
+                let Some(event) = self.get(&id) else { continue };
+                open.extend(event.after.iter().filter_map(|id| self.get(id)).map(rank));
+                return Some(event);
+            }
+        })
     }
 
     /// The merge bases of `these` and `that`: the common ancestors that are not ancestors of another common

@@ -5,6 +5,7 @@ mod edited;
 mod evasions;
 mod hidden;
 mod incremental;
+mod kinds;
 mod layout;
 pub mod loops;
 mod loosened;
