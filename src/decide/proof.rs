@@ -50,6 +50,9 @@ pub struct Proof {
     pub rule: Option<String>,
     /// The recorded steps of the change, oldest first; empty if it records none.
     pub steps: Vec<ProvenStep>,
+    /// Whether the change dropped all events that a program of the first version of the record does not know, and no other:
+    /// this is what recovering the record with such a program does.
+    pub is_loss: bool,
 }
 
 /// One recorded step and its verdict.
@@ -77,7 +80,7 @@ impl Proof {
     /// A verdict without steps.
     #[must_use]
     pub fn bare(standing: Standing, why: impl Into<String>) -> Self {
-        Self { standing, why: Some(why.into()), rule: None, steps: Vec::new() }
+        Self { standing, why: Some(why.into()), rule: None, steps: Vec::new(), is_loss: false }
     }
 
     /// The verdict for a change that the rules do not yield.
@@ -104,7 +107,7 @@ impl Proof {
             (None, 1) => None,
             (None, many) => Some(format!("{many} steps in one commit")),
         };
-        Self { standing, why, rule, steps }
+        Self { standing, why, rule, steps, is_loss: false }
     }
 
     /// Makes each step unverifiable that is neither that nor forged and for which `why` gives a reason. The verdict

@@ -5,16 +5,19 @@ use super::amended::{added_evidence, amended};
 use super::archive::{Archive, ReadOnce};
 use super::behind::index_behind;
 use super::compared::Compared;
+use super::cut::cut;
 use super::gates::{ChangeOwner, gate};
 use super::hidden::{HiddenChange, hidden_changes};
 use super::loosened::loosened;
 use super::other_rules::StepPlace;
 use super::range_rules::RangeRules;
+use super::record_finding::{record_finding, within};
 use super::side::{Side, SideCache};
 use super::trailers::ToldSteps;
 use crate::base::{Code, Diagnostic, Digest, Place, RepoPath, Severity, TaskId, command};
 use crate::config;
 use crate::decide::{Proof, Standing, trouble};
+use crate::record::has_later_version;
 use crate::scan::{Content, Source, ValidationCache};
 use crate::store::{IndexSource, KnownRefs, Range, Store, Visited, resolving};
 use crate::survey::setting::{InSource, Setting};
@@ -92,8 +95,11 @@ impl<'w> Checker<'w> {
         let mut checked =
             Checked { tasks: tasks.iter().map(|task| task.id.clone()).collect(), ..Checked::default() };
         let found = |workspace: &Workspace, task: &TaskRef, looked: Result<Sight, Error>| {
+            let mut may_be_cut = false;
             let found = match looked {
                 Ok(judged) => {
+                    let log = judged.observed.log.whole();
+                    may_be_cut = log.is_some_and(|log| !has_later_version(log));
                     let mut found = findings_of(&judged);
                     if workspace.reads_work_dir() {
                         found.extend(workspace.ignored_evidence(&judged)?);
@@ -105,12 +111,17 @@ impl<'w> Checker<'w> {
             };
             let mut own = Checked::default();
             workspace.snapshot(|snapshot| own.add(found, snapshot));
-            Ok::<_, Error>(own)
+            Ok::<_, Error>((own, may_be_cut.then(|| task.clone())))
         };
+        let mut may_be_cut = Vec::new();
         for own in self.workspace.look_at_each(tasks, LookDepth::Whole, found) {
-            let own = own?;
+            let (own, task) = own?;
+            may_be_cut.extend(task);
             checked.texts.extend(own.texts);
             checked.findings.extend(own.findings.into_iter().filter(|one| checked.known.insert(one.clone())));
+        }
+        if let Some(store) = self.workspace.store().filter(|_| self.workspace.reads_work_dir()) {
+            checked.findings.extend(cut(store, &self.read, &may_be_cut)?);
         }
         Ok(checked)
     }
@@ -391,7 +402,9 @@ impl<'w> Checker<'w> {
                     // What is amended says what it said before.
                     (Standing::Unverifiable, None) if compared.replaced.is_some() => false,
                     // A staged step can still be corrected.
-                    (Standing::Unverifiable, None) => !proof.steps.is_empty() || compared.befores.len() > 1,
+                    (Standing::Unverifiable, None) => {
+                        proof.is_loss || !proof.steps.is_empty() || compared.befores.len() > 1
+                    }
                     _ => is_wrong(&proof) || is_doubted,
                 };
                 let known = commit.filter(|_| counts).map(|commit| is_accepted(commit, task, &mut proof));
@@ -508,75 +521,9 @@ fn staged_setting(store: &Store, head: &Side<'_>, index: &IndexSource<'_>) -> Re
 fn is_wrong(proof: &Proof) -> bool {
     match proof.standing {
         Standing::Forged => true,
-        Standing::Unverifiable => proof.steps.iter().any(|step| !step.is_judged),
+        Standing::Unverifiable => proof.is_loss || proof.steps.iter().any(|step| !step.is_judged),
         _ => false,
     }
-}
-
-/// Puts the commit id before the messages of findings about a commit.
-fn within(commit: Option<Digest>, mut found: Vec<Diagnostic>) -> Vec<Diagnostic> {
-    if let Some(commit) = commit {
-        for finding in &mut found {
-            finding.message = format!("commit {}: {}", commit.short(), finding.message);
-        }
-    }
-    found
-}
-
-fn record_finding(
-    task: &TaskRef,
-    proof: &Proof,
-    compared: &Compared<'_, '_>,
-    commit: Option<Digest>,
-) -> Diagnostic {
-    let why = proof.why.as_deref().unwrap_or_default();
-    let (code, what) = match proof.standing {
-        Standing::Forged => (Code::Forged, "is not what the rules yield"),
-        _ => (Code::Unverifiable, "cannot be derived from the commits and blobs in this clone"),
-    };
-    let message = format!("the record of `{}` {what}: {why}", task.id);
-    let record = [task.state_path(), task.transcript_path()];
-    let is_there = |source: &dyn Source, path: &RepoPath| {
-        source.read(path, u64::MAX - 1).is_ok_and(|content| content != Content::Missing)
-    };
-    let before = compared.befores.first();
-    let held = |path: &&RepoPath| before.is_some_and(|before| is_there(&before.source, path));
-    let put_back: Vec<&str> = record.iter().filter(held).map(RepoPath::as_str).collect();
-    let staged: Vec<&str> =
-        record.iter().filter(|path| is_there(compared.after.source, path)).map(RepoPath::as_str).collect();
-    // The hint restores only the record, because all other files may be work in progress.
-    let hint = match commit {
-        Some(commit) => command(&["git", "revert", &commit.short()]),
-        None if put_back.is_empty() => {
-            command(&[&["git", "rm", "--cached", "--"], staged.as_slice()].concat())
-        }
-        None => {
-            let restore = ["git", "restore", "--source=HEAD", "--staged", "--worktree", "--"];
-            command(&[&restore, put_back.as_slice()].concat())
-        }
-    };
-    let hint = match commit {
-        // To revert a merge takes back the other branch as a whole.
-        Some(_) if compared.befores.len() > 1 => {
-            let join = command(&["orch", "resolve", task.id.as_str()]);
-            format!(
-                "merge again and join both records: {join}; or acknowledge the commit in {}",
-                config::FILE
-            )
-        }
-        // A revert takes the step back, but the commit stays what it is.
-        Some(commit) => {
-            let commit = commit.short();
-            format!(
-                "let orch move the task; before the commit is published, drop it: git rebase --onto {commit}^ {commit}; \
-                 after that: {hint}, and acknowledge it in {}",
-                config::FILE
-            )
-        }
-        None => format!("let orch move the task; to put its record back: {hint}"),
-    };
-    let place = record.first().map(Place::file).unwrap_or_default();
-    Diagnostic::error(code, message).at(place).hint(hint)
 }
 
 fn unmerged_finding(path: &RepoPath) -> Diagnostic {

@@ -3,6 +3,7 @@
 
 use super::archive::Archive;
 use super::logs::{LogPool, ReadLog};
+use super::lost::LostEvents;
 use super::new_steps::NewSteps;
 use super::record::{
     OTHER_LAYOUT, StateCheck, StateComparison, TaskRecord, Unread, events_of, is_foreign, missing_end,
@@ -340,30 +341,21 @@ impl Proving<'_> {
     /// lose any, because the other branch took these steps too; `orch resolve` chooses a side by an event.
     fn shrunk(&self) -> Result<Option<Proof>, Error> {
         if self.olds.len() > 1 {
-            return Ok(Some(Proof::forged(self.merged_away())));
+            return Ok(Some(Proof::forged(self.merged_away()?)));
         }
-        Ok(Some(self.returned(Proof::forged(format!(
-            "transcript.jsonl, which only grows, lost an event: {}",
-            self.what_is_lost()
-        )))?))
+        let why = format!("transcript.jsonl, which only grows, lost an event: {}", self.loss().told()?);
+        let forged = Proof { is_loss: self.loss().is_of_later_versions(), ..Proof::forged(why) };
+        Ok(Some(self.returned(forged)?))
     }
 
     /// The reason for a merge whose record lacks events of a side.
-    fn merged_away(&self) -> String {
-        format!("the merge drops events of a merged side: {}", self.what_is_lost())
+    fn merged_away(&self) -> Result<String, Error> {
+        Ok(format!("the merge drops events of a merged side: {}", self.loss().told()?))
     }
 
-    fn what_is_lost(&self) -> String {
-        let first = self.lost.first();
-        let told = first.and_then(|id| {
-            let event = self.change.archive.logs().event(id)?;
-            Some(format!("{} to {} ({})", event.entry.kind.as_str(), event.entry.to, id.short()))
-        });
-        let more = match self.lost.len() {
-            1 => String::new(),
-            many => format!(" and {} more", many - 1),
-        };
-        format!("{}{more}", told.unwrap_or_default())
+    fn loss(&self) -> LostEvents<'_> {
+        let RecordChange { task, parents, archive, .. } = *self.change;
+        LostEvents { task, parents, archive, lost: &self.lost, log: &self.log }
     }
 
     /// Derives the events `added`, which follow `heads`.
@@ -439,8 +431,16 @@ impl Proving<'_> {
         let Some((commit, ids, log)) = longest else { return Ok(None) };
         let added = pool.sorted(now.difference(&ids).copied());
         let proof = self.replay(before, &log.heads, &added, None)?;
-        let why = proof.why.clone().or_else(|| Some(format!("after going back to {}", commit.short())));
-        Ok((proof.standing != Standing::Forged).then_some(Proof { why, ..proof }))
+        if proof.standing == Standing::Forged {
+            return Ok(None);
+        }
+        let back = format!("after going back to {}", commit.short());
+        if self.loss().is_of_later_versions() {
+            let why = Some(format!("{back}, where transcript.jsonl lost an event: {}", self.loss().told()?));
+            let standing = proof.standing.max(Standing::Unverifiable);
+            return Ok(Some(Proof { standing, why, is_loss: true, ..proof }));
+        }
+        Ok(Some(Proof { why: proof.why.clone().or(Some(back)), ..proof }))
     }
 
     /// The verdict about a commit whose log equals that of an ancestor, and whose state too if `state` is
@@ -452,14 +452,23 @@ impl Proving<'_> {
         let made = self.log.heads.iter().filter_map(|id| Some(pool.event(id)?.entry.at)).max();
         let Some(commit) = archive.held_by(parents, task, (state, log), made)? else { return Ok(None) };
         Ok(Some(match archive.stood(parents, task, made, after.source)? {
+            // A revert of the first step of a later version does the same.
+            Some(commit) if self.loss().is_of_later_versions() => {
+                let why = format!("as in {}, without {}", commit.short(), self.loss().told()?);
+                Proof::bare(Standing::Restored, why)
+            }
             Some(commit) => restored_from(commit),
             None => {
-                let why = format!("the record is that of {}, and the files are not", commit.short());
+                let mut why = format!("the record is that of {}, and the files are not", commit.short());
+                if !self.lost.is_empty() {
+                    why.push_str(&format!("; transcript.jsonl lost an event: {}", self.loss().told()?));
+                }
                 // The next step of an open task checks its files again. A finished task has no next step, but what
                 // somebody edited before this commit is no part of it.
                 let is_forged =
                     self.is_finished() && archive.brings_files(parents, task, commit, after.source)?;
-                Proof::bare(if is_forged { Standing::Forged } else { Standing::Unverifiable }, why)
+                let standing = if is_forged { Standing::Forged } else { Standing::Unverifiable };
+                Proof { is_loss: self.loss().is_of_later_versions(), ..Proof::bare(standing, why) }
             }
         }))
     }
@@ -472,7 +481,7 @@ impl Proving<'_> {
         let is_gone = after.source.list_task(&task.place)?.is_empty();
         let is_taken_over = self.olds.contains(&self.new);
         if self.olds.len() > 1 && !self.lost.is_empty() && !is_taken_over {
-            return Ok(Some(Proof::forged(self.merged_away())));
+            return Ok(Some(Proof::forged(self.merged_away()?)));
         }
         let why = match (&self.new.state, &value) {
             (None, _) if is_gone || !had_log || self.lost.is_empty() => return Ok(None),

@@ -355,15 +355,45 @@ impl EventLog {
     }
 }
 
+/// The events that the log `held` contains and the log `now` lacks, each after those that it follows.
+#[must_use]
+pub fn lost_events(held: &[u8], now: &[u8]) -> Vec<LogEvent> {
+    // Usually the log has only grown; then nothing has to be parsed.
+    if now.starts_with(held) {
+        return Vec::new();
+    }
+    let (held, now) = (EventLog::parse(held).0, EventLog::parse(now).0);
+    let lost = held.in_order().into_iter().filter(|event| now.get(&event.id).is_none());
+    lost.cloned().collect()
+}
+
 /// Whether the log `held` contains an event that the log `now` lacks.
 #[must_use]
 pub fn has_lost_events(held: &[u8], now: &[u8]) -> bool {
-    // Usually the log has only grown; then nothing has to be parsed.
-    if now.starts_with(held) {
-        return false;
+    !lost_events(held, now).is_empty()
+}
+
+/// Events in words: the first of them, and how many more there are.
+#[must_use]
+pub fn told_events(events: &[LogEvent]) -> String {
+    let Some(first) = events.first() else { return String::new() };
+    let told = format!("{} to {} ({})", first.entry.kind.as_str(), first.entry.to, first.id.short());
+    match events.len() {
+        1 => told,
+        many => format!("{told} and {} more", many - 1),
     }
-    let (held, now) = (EventLog::parse(held).0, EventLog::parse(now).0);
-    held.events().any(|event| now.get(&event.id).is_none())
+}
+
+/// Whether a log may have an event that a program of the first version does not know. It is fast, and errs only where a
+/// line holds what no step puts there.
+#[must_use]
+pub fn has_later_version(log: &[u8]) -> bool {
+    const VERSION: &[u8] = b"\",\"v\":";
+    log.split(|byte| *byte == b'\n').any(|line| {
+        // It stands behind the id, whose length depends on the format of the repository.
+        line.get(..100.min(line.len()))
+            .is_some_and(|begin| begin.windows(VERSION.len()).any(|at| at == VERSION))
+    })
 }
 
 /// The lines of these texts that contain events with all predecessors present, each line once.

@@ -6,7 +6,7 @@ use super::snapshot::{Reading, log_faults};
 use super::{Error, TaskRef, Workspace};
 use crate::base::{Code, Diagnostic, Digest, Place, command};
 use crate::decide::Recorded;
-use crate::record::{EventLog, LogPart, has_lost_events};
+use crate::record::{EventLog, LogPart, has_lost_events, lost_events, told_events};
 use crate::scan::{Observed, ObservedLog, io_error};
 use crate::store::{Head, Store, durable};
 
@@ -144,7 +144,8 @@ impl Workspace {
         if self.is_split_off(task, &held, &here)? {
             return Ok(recorded);
         }
-        let message = "this log has lost events that are in HEAD";
+        let lost = told_events(&lost_events(&held, &here));
+        let message = format!("this log has lost events that are in HEAD: {lost}");
         let restore = command(&["git", "restore", "--", path.as_str()]);
         let recover = command(&["orch", "recover", task.id.as_str()]);
         let found = Diagnostic::error(Code::TranscriptCut, message).at(Place::file(&path));

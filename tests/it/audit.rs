@@ -1,6 +1,7 @@
 //! History replayed: what is proven, what people ordered, and every way of forging it.
 
 mod code;
+mod cut;
 mod edited;
 mod evasions;
 mod hidden;

@@ -857,9 +857,9 @@ codes! {
         "`limit_bytes` in orch.toml limits the size of artifacts. The values of one artifact may take 32 bytes of memory for each of these bytes, and at least 256 MiB.",
         "Make the file smaller, or raise the limit.";
     TranscriptCut = "transcript-cut", NotNow,
-        "The transcript lacks lines that HEAD contains.",
-        "`transcript.jsonl` only grows; it was edited or truncated.",
-        "Restore it: `git restore FILE`.";
+        "The transcript lacks lines that HEAD contains, or that an earlier commit has.",
+        "`transcript.jsonl` only grows; it was edited or truncated, or an older `orch recover` dropped the events that it does not know.",
+        "Restore it: `git restore FILE`, or revert the commit that dropped them.";
     TranscriptUnreadable = "transcript-unreadable", NotNow,
         "The transcript exists but cannot be read.",
         "Its permissions forbid it, it is not a regular file, or it has more than 256 MiB.",

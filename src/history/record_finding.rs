@@ -1,0 +1,78 @@
+//! The finding about a change of a record that is not what it should be.
+
+use super::compared::Compared;
+use crate::base::{Code, Diagnostic, Digest, Place, RepoPath, command};
+use crate::config;
+use crate::decide::{Proof, Standing};
+use crate::scan::{Content, Source};
+use crate::survey::TaskRef;
+
+/// Puts the commit id before the messages of findings about a commit.
+pub(super) fn within(commit: Option<Digest>, mut found: Vec<Diagnostic>) -> Vec<Diagnostic> {
+    if let Some(commit) = commit {
+        for finding in &mut found {
+            finding.message = format!("commit {}: {}", commit.short(), finding.message);
+        }
+    }
+    found
+}
+
+/// The finding about a change of a record, with what to do about it.
+pub(super) fn record_finding(
+    task: &TaskRef,
+    proof: &Proof,
+    compared: &Compared<'_, '_>,
+    commit: Option<Digest>,
+) -> Diagnostic {
+    let why = proof.why.as_deref().unwrap_or_default();
+    let (code, what) = match proof.standing {
+        Standing::Forged => (Code::Forged, "is not what the rules yield"),
+        _ if proof.is_loss => (Code::TranscriptCut, "lacks events that were recorded"),
+        _ => (Code::Unverifiable, "cannot be derived from the commits and blobs in this clone"),
+    };
+    let message = format!("the record of `{}` {what}: {why}", task.id);
+    let record = [task.state_path(), task.transcript_path()];
+    let is_there = |source: &dyn Source, path: &RepoPath| {
+        source.read(path, u64::MAX - 1).is_ok_and(|content| content != Content::Missing)
+    };
+    let before = compared.befores.first();
+    let held = |path: &&RepoPath| before.is_some_and(|before| is_there(&before.source, path));
+    let put_back: Vec<&str> = record.iter().filter(held).map(RepoPath::as_str).collect();
+    let staged: Vec<&str> =
+        record.iter().filter(|path| is_there(compared.after.source, path)).map(RepoPath::as_str).collect();
+    // The hint restores only the record, because all other files may be work in progress.
+    let hint = match commit {
+        Some(commit) => command(&["git", "revert", &commit.short()]),
+        None if put_back.is_empty() => {
+            command(&[&["git", "rm", "--cached", "--"], staged.as_slice()].concat())
+        }
+        None => {
+            let restore = ["git", "restore", "--source=HEAD", "--staged", "--worktree", "--"];
+            command(&[&restore, put_back.as_slice()].concat())
+        }
+    };
+    // A record that lost events says nothing about how the task moved.
+    let way = if proof.is_loss { "" } else { "let orch move the task; " };
+    let hint = match commit {
+        // To revert a merge takes back the other branch as a whole.
+        Some(_) if compared.befores.len() > 1 => {
+            let join = command(&["orch", "resolve", task.id.as_str()]);
+            format!(
+                "merge again and join both records: {join}; or acknowledge the commit in {}",
+                config::FILE
+            )
+        }
+        // A revert takes the step back, but the commit stays what it is.
+        Some(commit) => {
+            let commit = commit.short();
+            format!(
+                "{way}before the commit is published, drop it: git rebase --onto {commit}^ {commit}; after that: {hint}, \
+                 and acknowledge it in {}",
+                config::FILE
+            )
+        }
+        None => format!("{way}to put its record back: {hint}"),
+    };
+    let place = record.first().map(Place::file).unwrap_or_default();
+    Diagnostic::error(code, message).at(place).hint(hint)
+}
