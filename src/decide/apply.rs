@@ -583,9 +583,9 @@ fn noted_files(facts: &Facts, writers: &[NewWriters], early: &[(ArtifactName, Di
             }
             let mut note =
                 NotedFile { path: file.path.clone(), digest, early, writer: None, writers: Vec::new() };
-            match new {
-                Some(new) if new.is_tree => note.writers.clone_from(&new.writers),
-                Some(new) => note.writer = new.writers.first().cloned(),
+            match new.map(|new| (new.is_tree, new.writers.as_slice())) {
+                Some((false, [writer])) => note.writer = Some(writer.clone()),
+                Some((_, writers)) => note.writers = writers.to_vec(),
                 None => {}
             }
             found.push(note);

@@ -67,7 +67,7 @@ pub struct FileFact {
     pub data: Option<Arc<Value>>,
     /// What is wrong with the file; any error makes it invalid.
     pub problems: Vec<Diagnostic>,
-    /// Who wrote the present bytes, as far as that was seen: one at most, or all who made commits of code.
+    /// Who wrote the present bytes, as far as that was seen: all whom their commit names, or who made commits of code.
     pub writers: Vec<FileWriter>,
 }
 

@@ -65,23 +65,29 @@ impl Judge<'_> {
                 is_unknown,
                 owner,
             };
-            let Some(writer) = file.writers.first() else {
+            if file.writers.is_empty() {
                 found.push(told(format!("who wrote {} is unknown", file.path), true, phase.owner));
                 continue;
-            };
+            }
             let is_people = phase.independent == Independence::People;
-            if is_people && writer.kind != ActorKind::Human {
+            let agent = file.writers.iter().find(|writer| is_people && writer.kind != ActorKind::Human);
+            if let Some(writer) = agent {
                 let why = format!("{} is by {writer}, and `{}` asks for a person", file.path, phase.id);
                 found.push(told(why, false, Owner::Human));
                 continue;
             }
-            for judged in &phase.not_by {
-                let Some(other) = self.writers(judged).find(|other| other.is_same(writer)) else { continue };
-                let turn = if other.turn.is_some() { " in the same turn" } else { "" };
+            let is_own = |judged: &ArtifactName, writer: &FileWriter| {
+                self.writers(judged).any(|other| other.is_same(writer))
+            };
+            let own = phase.not_by.iter().find_map(|judged| {
+                let writer = file.writers.iter().find(|writer| is_own(judged, writer))?;
+                Some((judged, writer))
+            });
+            if let Some((judged, writer)) = own {
+                let turn = if writer.turn.is_some() { " in the same turn" } else { "" };
                 let why = format!("{} is by {writer}, who also wrote `{judged}`{turn}", file.path);
                 let owner = if writer.kind == ActorKind::Human { Owner::Human } else { phase.owner };
                 found.push(told(why, false, owner));
-                break;
             }
         }
         found

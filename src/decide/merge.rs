@@ -114,8 +114,8 @@ fn sides<'s>(
 
 /// The state after a person chose one side; the history entry names that person.
 ///
-/// Everything that the other side used up stays used up, and its history is kept. Returns an error if the
-/// reason is empty or the chosen side cannot be used.
+/// Everything that the other side used up stays used up, who wrote its files stays known, and its history is kept. Returns
+/// an error if the reason is empty or the chosen side cannot be used.
 pub fn choose(
     workflow: &Workflow,
     chosen: &State,
@@ -137,11 +137,16 @@ pub fn choose(
     let mut state = side.state.into_owned();
     for (name, actor) in &other.under_own_names(workflow).actors {
         if let Some(own) = state.actors.get_mut(name) {
+            // What people said in an earlier attempt is used up.
+            if own.attempt < actor.attempt {
+                own.approvals.clear();
+                own.lapsed.clear();
+            }
             own.take_over(actor.clone());
-        } else if !actor.spent.is_empty() || !actor.early.is_empty() {
-            let status = ActorStatus::SentBack;
-            let (attempt, spent, early) = (actor.attempt, actor.spent.clone(), actor.early.clone());
-            state.actors.insert(name.clone(), Actor { status, attempt, spent, early, ..Actor::default() });
+        } else if !actor.spent.is_empty() || !actor.early.is_empty() || !actor.writers.is_empty() {
+            let mut taken = Actor { status: ActorStatus::SentBack, ..Actor::default() };
+            taken.take_over(actor.clone());
+            state.actors.insert(name.clone(), taken);
         }
     }
     let rev = chosen.rev.max(other.rev).saturating_add(1);
@@ -310,14 +315,30 @@ impl Merging<'_> {
             attempt: spent.attempt,
             // If both sides moved on, the substate is computed again when the phase is left.
             substate: substate.flatten().cloned(),
-            left_with: records(base.map(|base| &base.left_with), &lead.left_with, &other.left_with),
-            entered_with: records(
+            // If both sides changed a record, it becomes null, so any present digest is a change.
+            left_with: by_artifact(
+                base.map(|base| &base.left_with),
+                &lead.left_with,
+                &other.left_with,
+                |_, _| Some(None),
+            ),
+            entered_with: by_artifact(
                 base.map(|base| &base.entered_with),
                 &lead.entered_with,
                 &other.entered_with,
+                |_, _| Some(None),
             ),
-            left_files: maps(base.map(|base| &base.left_files), &lead.left_files, &other.left_files),
-            judged: maps(base.map(|base| &base.judged), &lead.judged, &other.judged),
+            // Without them, whatever is there is used up when the task is sent back.
+            left_files: by_artifact(
+                base.map(|base| &base.left_files),
+                &lead.left_files,
+                &other.left_files,
+                |_, _| None,
+            ),
+            // Without it, an approval would be held against nothing.
+            judged: by_artifact(base.map(|base| &base.judged), &lead.judged, &other.judged, |own, others| {
+                own.or(others).cloned()
+            }),
             spent: spent.spent,
             early: spent.early,
             approvals: approvals(base, lead, other),
@@ -496,28 +517,22 @@ fn verified(base: &RunRecord, lead: &RunRecord, other: &RunRecord) -> BTreeMap<V
     names.into_iter().filter_map(|name| Some((name.clone(), last(name)?))).collect()
 }
 
-/// The records of both sides, key by key. A conflict becomes null, so any present digest is a change.
-fn records(base: Option<&DigestRecords>, lead: &DigestRecords, other: &DigestRecords) -> DigestRecords {
+/// What both sides recorded of each artifact. If both changed it, `both` says what is kept.
+fn by_artifact<V: Clone + PartialEq>(
+    base: Option<&BTreeMap<ArtifactName, V>>,
+    lead: &BTreeMap<ArtifactName, V>,
+    other: &BTreeMap<ArtifactName, V>,
+    both: impl Fn(Option<&V>, Option<&V>) -> Option<V>,
+) -> BTreeMap<ArtifactName, V> {
     let names: BTreeSet<&ArtifactName> = lead.keys().chain(other.keys()).collect();
-    let record = |name: &ArtifactName| {
-        let base = base.and_then(|base| base.get(name));
-        three_way(base, lead.get(name), other.get(name)).map_or(Some(None), |record| record.copied())
+    let joined = |name: &ArtifactName| {
+        let (own, others) = (lead.get(name), other.get(name));
+        match three_way(base.and_then(|base| base.get(name)), own, others) {
+            Some(record) => record.cloned(),
+            None => both(own, others),
+        }
     };
-    names.into_iter().filter_map(|name| Some((name.clone(), record(name)?))).collect()
-}
-
-/// The digests of several files or artifacts for each output. If both sides changed them, neither is kept.
-fn maps<K: Ord + Clone>(
-    base: Option<&BTreeMap<ArtifactName, BTreeMap<K, Digest>>>,
-    lead: &BTreeMap<ArtifactName, BTreeMap<K, Digest>>,
-    other: &BTreeMap<ArtifactName, BTreeMap<K, Digest>>,
-) -> BTreeMap<ArtifactName, BTreeMap<K, Digest>> {
-    let names: BTreeSet<&ArtifactName> = lead.keys().chain(other.keys()).collect();
-    let held = |name: &ArtifactName| {
-        let base = base.and_then(|base| base.get(name));
-        three_way(base, lead.get(name), other.get(name)).flatten().cloned()
-    };
-    names.into_iter().filter_map(|name| Some((name.clone(), held(name)?))).collect()
+    names.into_iter().filter_map(|name| Some((name.clone(), joined(name)?))).collect()
 }
 
 /// Keys of the workflow or of other tools: joined three-way, also inside objects.

@@ -101,10 +101,10 @@ pub struct NotedFile {
     /// Whether it was there before what it judges was recorded, and that is noted by this event.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub early: bool,
-    /// Who wrote it; `None` if that was not seen, or was noted before.
+    /// Who wrote it; `None` if that was not seen, was noted before, or several did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub writer: Option<FileWriter>,
-    /// Of committed code, the writers that were not noted before.
+    /// Those who wrote it, if several did; of committed code, the writers that were not noted before.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub writers: Vec<FileWriter>,
 }
@@ -153,10 +153,12 @@ impl Facts {
                         }
                     }
                     file.writers = writers;
-                } else if let Some(one) =
-                    known(workflow, state, artifact).find(|one| one.files.contains(&digest))
-                {
-                    file.writers = vec![one.by.clone()];
+                } else {
+                    let of_file = known(workflow, state, artifact).filter(|one| one.files.contains(&digest));
+                    let writers: Vec<FileWriter> = of_file.map(|one| one.by.clone()).collect();
+                    if !writers.is_empty() {
+                        file.writers = writers;
+                    }
                 }
             }
         }

@@ -9,7 +9,7 @@ use crate::decide::{
 };
 use crate::scan::{EntryKind, Observed};
 use crate::store::{CodeCommit, SeenWriters, Store};
-use crate::workflow::{Artifact, Phase, Workflow};
+use crate::workflow::{Artifact, Phase, Workflow, is_tree_name};
 use std::collections::BTreeMap;
 
 /// Stands for the path where a commit was seen to be made.
@@ -61,13 +61,13 @@ impl Snapshot<'_> {
                     if state.is_some_and(|state| is_writer_known(workflow, state, &artifact.name, digest)) {
                         continue;
                     }
-                    let mut writer = seen.as_ref().and_then(|seen| seen.of(&file.path, digest));
-                    if writer.is_none()
+                    let writer = seen.as_ref().and_then(|seen| seen.of(&file.path, digest));
+                    file.writers = writer.into_iter().collect();
+                    if file.writers.is_empty()
                         && phase.is_some_and(|phase| is_handed_over(workflow, phase, artifact))
                     {
-                        writer = committed_by(store, head, task, file)?;
+                        file.writers = committed_by(store, head, task, file)?;
                     }
-                    file.writers = writer.into_iter().collect();
                 }
             }
         }
@@ -92,21 +92,20 @@ fn may_write(workflow: &Workflow, phase: &Phase, artifact: &Artifact) -> bool {
     phase.produces.contains(&artifact.name) || workflow.phases.iter().any(judges)
 }
 
-/// Who made the commit that brought the present bytes of a file, if HEAD holds them.
+/// Those who made the commit that brought the present bytes of a file, if HEAD holds them.
 fn committed_by(
     store: &Store,
     head: Option<Digest>,
     task: &TaskRef,
     file: &FileFact,
-) -> Result<Option<FileWriter>, Error> {
+) -> Result<Vec<FileWriter>, Error> {
     let path = task.file(&file.path)?;
     let held = store.source_at(head).blob_at(&path)?;
     if held.is_none() || held != file.digest {
-        return Ok(None);
+        return Ok(Vec::new());
     }
     let commit = store.last_changes(std::slice::from_ref(&path))?.into_iter().next().flatten();
-    let writers = commit.map(|commit| store.writers_of_commit(commit)).transpose()?.unwrap_or_default();
-    Ok(writers.into_iter().next())
+    Ok(commit.map(|commit| store.writers_of_commit(commit)).transpose()?.unwrap_or_default())
 }
 
 /// The writers of the commits of code that name a task, newest first: as was seen, or else as the commits say.
@@ -201,10 +200,12 @@ impl Workspace {
         let Some(store) = &self.store else { return };
         let last = before.state().map_or(0, |state| state.rev);
         let steps = state.history.iter().filter(|step| step.seq > last);
-        let noted: Vec<&NotedFile> = steps.flat_map(|step| step.files.values().flatten()).collect();
-        let files = noted.iter().filter(|noted| noted.writer.is_some());
-        let mut used: Vec<(&str, Digest)> = files.map(|noted| (noted.path.as_str(), noted.digest)).collect();
-        if noted.iter().any(|noted| !noted.writers.is_empty()) {
+        let noted = steps.flat_map(|step| step.files.values().flatten());
+        let noted = noted.filter(|noted| noted.writer.is_some() || !noted.writers.is_empty());
+        let (code, files): (Vec<&NotedFile>, Vec<_>) = noted.partition(|noted| is_tree_name(&noted.path));
+        let mut used: Vec<(&str, Digest)> =
+            files.iter().map(|noted| (noted.path.as_str(), noted.digest)).collect();
+        if !code.is_empty() {
             let trees =
                 before.observed.facts.artifacts.values().flatten().filter_map(|file| {
                     file.data.as_ref().filter(|_| file.is_tree)?.get("commits")?.as_array()

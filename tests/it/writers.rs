@@ -223,6 +223,28 @@ fn a_commit_says_who_made_it() {
 }
 
 #[test]
+fn each_agent_that_marks_the_commit_of_a_verdict_is_its_writer() {
+    let agent = |name: &str| json!({"kind": "agent", "name": name});
+    let world = World::reviewed(&["Orch-Writer: coder"]);
+    world.require_independence();
+    world.code_review("t", true, 1);
+    world.git(&["add", "tasks/t/review"]);
+    let marks = ["Co-authored-by: Codex <noreply@openai.com>", "Orch-Writer: coder"];
+    let marks: Vec<&str> = marks.iter().flat_map(|mark| ["--trailer", mark]).collect();
+    world.git(&[&["commit", "-q", "-m", "Review"][..], &marks].concat());
+    let held = world.orch(&["next", "t"]).ends(3);
+    assert!(held.stdout.contains("by the agent coder, who also wrote `patch`"), "{held:?}");
+    // Another one, by two that have not written the code.
+    world.code_review("t", true, 2);
+    world.git(&["add", "tasks/t/review"]);
+    let marks = ["--trailer", "Orch-Writer: a", "--trailer", "Orch-Writer: b"];
+    world.git(&[&["commit", "-q", "-m", "Review again"][..], &marks].concat());
+    world.orch(&["next", "t"]).succeeds();
+    assert_eq!(world.noted("code_review"), [agent("a"), agent("b")]);
+    assert!(world.audited().iter().all(|one| one == "proven"), "{:?}", world.audited());
+}
+
+#[test]
 fn a_verdict_of_which_nobody_saw_the_writer_is_held_only_where_that_is_required() {
     let world = World::reviewed(&[]);
     world.code_review("t", true, 1);

@@ -109,6 +109,53 @@ fn decided(world: &World, verdict: Option<FileWriter>, inputs: &Inputs) -> Decis
     evaluate(&world.workflow, &world.recorded(), &facts(world, &[("verdict", verdict)], inputs))
 }
 
+/// Two agents' marks of one commit: each of them is a writer.
+#[test]
+fn each_of_several_writers_of_a_file_is_seen() {
+    let agent = |name: &str| FileWriter::new(ActorKind::Agent, name);
+    let both = |one: &str, other: &str| vec![agent(one), agent(other)];
+    let people = MACHINE.replace("not_by = [\"plan\"]", "not_by = [\"plan\"]\nindependent = \"people\"");
+    let ann = || FileWriter::new(ActorKind::Human, "Ann <ann@x.org>");
+    for (machine, plan, verdict, remark) in [
+        (MACHINE, both("a", "b"), vec![agent("c")], ""),
+        (MACHINE, both("a", "b"), vec![agent("b")], "by the agent b, who also wrote `plan`"),
+        (MACHINE, vec![agent("a")], both("c", "a"), "by the agent a, who also wrote `plan`"),
+        (MACHINE, both("b", "a"), both("c", "a"), "by the agent a, who also wrote `plan`"),
+        (MACHINE, both("a", "b"), both("c", "d"), ""),
+        (
+            &people,
+            vec![agent("a")],
+            vec![ann(), agent("c")],
+            "by the agent c, and `review` asks for a person",
+        ),
+        (&people, vec![agent("a")], vec![ann()], ""),
+    ] {
+        let inputs = inputs(true);
+        let set = |facts: &mut Facts, artifact: &str, writers: &[FileWriter]| {
+            let files = facts.artifacts.iter_mut().filter(|(name, _)| name.as_str() == artifact);
+            files.flat_map(|(_, files)| files).for_each(|file| file.writers = writers.to_vec());
+        };
+        let mut world = World::new(Arc::new(compiled("machine", machine)));
+        world.write("plan.json", r#"{"n": 1}"#);
+        let mut planned = facts(&world, &[], &inputs);
+        set(&mut planned, "plan", &plan);
+        let (_, state) = step(&mut world, &planned);
+        let noted = &state.history.last().expect("a step").files;
+        let noted: Vec<&FileWriter> =
+            noted.values().flatten().flat_map(|one| one.writer.iter().chain(&one.writers)).collect();
+        assert_eq!(noted, plan.iter().collect::<Vec<_>>(), "the event names all");
+        world.write("verdict.json", r#"{"ok": true}"#);
+        // The plan's writers are those that the state knows now.
+        let mut judged = facts(&world, &[], &inputs);
+        set(&mut judged, "verdict", &verdict);
+        let decision = evaluate(&world.workflow, &world.recorded(), &judged);
+        let shown = format!("{plan:?} {verdict:?}: {decision:#?}");
+        assert_eq!(decision.transition().is_some(), remark.is_empty(), "{shown}");
+        assert!(decision.remarks.iter().all(|one| one.contains(remark)), "{shown}");
+        assert_eq!(decision.remarks.len(), usize::from(!remark.is_empty()), "{shown}");
+    }
+}
+
 #[test]
 fn who_judges_what_he_wrote_is_told_and_held_where_that_is_required() {
     let people = MACHINE.replace("not_by = [\"plan\"]", "not_by = [\"plan\"]\nindependent = \"people\"");

@@ -4,12 +4,13 @@ use super::loops::LOOP;
 use super::play::{facts, workflow};
 use orch::base::{ActionName, ArtifactName, Code, Digest, Timestamp};
 use orch::decide::{
-    Actor, ActorKind, ActorStatus, By, Kind, RunRecord, Stamp, State, Tally, WorkflowRef, apply, choose,
-    create, initial_state, join,
+    Actor, ActorKind, ActorStatus, Approving, By, FileWriter, Kind, Ruling, RunRecord, Stamp, State, Tally,
+    WorkflowRef, Written, apply, choose, create, initial_state, join,
 };
 use orch::record::{EventLog, FoldCache, record_steps};
 use orch::workflow::Workflow;
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// The time of a step.
@@ -126,7 +127,7 @@ fn whoever_chooses_a_side_takes_over_what_the_other_one_used_up() {
     assert_eq!((state.rev, state.updated_at), (8, Some(stamp(300).at)));
     let taken = Actor { status: ActorStatus::SentBack, left_with: [].into(), ..actor(3, &[used]) };
     assert_eq!(state.actors.get("failed"), Some(&taken));
-    // A phase of which nothing was used up is one that the chosen side never came to.
+    // A phase of which nothing was used up, and no writer is known, is one that the chosen side never came to.
     assert_eq!(state.actors.get("done"), None);
     let entry = state.history.last().expect("an entry");
     assert_eq!((entry.kind, entry.reason.as_str(), entry.seq), (Kind::Merge, "this one", 8));
@@ -137,6 +138,58 @@ fn whoever_chooses_a_side_takes_over_what_the_other_one_used_up() {
     ] {
         let refused = choose(&workflow, &side, &other, reason, &stamp(300)).expect_err("refused");
         assert_eq!(refused.code(), code);
+    }
+}
+
+/// The files of both sides may be there, whichever is chosen, and whoever wrote them may not judge them.
+#[test]
+fn whoever_chooses_a_side_takes_over_who_wrote_the_files_of_the_other_one() {
+    let workflow = workflow(LOOP);
+    let name = ArtifactName::new("report").expect("valid");
+    let written = |person: &str, file: &str| Written {
+        by: FileWriter::new(ActorKind::Human, person),
+        files: vec![Digest::of_blob(file.as_bytes())],
+    };
+    let side = |seconds: i64, phase: &str, attempt: u32, writers: &[Written]| {
+        let mut state = recorded(&workflow, seconds, &json!({}));
+        let approvals = vec![Approving {
+            person: format!("{seconds}@example.org"),
+            ruling: Ruling::Approve,
+            seq: 1,
+            on: BTreeMap::new(),
+        }];
+        let writers = [(name.clone(), writers.to_vec())].into();
+        state.actors.insert(phase.to_owned(), Actor { attempt, writers, approvals, ..Actor::default() });
+        state
+    };
+    let (ann, bob) = (written("Ann", "a"), written("Bob", "b"));
+    for (chosen, other, phase, writers, approvals) in [
+        (
+            side(100, "failed", 2, std::slice::from_ref(&ann)),
+            side(200, "failed", 2, &[ann.clone(), bob.clone()]),
+            "failed",
+            vec![ann.clone(), bob.clone()],
+            1,
+        ),
+        (
+            side(100, "failed", 1, &[]),
+            side(200, "done", 1, std::slice::from_ref(&bob)),
+            "done",
+            vec![bob.clone()],
+            0,
+        ),
+        // The other side has used up what was said in the attempt before.
+        (
+            side(100, "failed", 1, std::slice::from_ref(&ann)),
+            side(200, "failed", 2, std::slice::from_ref(&bob)),
+            "failed",
+            vec![ann.clone(), bob.clone()],
+            0,
+        ),
+    ] {
+        let state = choose(&workflow, &chosen, &other, "this one", &stamp(300)).expect("chosen");
+        let actor = &state.actors[phase];
+        assert_eq!((&actor.writers[&name], actor.approvals.len()), (&writers, approvals), "{chosen:?}");
     }
 }
 
@@ -237,6 +290,52 @@ fn what_either_side_used_up_or_waived_stays_so_until_one_drops_it() {
     let third = side(200, &[], &["a"], Some("z"), "old");
     let told = join(&workflow, Some(&base), &one, &third).expect("joined");
     assert_eq!(told.actors["two"].left_with[&name("plan")], None);
+}
+
+/// An approval is held against what the verdicts judged, so that is never lost.
+#[test]
+fn what_both_sides_judged_anew_is_what_the_side_that_is_less_far_says() {
+    let workflow = workflow(PHASES);
+    let name = |name: &str| ArtifactName::new(name).expect("valid");
+    let map = |text: &str| -> BTreeMap<ArtifactName, Digest> {
+        let pairs = text.split_whitespace().filter_map(|pair| pair.split_once('='));
+        pairs.map(|(artifact, version)| (name(artifact), Digest::of_blob(version.as_bytes()))).collect()
+    };
+    let side = |phase: &str, seconds: i64, judged: &str| {
+        let mut state = State { phase: Some(phase.to_owned()), ..recorded(&workflow, seconds, &json!({})) };
+        let judged = (!judged.is_empty()).then(|| (name("verdict"), map(judged)));
+        let files = [("a.json".to_owned(), Digest::of_blob(seconds.to_string().as_bytes()))];
+        let actor = Actor {
+            judged: judged.into_iter().collect(),
+            left_files: [(name("reports"), files.into())].into(),
+            ..Actor::default()
+        };
+        state.actors.insert("one".to_owned(), actor);
+        state
+    };
+    for (base, lead, other, joined) in [
+        ("plan=1 code=1", "plan=1 code=2", "plan=1 code=3", "plan=1 code=2"),
+        ("plan=1 code=1", "plan=1 code=1", "plan=1 code=3", "plan=1 code=3"),
+        ("plan=1 code=1", "plan=1 code=2", "plan=1 code=1", "plan=1 code=2"),
+        ("plan=1 code=1", "plan=1 code=2", "plan=1 code=2", "plan=1 code=2"),
+        ("", "plan=1 code=2", "plan=1 code=3", "plan=1 code=2"),
+        ("", "", "plan=1 code=3", "plan=1 code=3"),
+        ("", "plan=1", "plan=2 code=3", "plan=1"),
+        // One side was sent back, and has not passed the phase again.
+        ("plan=1", "", "plan=1", ""),
+        ("plan=1", "", "plan=2", "plan=2"),
+    ] {
+        let base = side("two", 100, base);
+        let (lead, other) = (side("two", 200, lead), side("three", 300, other));
+        for (a, b) in [(&lead, &other), (&other, &lead)] {
+            let told = join(&workflow, Some(&base), a, b).expect("joined");
+            let actor = &told.actors["one"];
+            let expected = (!joined.is_empty()).then(|| map(joined));
+            assert_eq!(actor.judged.get(&name("verdict")), expected.as_ref(), "{lead:?} {other:?}");
+            // All files that lie there are used up by a send-back if it is not known which of them were there.
+            assert_eq!(actor.left_files, BTreeMap::new());
+        }
+    }
 }
 
 #[test]
