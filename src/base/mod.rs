@@ -20,6 +20,7 @@ mod suggest;
 mod task_place;
 mod text;
 mod time;
+mod toml_lines;
 mod toml_reader;
 pub mod trailer;
 mod words;
@@ -42,6 +43,7 @@ pub use shell::{TypedLine, TypedWord, argv_at, command, commands_at, shell_word}
 pub use suggest::nearest;
 pub use task_place::{FILE_TASKS, SingleFile, TaskPlace};
 pub use time::Timestamp;
+pub use toml_lines::{TomlLines, TomlStep};
 pub use toml_reader::{Spanned, TomlDialect, TomlReader, TomlTable, TomlType, TomlValue};
 
 pub(crate) use words::words;

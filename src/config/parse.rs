@@ -23,9 +23,17 @@ const VERSION: u64 = 1;
 ///
 /// An invalid part yields a finding and keeps its default. An invalid root is left out, because `orch` must
 /// act only on directories that the settings name. If a finding is an error, the settings are good enough for
-/// reading, but nothing should be written with them.
+/// reading, but nothing should be written with them, and they require everything: what the file means to require is unknown.
 #[must_use]
 pub fn parse(text: &str, path: &str) -> (Config, Vec<Diagnostic>) {
+    let (mut config, findings) = read(text, path);
+    if findings.iter().any(Diagnostic::is_error) {
+        config.require = Require::EVERYTHING;
+    }
+    (config, findings)
+}
+
+fn read(text: &str, path: &str) -> (Config, Vec<Diagnostic>) {
     let (document, faults) = DeTable::parse_recoverable(text);
     let mut reader = TomlReader::new(SettingsDialect { text, path });
     let config = config(&mut reader, document.get_ref());
@@ -577,5 +585,27 @@ mod tests {
             assert!(!config.watch.apply.allows(&rule), "{text}");
         }
         assert_eq!(parse("[[root]]\npath = 9", "orch.toml").0.roots, Roots::default());
+    }
+
+    #[test]
+    fn what_cannot_be_read_requires_everything() {
+        for (text, expected) in [
+            ("", false),
+            ("[require]\nindependent = false", false),
+            ("[require]\nindependent = true", true),
+            ("[require]\nindependent = 'no'", true),
+            ("[require]\nindependant = false", true),
+            ("[requires]\nindependent = false", true),
+            ("require = false", true),
+            ("[watch]\nnext_key = 1", true),
+            ("[require]\nindependent = false\n[people.teams]\nsec = 'a@x.org'", true),
+            ("[require]\nindependent = ", true),
+        ] {
+            let require = parse(text, "orch.toml").0.require;
+            assert_eq!(require, Require { independent: expected }, "{text}");
+        }
+        let (config, _) = parse("[people.teams]\nsec = ['a@x.org', 1]\nweb = 'b@x.org'", "orch.toml");
+        let members: Vec<&String> = config.teams.values().flatten().collect();
+        assert_eq!(members, ["a@x.org"], "nobody more");
     }
 }

@@ -573,7 +573,7 @@ impl Judge<'_> {
                 }
                 if let Some(dependence) = self.dependence_of(&transition) {
                     decision.diagnostics.push(dependence.finding(self));
-                    decision.reason = dependence.reason();
+                    decision.reason = dependence.reason(&self.facts.inputs);
                     let held = |one: &&mut Move| Some(&one.rule) == decision.rule.as_ref();
                     for one in decision.moves.iter_mut().filter(held) {
                         one.allowed = false;

@@ -3,7 +3,7 @@
 use super::derive::SeenArtifact;
 use super::judge::Judge;
 use super::ruling::is_verdict;
-use super::{ActorKind, FileWriter, Transition};
+use super::{ActorKind, FileWriter, Inputs, Transition};
 use crate::base::{ArtifactName, Code, Diagnostic, Place, command};
 use crate::workflow::{Artifact, Independence, Owner, Phase};
 
@@ -102,8 +102,11 @@ impl Judge<'_> {
 
 impl Dependence {
     /// The reason why the task stays where it is.
-    pub(super) fn reason(&self) -> String {
-        format!("{}; orch.toml requires a verdict by somebody else", self.why)
+    pub(super) fn reason(&self, inputs: &Inputs) -> String {
+        match &inputs.fault {
+            Some(fault) => format!("{}; {fault}, so a verdict by somebody else is required", self.why),
+            None => format!("{}; orch.toml requires a verdict by somebody else", self.why),
+        }
     }
 
     /// What would be right.
@@ -131,6 +134,6 @@ impl Dependence {
         };
         let place = judge.facts.place.path(&self.path);
         let place = place.map_or_else(|_| Place::default(), |path| Place::file(&path));
-        Diagnostic::error(Code::NotIndependent, self.reason()).at(place).hint(hint)
+        Diagnostic::error(Code::NotIndependent, self.reason(&judge.facts.inputs)).at(place).hint(hint)
     }
 }

@@ -15,6 +15,8 @@ pub struct Inputs {
     pub teams: BTreeMap<String, Vec<String>>,
     /// Their digest; `None` if all are as without settings.
     pub digest: Option<Digest>,
+    /// What is wrong with these settings, where nobody else tells it: then everything is required.
+    pub fault: Option<String>,
 }
 
 /// `[require]`: what has to be so, and is only told otherwise.
@@ -38,6 +40,11 @@ fn is_default(require: &Require) -> bool {
     *require == Require::default()
 }
 
+impl Require {
+    /// All that can be required: what stands for settings that cannot be read, so that a fault loosens nothing.
+    pub const EVERYTHING: Self = Self { independent: true };
+}
+
 impl Inputs {
     /// These settings, with their digest in the format of a repository. The order of the members of a team does not
     /// matter.
@@ -50,7 +57,7 @@ impl Inputs {
         }
         let text = serde_json::to_string(&InputMembers { require, teams: &teams }).unwrap_or_default();
         let digest = if text == "{}" { None } else { Some(format.blob(text.as_bytes())) };
-        Self { require, teams, digest }
+        Self { require, teams, digest, fault: None }
     }
 }
 

@@ -1,21 +1,25 @@
 //! Who gives an order: what the settings require, and whether the caller works for a run.
 
+use super::setting::{CORRECT_HEAD, ConfigText, InSource};
 use super::{Caller, Error, TaskRef, Workspace};
-use crate::base::{Code, Diagnostic, RepoPath};
-use crate::config;
+use crate::base::{Code, Diagnostic};
 use crate::decide::{ActorKind, People};
 use crate::run::{AnnouncedAgents, Lineage, RunState};
 
 impl Workspace {
     /// Who may order what, as `orch.toml` in HEAD says, so that nobody grants a right to oneself without a
-    /// commit; outside git, as the file says. Returns an error if git cannot be read.
+    /// commit; outside git, as the file says. Returns an error if git cannot be read, or if that file has a fault: then
+    /// nobody knows who may.
     pub(crate) fn people(&self) -> Result<People, Error> {
         let Some(store) = &self.store else { return Ok(self.setting.config.people.clone()) };
-        let path = RepoPath::new(config::FILE)
-            .map_err(|error| Diagnostic::error(Code::BadPath, error.to_string()))?;
-        let blob = store.head_source()?.blob_at(&path)?;
-        let text = blob.map(|blob| store.blob(blob)).transpose()?.flatten().unwrap_or_default();
-        Ok(config::parse(&String::from_utf8_lossy(&text), config::FILE).0.people)
+        let found = ConfigText::read(&InSource(&store.head_source()?));
+        match found.fault_in_head()? {
+            Some(fault) => {
+                let message = format!("{fault}; so it is not known who may order this");
+                Err(Diagnostic::error(Code::ConfigUnreadable, message).hint(CORRECT_HEAD).into())
+            }
+            None => Ok(found.config.people),
+        }
     }
 
     /// Whether `orch.toml` in the work tree says the same about people.

@@ -3,7 +3,7 @@
 use super::loaded::{WorkflowCache, names};
 use crate::base::{Class, Code, Diagnostic, Digest, Error, ObjectFormat, Reason, RepoPath, with_line_feeds};
 use crate::config::{self, Config, UnknownWorkflow};
-use crate::decide::State;
+use crate::decide::{Require, State};
 use crate::scan::{Content, ReadLimits, Schemas, Source, open_linked, read_up_to};
 use crate::store::WorkTree;
 use crate::workflow::{System, Workflow};
@@ -98,13 +98,7 @@ impl Setting {
     /// Reads the settings for a repository with ids of this format. A faulty part falls back to its default and
     /// becomes a finding.
     pub(crate) fn read(texts: &dyn Texts, format: ObjectFormat) -> Self {
-        let (text, unreadable) = match RepoPath::new(config::FILE).map(|path| texts.text(&path)) {
-            Ok(Ok(text)) => (text.unwrap_or_default(), None),
-            Ok(Err(error)) => (String::new(), Some(error.finding(Code::ConfigUnreadable, config::FILE))),
-            Err(_) => (String::new(), None),
-        };
-        let (config, mut findings) = config::parse(&text, config::FILE);
-        findings.extend(unreadable);
+        let ConfigText { text, config, mut findings } = ConfigText::read(texts);
         let (system, has_own_texts) = overlay(texts, &config.system, &mut findings);
         let system = system.in_format(format);
         let unknown_workflows = config::unknown_workflows(&text, config::FILE, &names(&system));
@@ -193,6 +187,47 @@ impl Setting {
 
     pub(crate) fn limits(&self) -> ReadLimits {
         ReadLimits { bytes: self.config.limit_bytes, ..ReadLimits::default() }
+    }
+}
+
+/// What to do about a fault of the settings in HEAD.
+pub(super) const CORRECT_HEAD: &str = "correct orch.toml and commit it";
+
+/// `orch.toml` in one source.
+pub(crate) struct ConfigText {
+    /// Its text; empty if there is none.
+    text: String,
+    /// What it says.
+    pub config: Config,
+    /// What is wrong with it.
+    findings: Vec<Diagnostic>,
+}
+
+impl ConfigText {
+    /// Reads `orch.toml`. What cannot be read at all is as one that requires everything.
+    pub(crate) fn read(texts: &dyn Texts) -> Self {
+        let text = match RepoPath::new(config::FILE).map(|path| texts.text(&path)) {
+            Ok(Ok(text)) => text.unwrap_or_default(),
+            Ok(Err(error)) => {
+                let config = Config { require: Require::EVERYTHING, ..Config::default() };
+                let findings = vec![error.finding(Code::ConfigUnreadable, config::FILE)];
+                return Self { text: String::new(), config, findings };
+            }
+            Err(_) => String::new(),
+        };
+        let (config, findings) = config::parse(&text, config::FILE);
+        Self { text, config, findings }
+    }
+
+    /// What is wrong with the settings in HEAD, if these are those: the first error, in words, because whoever reads it
+    /// sees another file in the work tree. Returns an error if the machine failed to read them.
+    pub(crate) fn fault_in_head(&self) -> Result<Option<String>, Error> {
+        let Some(fault) = self.findings.iter().find(|finding| finding.is_error()) else { return Ok(None) };
+        if fault.code.class() == Class::Fault {
+            return Err(fault.clone().into());
+        }
+        let place = fault.place.as_ref().map_or_else(|| config::FILE.to_owned(), ToString::to_string);
+        Ok(Some(format!("{place} in HEAD: {}", fault.message)))
     }
 }
 

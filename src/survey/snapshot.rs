@@ -4,7 +4,7 @@
 
 use super::costs::Costs;
 use super::glance::Glance;
-use super::setting::Setting;
+use super::setting::{CORRECT_HEAD, Setting};
 use super::{BaseOf, CodeAt, Error, Loaded, TaskRef, UsableWorkflow};
 use crate::base::{Code, Diagnostic, Digest, Place, RepoPath, command, shell_word};
 use crate::decide::{
@@ -139,6 +139,12 @@ impl Snapshot<'_> {
             self.look_at_code(task, workflow, &recorded, BaseOf::Branch, &mut observed)?;
             self.look_at_writers(task, workflow, &recorded, &mut observed)?;
             observed.facts.inputs = self.inputs()?;
+            if let Some(fault) = &observed.facts.inputs.fault {
+                let message =
+                    format!("{fault}; so everything counts as required that `[require]` can ask for");
+                let finding = Diagnostic::warning(Code::ConfigUnreadable, message).hint(CORRECT_HEAD);
+                observed.facts.diagnostics.push(finding);
+            }
             if let Recorded::Known(state) = &recorded
                 && let Some(named) = state.workflow.as_ref().filter(|named| named.name.as_str() != name)
                 && !(state.foreign && task.is_workflow_chosen)

@@ -1,5 +1,6 @@
 //! Who wrote the files of a task: what was seen, or else what git's commits say.
 
+use super::setting::{ConfigText, InSource};
 use super::snapshot::Snapshot;
 use super::{CodeAt, Error, Sight, TaskRef, Workspace};
 use crate::base::{Digest, RepoPath};
@@ -23,20 +24,20 @@ pub(crate) struct OutputsNow {
 
 impl Snapshot<'_> {
     /// What the settings ask of decisions: as HEAD has them, so that nobody loosens them without a commit; without HEAD,
-    /// and for a commit that is looked at, those that are read with the tasks. Returns an error if git cannot be read.
+    /// and for a commit that is looked at, those that are read with the tasks. A fault of those in HEAD is none of the file
+    /// in the work tree, so it is told with the task. Returns an error if git cannot be read.
     pub(super) fn inputs(&self) -> Result<Inputs, Error> {
         let format = self.setting.system.format();
         let own = || Ok(self.setting.config.inputs(format));
         let CodeAt::Present(store, Some(head)) = self.code else { return own() };
         let Ok(path) = RepoPath::new(config::FILE) else { return own() };
-        let Some(blob) = store.source_at(Some(head)).blob_at(&path)? else {
-            return Ok(config::Config::default().inputs(format));
-        };
-        if self.setting.is_text(blob) {
+        let head = store.source_at(Some(head));
+        if head.blob_at(&path)?.is_some_and(|blob| self.setting.is_text(blob)) {
             return own();
         }
-        let text = store.blob(blob)?.unwrap_or_default();
-        Ok(config::parse(&String::from_utf8_lossy(&text), config::FILE).0.inputs(format))
+        let found = ConfigText::read(&InSource(&head));
+        let fault = found.fault_in_head()?;
+        Ok(Inputs { fault, ..found.config.inputs(format) })
     }
 
     /// Adds to the facts who wrote the files: as the state says, or else as was seen, or else as the commit says that

@@ -1,6 +1,8 @@
 //! What a change of a workflow document or of a schema makes looser. Where that cannot be told, it is a change.
 
 use super::Document;
+use crate::base::TomlLines;
+use crate::base::TomlStep::{Item, Key};
 use serde_json::Value as Json;
 use std::collections::BTreeSet;
 use toml::{Table, Value};
@@ -45,7 +47,7 @@ pub fn loosened(before: &Document, after: &Document) -> Vec<RuleChange> {
     let Some((old, new)) = tables else {
         return vec![RuleChange::unclear(first_other_line(&before.text, &after.text), "the rules changed")];
     };
-    let mut compared = DocumentChanges { text: &after.toml, found: Vec::new() };
+    let mut compared = DocumentChanges { lines: TomlLines::new(&after.toml), found: Vec::new() };
     compared.rules(&old, &new);
     for (kind, what) in
         [("phase", "phase"), ("artifact", "artifact"), ("action", "action"), ("ask", "question")]
@@ -65,36 +67,6 @@ pub fn first_other_line(before: &str, after: &str) -> Option<u32> {
     u32::try_from(line + 1).ok()
 }
 
-/// The line of a table, or of a key in it; `header` is the whole line, or of an entry of a list `[[rule]]` and the text
-/// that identifies it.
-#[must_use]
-pub fn line_of(text: &str, header: &str, entry: Option<&str>, key: Option<&str>) -> Option<u32> {
-    let lines: Vec<&str> = text.lines().map(str::trim).collect();
-    let is_header = |line: &str| line.starts_with('[');
-    // `[phase.a` is not the beginning of `[phase.ab]`.
-    let is_meant = |line: &str| {
-        let rest = line.strip_prefix(header);
-        rest.is_some_and(|rest| header.ends_with(']') || rest.starts_with([']', '.']))
-    };
-    for (start, _) in lines.iter().enumerate().filter(|(_, line)| is_meant(line)) {
-        let length = lines[start + 1..].iter().position(|line| is_header(line));
-        let section = &lines[start..length.map_or(lines.len(), |length| start + 1 + length)];
-        if entry.is_some_and(|entry| !section.iter().any(|line| names(line, "id", Some(entry)))) {
-            continue;
-        }
-        let within = key.and_then(|key| section.iter().position(|line| names(line, key, None)));
-        return u32::try_from(start + within.unwrap_or_default() + 1).ok();
-    }
-    None
-}
-
-/// Whether a line gives a key a value, or this one.
-fn names(line: &str, key: &str, value: Option<&str>) -> bool {
-    let Some((name, rest)) = line.split_once('=') else { return false };
-    let is_value = |value| rest.contains(&format!("\"{value}\"")) || rest.contains(&format!("'{value}'"));
-    name.trim().trim_matches('"') == key && value.is_none_or(is_value)
-}
-
 /// A value before and after.
 #[derive(Clone, Copy)]
 struct Both<T> {
@@ -103,7 +75,7 @@ struct Both<T> {
 }
 
 struct DocumentChanges<'a> {
-    text: &'a str,
+    lines: TomlLines<'a>,
     found: Vec<RuleChange>,
 }
 
@@ -123,22 +95,19 @@ impl DocumentChanges<'_> {
             rules.iter().map(|(id, _)| id.clone()).filter(is_common).collect()
         };
         if order(&old, &new) != order(&new, &old) {
-            self.unclear(
-                line_of(self.text, "[[rule]]", None, None),
-                "the order of the rules changed".to_owned(),
-            );
+            let line = self.lines.of(&[Key("rule"), Item(0)]);
+            self.unclear(line, "the order of the rules changed".to_owned());
         }
         for (id, _) in old.iter().filter(|(id, _)| !new.iter().any(|(other, _)| other == id)) {
             self.looser(None, format!("rule `{id}` is removed"));
         }
-        for (id, rule) in &new {
-            let line = |key: Option<&str>| line_of(self.text, "[[rule]]", Some(id), key);
+        for (place, (id, rule)) in new.iter().enumerate() {
             let Some((_, before)) = old.iter().find(|(other, _)| other == id) else {
-                self.unclear(line(None), format!("rule `{id}` is new"));
+                self.unclear(self.lines.of(&[Key("rule"), Item(place)]), format!("rule `{id}` is new"));
                 continue;
             };
             for key in other_keys(before, rule) {
-                let place = line(Some(&key));
+                let place = self.lines.of(&[Key("rule"), Item(place), Key(&key)]);
                 match (key.as_str(), before.get(&key).and_then(Value::as_str)) {
                     ("by", Some("human")) => {
                         self.looser(place, format!("rule `{id}` no longer asks for a person"))
@@ -165,14 +134,13 @@ impl DocumentChanges<'_> {
             }
         }
         for (name, value) in &new {
-            let header = format!("[{kind}.{name}");
             let former =
                 aliases(value).into_iter().find(|alias| old.contains_key(alias) && !new.contains_key(alias));
             let before = old.get(name).or_else(|| old.get(&former.clone()?));
             let Some(before) = before.map(|before| before.as_table().unwrap_or(&empty)) else {
                 // An artifact alone decides nothing.
                 if kind != "artifact" {
-                    self.unclear(line_of(self.text, &header, None, None), format!("{what} `{name}` is new"));
+                    self.unclear(self.lines.of(&[Key(kind), Key(name)]), format!("{what} `{name}` is new"));
                 }
                 continue;
             };
@@ -181,7 +149,7 @@ impl DocumentChanges<'_> {
                 if key == "aliases" && former.is_some() {
                     continue;
                 }
-                let line = line_of(self.text, &header, None, Some(&key));
+                let line = self.lines.of(&[Key(kind), Key(name), Key(&key)]);
                 let values = Both { old: before.get(&key), new: after.get(&key) };
                 self.key(line, values, &key, &format!("{what} `{name}`"));
             }
@@ -261,7 +229,7 @@ impl DocumentChanges<'_> {
             let table = |all: &Table| all.get(kind).and_then(Value::as_table).cloned().unwrap_or_default();
             let (old, new) = (table(old), table(new));
             for key in other_keys(&old, &new) {
-                let line = line_of(self.text, &format!("[{kind}"), None, Some(&key));
+                let line = self.lines.of(&[Key(kind), Key(&key)]);
                 let values = Both { old: old.get(&key), new: new.get(&key) };
                 match (kind, key.as_str()) {
                     ("limits", _) | ("workflow", "attempts") => {

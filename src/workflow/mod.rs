@@ -26,7 +26,7 @@ pub use compile::{ArtifactPaths, artifact_paths, compile};
 pub use diagram::{DiagramFormat, arrows, diagram, format};
 pub use document::Document;
 pub use guard::{Guard, GuardError, Types};
-pub use loosened::{RuleChange, first_other_line, line_of, loosened, schema_loosened};
+pub use loosened::{RuleChange, first_other_line, loosened, schema_loosened};
 pub use schema_field::{is_list, schema_field};
 pub use system::System;
 pub use tree::{TreePart, TreeScope, is_tree_name, tree_name};

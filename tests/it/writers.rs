@@ -283,6 +283,42 @@ fn what_is_required_is_what_head_says() {
     }
 }
 
+/// The file in the work tree is without fault, so only HEAD's tells what is required.
+#[test]
+fn a_fault_of_the_settings_in_head_is_told_and_loosens_nothing() {
+    for (fault, said) in [
+        ("independent = 'yes'", "orch.toml:2:15 in HEAD: expected a boolean, found a string"),
+        ("indepedent = true", "orch.toml:2:1 in HEAD: unknown key `indepedent`"),
+        ("independent = false\n[next]", "orch.toml:3:2 in HEAD: unknown key `next`"),
+        ("independent = ", "orch.toml:2:"),
+        ("link", "orch.toml in HEAD: cannot read orch.toml"),
+    ] {
+        let world = World::reviewed(&[]);
+        world.code_review("t", true, 1);
+        let text = world.read("orch.toml");
+        if fault == "link" {
+            world.write("settings.toml", &text);
+            std::fs::remove_file(world.path("orch.toml")).expect("it is there");
+            std::os::unix::fs::symlink("settings.toml", world.path("orch.toml")).expect("a link");
+        } else {
+            world.write("orch.toml", format!("[require]\n{fault}\n"));
+        }
+        world.git(&["add", "orch.toml"]);
+        world.git(&["commit", "-q", "-m", "Settings", "--", "orch.toml"]);
+        std::fs::remove_file(world.path("orch.toml")).expect("it is there");
+        world.write("orch.toml", &text);
+        let held = format!("nothing to apply: who wrote review/code-review.json is unknown; {said}");
+        world.orch(&["next", "t"]).ends(3).says(&held).says("so a verdict by somebody else is required");
+        world.orch(&["suggest", "t"]).succeeds().says(said).says("correct orch.toml and commit it");
+        world.orch(&["approve", "t"]).ends(2).reports(said).reports("so it is not known who may order this");
+        assert_eq!(world.phase("t"), "review", "{fault}");
+        world.git(&["add", "orch.toml"]);
+        world.git(&["commit", "-q", "-m", "Correct the settings", "--", "orch.toml"]);
+        world.orch(&["next", "t"]).succeeds();
+        assert!(world.audited().iter().all(|one| one == "proven"), "{fault}: {:?}", world.audited());
+    }
+}
+
 #[test]
 fn what_orch_writes_for_somebody_is_of_that_somebody() {
     let world = World::ready();

@@ -133,8 +133,9 @@ codes! {
         "Correct the name, or remove the key.";
     ConfigUnreadable = "config-unreadable", Usage,
         "A configuration file cannot be read.",
-        "It is missing, is not a regular file, may not be read, or is not UTF-8.",
-        "Correct its path or its permissions.";
+        "It is missing, is not a regular file, may not be read, or is not UTF-8. Or `orch.toml` in HEAD, which says who may \
+         order what and what is required, has an error that the file in the work tree does not have.",
+        "Correct its path, its permissions or its text. Commit a correction of `orch.toml`.";
     ConfigValue = "config-value", Usage,
         "A value in orch.toml is of the wrong type or out of range.",
         "The key expects another type, a number within limits, or the name of something that exists.",
