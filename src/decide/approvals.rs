@@ -34,40 +34,6 @@ pub(super) struct Approvals {
 }
 
 impl Approvals {
-    /// What people said of a phase; `None` if it does not ask for several.
-    pub(super) fn of(phase: &Phase, state: &State, seen: &[SeenArtifact<'_>], teams: &Teams) -> Option<Self> {
-        let asked = phase.approvals.as_ref()?;
-        let said = state.actor(&phase.id).map(|actor| actor.approvals.as_slice()).unwrap_or_default();
-        let mut found = Self {
-            needed: asked.count.max(asked.teams.len()),
-            approved: Vec::new(),
-            teams: Vec::new(),
-            missing: Vec::new(),
-            rejected: Vec::new(),
-            stale: Vec::new(),
-            writers: Vec::new(),
-        };
-        for one in said {
-            let person = one.person.clone();
-            match (stands(one, seen), one.ruling) {
-                (false, _) => found.stale.push(person),
-                (true, Ruling::Approve) if has_written(phase, seen, &person) => found.writers.push(person),
-                (true, Ruling::Approve) => found.approved.push(person),
-                (true, Ruling::Reject) => found.rejected.push(person),
-            }
-        }
-        let taken = assigned(&asked.teams, &found.approved, teams);
-        for team in &asked.teams {
-            let side = if taken.contains(&team) { &mut found.teams } else { &mut found.missing };
-            side.push(team.clone());
-        }
-        let lacking = found.needed.saturating_sub(found.approved.len());
-        while found.missing.len() < lacking {
-            found.missing.push("anybody".to_owned());
-        }
-        Some(found)
-    }
-
     /// Whether they suffice: nobody is missing, and nobody rejects.
     pub(super) fn suffice(&self) -> bool {
         self.missing.is_empty() && self.rejected.is_empty()
@@ -117,13 +83,6 @@ fn has_written(phase: &Phase, seen: &[SeenArtifact<'_>], person: &str) -> bool {
     writers.any(|writer| writer.is_same(&own))
 }
 
-/// Whether all that a person judged is as it was.
-fn stands(said: &Approving, seen: &[SeenArtifact<'_>]) -> bool {
-    said.on.iter().all(|(artifact, digest)| {
-        seen.iter().any(|seen| seen.derived.name == *artifact && seen.derived.digest == Some(*digest))
-    })
-}
-
 /// The teams for which one of these people can stand, each person for one team, as many teams as possible; earlier ones
 /// first.
 fn assigned<'t>(asked: &'t [String], people: &[String], teams: &Teams) -> Vec<&'t String> {
@@ -164,9 +123,51 @@ fn place(
 }
 
 impl Judge<'_> {
-    /// What people said of the present phase; `None` if it does not ask for several approvals.
+    /// What people said of the phase; `None` if it does not ask for several approvals.
     pub(super) fn approvals(&self) -> Option<Approvals> {
-        Approvals::of(self.phase, self.state, self.seen, &self.facts.inputs.teams)
+        let asked = self.phase.approvals.as_ref()?;
+        let said =
+            self.state.actor(&self.phase.id).map(|actor| actor.approvals.as_slice()).unwrap_or_default();
+        let mut found = Approvals {
+            needed: asked.count.max(asked.teams.len()),
+            approved: Vec::new(),
+            teams: Vec::new(),
+            missing: Vec::new(),
+            rejected: Vec::new(),
+            stale: Vec::new(),
+            writers: Vec::new(),
+        };
+        for one in said {
+            let person = one.person.clone();
+            match (self.still_stands(one), one.ruling) {
+                (false, _) => found.stale.push(person),
+                (true, Ruling::Approve) if has_written(self.phase, self.seen, &person) => {
+                    found.writers.push(person);
+                }
+                (true, Ruling::Approve) => found.approved.push(person),
+                (true, Ruling::Reject) => found.rejected.push(person),
+            }
+        }
+        let taken = assigned(&asked.teams, &found.approved, &self.facts.inputs.teams);
+        for team in &asked.teams {
+            let side = if taken.contains(&team) { &mut found.teams } else { &mut found.missing };
+            side.push(team.clone());
+        }
+        let lacking = found.needed.saturating_sub(found.approved.len());
+        while found.missing.len() < lacking {
+            found.missing.push("anybody".to_owned());
+        }
+        Some(found)
+    }
+
+    /// Whether all that a person judged is as it was; of code, the change of the task.
+    fn still_stands(&self, said: &Approving) -> bool {
+        said.on.iter().all(|(artifact, digest)| {
+            let seen = self.seen.iter().find(|seen| seen.derived.name == *artifact);
+            let Some(derived) = seen.map(|seen| &seen.derived) else { return false };
+            derived.digest == Some(*digest)
+                || (derived.tree.is_some() && self.is_same_change(artifact, *digest))
+        })
     }
 
     /// What a person says in a phase that asks for several approvals. It moves nothing.
@@ -179,7 +180,7 @@ impl Judge<'_> {
         let (transition, text) = self.saying(&said, why.as_deref(), stamp.at)?;
         let known = self.state.actor(&self.phase.id).into_iter().flat_map(|actor| &actor.approvals);
         let mut own = known.filter(|known| known.person == said.person && known.ruling == said.ruling);
-        if own.any(|known| stands(known, self.seen)) {
+        if own.any(|known| self.still_stands(known)) {
             let message = format!("{} did so already, and all that it rests on is as it was", said.person);
             let argv = ["orch", "status", self.facts.task.as_str()];
             return Err(refused(Code::NothingToApply, message, command(&argv)));

@@ -37,17 +37,30 @@ pub struct CodeSince {
     pub artifact: ArtifactName,
     /// The digest of the code that was judged.
     pub judged: Digest,
-    /// What git tells about it; `None` if the history here does not have that code.
-    pub history: Option<CodeHistory>,
+    /// What git tells about it.
+    pub history: Result<CodeHistory, UnknownCode>,
 }
 
-/// The change of a task, and the commits after it.
+/// Why nobody can tell here how the present code came from code that was judged.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum UnknownCode {
+    /// The history of this clone does not have that code, or ends before the task begins.
+    NotHere,
+    /// Too many commits would have to be searched.
+    TooFar,
+    /// The settings name a base branch that is not here.
+    NoBase(String),
+}
+
+/// The change of a task, and what came after it.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct CodeHistory {
     /// The files that the commits of the task touch, up to the code that was judged.
     pub files: Vec<RepoPath>,
-    /// The commits since then that changed the code.
+    /// The commits since then that changed the code, newest first: those of the task, and some of others.
     pub later: Vec<ChangeCommit>,
+    /// The files that are not as they were in the code that was judged.
+    pub moved: Vec<MovedFile>,
 }
 
 /// A commit that changed code.
@@ -59,21 +72,24 @@ pub struct ChangeCommit {
     pub subject: String,
     /// The files of the code that it changes; of a merge, those that are as in none of its parents.
     pub files: Vec<RepoPath>,
-    /// Whether it names the task.
-    pub names_task: bool,
-    /// Whether the base contains it.
-    pub is_in_base: bool,
+    /// Whether it is of the task: the base of the branch does not contain it, or without such a base it names the task.
+    pub is_own: bool,
+}
+
+/// A file that is not as it was in the code that was judged.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MovedFile {
+    /// Its path.
+    pub path: RepoPath,
+    /// Whether it is not as in the base of the branch either, so that the branch made it what it is.
+    pub is_own: bool,
+    /// Whether it is as it was before the change of the task.
+    pub is_undone: bool,
 }
 
 impl CodeFacts {
     /// How the present code came from code that was judged; `None` if that was not asked.
     pub(super) fn since(&self, artifact: &ArtifactName, judged: Digest) -> Option<&CodeSince> {
         self.since.iter().find(|since| since.artifact == *artifact && since.judged == judged)
-    }
-
-    /// Whether code was judged that the history here does not have.
-    #[must_use]
-    pub fn lacks_judged(&self) -> Option<&CodeSince> {
-        self.since.iter().find(|since| since.history.is_none())
     }
 }

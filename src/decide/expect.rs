@@ -249,7 +249,7 @@ pub(super) fn options(judge: &Judge<'_>, decision: &mut Decision) {
         return;
     }
     let fallen = decision.grounds.iter().find(|ground| ground.why_not.is_some());
-    if let Some(fallen) = fallen.filter(|_| judge.may_end_well()) {
+    if let Some(fallen) = fallen.filter(|_| judge.workflow.may_end_well(&judge.phase.id)) {
         let argv = ["orch", "rollback", task, "--to", fallen.phase.as_str(), "--reason", WHY];
         let effect = format!("go back to `{}`, to judge anew", fallen.phase);
         decision.options.push(choice("rollback", argv, Owner::Human, effect));

@@ -3,16 +3,17 @@
 //! When a phase is left, its verdicts and reports are recorded with the versions that they judged. They stand as long as
 //! that is what is there. A move to a good end is closed while one of them does not; the way back stays open.
 
-use super::code_facts::{ChangeCommit, CodeBase, CodeHistory};
-use super::derive::SeenArtifact;
+use super::code_facts::{CodeBase, CodeHistory, UnknownCode};
+use super::derive::{SeenArtifact, last_recorded};
 use super::judge::Judge;
 use super::planned::PlannedPaths;
 use super::rules::join;
-use super::{BrokenNeed, Decision, FoundBy, NamedVersion, RecordVersion, Verdict};
+use super::state::Actor;
+use super::{BrokenNeed, Decision, NamedVersion, RecordVersion, State, Verdict};
 use crate::base::{ArtifactName, Code, Diagnostic, Digest, PhaseId, Place, RepoPath, command};
-use crate::workflow::{Outcome, Phase, tree_name};
+use crate::workflow::{APPROVALS, Artifact, Phase, Workflow};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A verdict or report on which an earlier phase was left.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -23,8 +24,10 @@ pub struct Ground {
     pub artifact: ArtifactName,
     /// The digest of its present files.
     pub digest: Digest,
-    /// Why it does not stand, as what follows its name in a sentence; `None` if it does.
+    /// Why it does not stand, as what follows its name in a sentence; `None` if it does, or need not.
     pub why_not: Option<String>,
+    /// What is neither as it was judged nor as it was before, where the work is undone, in words.
+    pub left_over: Option<String>,
     /// The files of the code that others have changed since, which it need not have judged.
     pub others: BTreeSet<RepoPath>,
 }
@@ -42,87 +45,199 @@ pub struct RestsOn {
     pub ran: bool,
 }
 
-/// Whether code that was judged still stands.
+/// Whether what was judged still stands.
 #[derive(Default)]
-struct CodeStanding {
+struct JudgedStanding {
     why_not: Option<String>,
+    left_over: Option<String>,
     others: BTreeSet<RepoPath>,
 }
 
+/// The versions that a verdict or report judged on which a phase was left. The first version of the record does not say
+/// which: then these are the last ones that were recorded.
+pub(super) fn judged_versions(
+    workflow: &Workflow,
+    state: &State,
+    current: &PhaseId,
+    left: &PhaseId,
+) -> Vec<(ArtifactName, BTreeMap<ArtifactName, Digest>)> {
+    let Some(Actor { judged, left_with, .. }) = state.actor(left) else { return Vec::new() };
+    let mut found: Vec<_> = judged.clone().into_iter().collect();
+    let unsaid = left_with.iter().filter(|(name, left)| left.is_some() && !judged.contains_key(*name));
+    for (name, _) in unsaid {
+        let judges = workflow.artifact(name).map(|artifact| artifact.judges.as_slice()).unwrap_or_default();
+        let recorded = judges
+            .iter()
+            .filter_map(|judged| Some((judged.clone(), last_recorded(workflow, state, current, judged)?)));
+        let recorded: BTreeMap<ArtifactName, Digest> = recorded.collect();
+        if !recorded.is_empty() {
+            found.push((name.clone(), recorded));
+        }
+    }
+    found
+}
+
+/// The code that the last step recorded of an artifact which an earlier phase made, where a good end may be next.
+fn recorded_code(
+    workflow: &Workflow,
+    state: &State,
+    current: &PhaseId,
+    artifact: &Artifact,
+) -> Option<Digest> {
+    artifact.tree.as_ref().filter(|_| workflow.may_end_well(current))?;
+    let before = workflow.position(current)?;
+    let is_left = |phase: &Phase| {
+        let left = state.actor(&phase.id).and_then(|actor| actor.left_with.get(&artifact.name));
+        workflow.position(&phase.id) < Some(before) && left.is_some_and(Option::is_some)
+    };
+    if !workflow.producers(&artifact.name).all(is_left) {
+        return None;
+    }
+    last_recorded(workflow, state, current, &artifact.name)
+}
+
+/// The versions of an artifact that were judged by what the phases before the current one were left with, and of code
+/// also the one that was recorded last, where a good end may be next, and those that people approve.
+#[must_use]
+pub fn judged_before(workflow: &Workflow, state: &State, artifact: &Artifact) -> BTreeSet<Digest> {
+    let mut found = BTreeSet::new();
+    let current = state.phase.as_deref().and_then(|name| workflow.phase_named(name));
+    let Some(current) = current.filter(|current| !current.terminal) else { return found };
+    let state = state.under_own_names(workflow);
+    let before = workflow.position(&current.id).unwrap_or_default();
+    for phase in &workflow.phases[..before] {
+        for (_, judged) in judged_versions(workflow, &state, &current.id, &phase.id) {
+            found.extend(judged.get(&artifact.name));
+        }
+    }
+    found.extend(recorded_code(workflow, &state, &current.id, artifact));
+    let said = state.actor(&current.id).map(|actor| actor.approvals.as_slice()).unwrap_or_default();
+    found.extend(said.iter().filter_map(|said| said.on.get(&artifact.name)));
+    found
+}
+
 impl Judge<'_> {
-    /// The verdicts and reports on which earlier phases were left, apart from waived ones and those that are gone. What
-    /// they judged counts where the present phase needs it; if it needs nothing, all of it does.
+    /// The verdicts and reports on which earlier phases were left, apart from waived ones and those that are gone; and code
+    /// that none of them judged.
     pub(super) fn grounds(&self) -> Vec<Ground> {
         if self.facts.version == RecordVersion::First || self.phase.terminal {
             return Vec::new();
         }
         let before = self.workflow.position(&self.phase.id).unwrap_or_default();
         let mut grounds: Vec<Ground> = Vec::new();
+        let mut all_judged: BTreeSet<ArtifactName> = BTreeSet::new();
         for phase in &self.workflow.phases[..before] {
             let Some(actor) = self.state.actor(&phase.id) else { continue };
-            for (artifact, judged) in &actor.judged {
-                let seen = self.seen.iter().find(|seen| seen.derived.name == *artifact);
+            for (artifact, judged) in judged_versions(self.workflow, self.state, &self.phase.id, &phase.id) {
+                let seen = self.seen.iter().find(|seen| seen.derived.name == artifact);
                 let Some(seen) = seen.filter(|seen| seen.derived.holds()) else { continue };
                 let Some(digest) = seen.derived.digest else { continue };
-                if self.state.waived.contains_key(artifact) {
+                if self.state.waived.contains_key(&artifact) {
                     continue;
                 }
-                let is_as_left = actor.left_with.get(artifact) == Some(&Some(digest));
+                let is_as_left = actor.left_with.get(&artifact) == Some(&Some(digest));
                 let mut ground = Ground {
                     phase: phase.id.clone(),
-                    artifact: artifact.clone(),
+                    artifact,
                     digest,
                     why_not: None,
+                    left_over: None,
                     others: BTreeSet::new(),
                 };
-                for (name, version) in judged.iter().filter(|(name, _)| self.phase.is_held_to(name)) {
+                all_judged.extend(judged.keys().cloned());
+                for (name, version) in &judged {
                     let standing = if is_as_left {
                         self.version_stands(name, *version)
                     } else {
                         self.replaced_stands(seen, name, *version)
                     };
-                    ground.why_not = ground.why_not.or(standing.why_not);
                     ground.others.extend(standing.others);
+                    if self.phase.is_held_to(name) {
+                        ground.why_not = ground.why_not.or(standing.why_not);
+                    } else {
+                        ground.left_over = ground.left_over.or(standing.left_over);
+                    }
                 }
                 grounds.push(ground);
             }
         }
+        let unjudged = self.workflow.artifacts.iter().filter(|artifact| !all_judged.contains(&artifact.name));
+        grounds.extend(unjudged.filter_map(|artifact| self.code_ground(artifact)));
         grounds
     }
 
+    /// Code that an earlier phase made and no verdict judged, nor do people in this phase.
+    fn code_ground(&self, artifact: &Artifact) -> Option<Ground> {
+        let name = &artifact.name;
+        let recorded = recorded_code(self.workflow, self.state, &self.phase.id, artifact)?;
+        let seen = self.seen.iter().find(|seen| seen.derived.name == *name)?;
+        let is_exempt = self.state.waived.contains_key(name) || self.phase.approvals.is_some();
+        if seen.derived.tree.is_none() || is_exempt {
+            return None;
+        }
+        let standing = self.code_stands(name, recorded, "is not as it was recorded");
+        let is_held = self.phase.is_held_to(name);
+        let made_in = self.workflow.producers(name).filter_map(|phase| self.workflow.position(&phase.id));
+        let next = self.workflow.phases.get(made_in.max()? + 1)?;
+        Some(Ground {
+            phase: next.id.clone(),
+            artifact: name.clone(),
+            digest: seen.derived.digest?,
+            why_not: standing.why_not.filter(|_| is_held),
+            left_over: standing.left_over.filter(|_| !is_held),
+            others: standing.others,
+        })
+    }
+
     /// Whether a version that was judged is what is there.
-    fn version_stands(&self, name: &ArtifactName, judged: Digest) -> CodeStanding {
+    fn version_stands(&self, name: &ArtifactName, judged: Digest) -> JudgedStanding {
         let Some(seen) = self.seen.iter().find(|seen| seen.derived.name == *name) else {
-            return CodeStanding::default();
+            return JudgedStanding::default();
         };
-        if seen.derived.digest == Some(judged) || !seen.derived.present {
-            return CodeStanding::default();
+        if seen.derived.digest == Some(judged) {
+            return JudgedStanding::default();
+        }
+        if !seen.derived.present {
+            if self.lost_evidence().iter().any(|(_, lost)| lost.artifact == *name) {
+                return JudgedStanding::default();
+            }
+            return JudgedStanding::fallen(format!("judged `{name}`, which is gone"));
         }
         if seen.derived.tree.is_none() {
-            return CodeStanding::fallen(format!("judged another version of `{name}`"));
+            return JudgedStanding::fallen(format!("judged another version of `{name}`"));
         }
-        let Some(since) = self.facts.code.since(name, judged) else {
-            return CodeStanding::fallen(format!("judged another version of `{name}`"));
+        self.code_stands(name, judged, &format!("judged an earlier `{name}`"))
+    }
+
+    /// Whether code that was recorded stands; `what` says what became of it if not.
+    fn code_stands(&self, name: &ArtifactName, recorded: Digest, what: &str) -> JudgedStanding {
+        let present = self.seen.iter().find(|seen| seen.derived.name == *name);
+        if present.is_some_and(|seen| seen.derived.digest == Some(recorded)) {
+            return JudgedStanding::default();
+        }
+        let Some(since) = self.facts.code.since(name, recorded) else {
+            return JudgedStanding::fallen(what.to_owned());
         };
-        match &since.history {
-            Some(history) => self.change_stands(name, history),
-            None => {
-                let code = judged.short();
-                CodeStanding::fallen(format!(
-                    "judged {}, {code}, which the history here does not have",
-                    tree_name(name.as_str())
-                ))
+        let why = match &since.history {
+            Ok(history) => return self.change_stands(history, what),
+            Err(UnknownCode::NotHere) => {
+                format!("the history here does not have {}, from the task's beginning on", recorded.short())
             }
-        }
+            Err(UnknownCode::TooFar) => "too many commits came since to tell what changed".to_owned(),
+            Err(UnknownCode::NoBase(branch)) => {
+                format!("`[git] base` names `{branch}`, which is no branch here")
+            }
+        };
+        JudgedStanding::fallen(format!("{what}: {why}"))
     }
 
     /// Whether a verdict stands that was replaced after its phase was left: it counts, and says that it judged what is
     /// there, or nothing else has been there since.
-    fn replaced_stands(&self, seen: &SeenArtifact<'_>, name: &ArtifactName, left: Digest) -> CodeStanding {
+    fn replaced_stands(&self, seen: &SeenArtifact<'_>, name: &ArtifactName, left: Digest) -> JudgedStanding {
         let derived = &seen.derived;
         if !derived.ready() {
             let why = derived.stale_because.clone().unwrap_or_else(|| "it is not valid".to_owned());
-            return CodeStanding::fallen(format!("was replaced since, and does not count: {why}"));
+            return JudgedStanding::fallen(format!("was replaced since, and does not count: {why}"));
         }
         let named = derived
             .of
@@ -130,56 +245,83 @@ impl Judge<'_> {
             .find(|(of, _)| self.workflow.artifact_named(of).is_some_and(|artifact| artifact.name == *name));
         match named {
             // It counts, so what its `of` names is there.
-            Some((_, NamedVersion::Digest(_))) => CodeStanding::default(),
+            Some((_, NamedVersion::Digest(_))) => JudgedStanding::default(),
             _ => {
                 let standing = self.version_stands(name, left);
                 if standing.why_not.is_none() {
                     return standing;
                 }
-                CodeStanding::fallen(format!("was replaced since, and does not say which `{name}` it judged"))
+                JudgedStanding::fallen(format!(
+                    "was replaced since, and does not say which `{name}` it judged"
+                ))
             }
         }
     }
 
-    /// Whether the change of a task still stands with the commits that came after it.
-    fn change_stands(&self, name: &ArtifactName, history: &CodeHistory) -> CodeStanding {
+    /// Whether the change of the task is the one that somebody judged in code that is not as it was.
+    pub(super) fn is_same_change(&self, code: &ArtifactName, judged: Digest) -> bool {
+        self.code_stands(code, judged, "").why_not.is_none()
+    }
+
+    /// Whether the change of a task still stands with what came after it.
+    fn change_stands(&self, history: &CodeHistory, what: &str) -> JudgedStanding {
         let planned = self.planned_paths();
-        let by_branch = self.facts.code.base.as_ref().is_some_and(|base| base.by == FoundBy::Branch);
         // If nobody knows what the plan names, any file may be meant.
         let is_planned = |file: &RepoPath| planned.as_ref().is_none_or(|planned| planned.name(file));
         let touches = |file: &RepoPath| history.files.contains(file) || is_planned(file);
-        let counts = |commit: &&ChangeCommit| {
-            let is_own = commit.names_task || (by_branch && !commit.is_in_base);
-            !commit.files.is_empty() && (is_own || commit.files.iter().any(touches))
+        let mut standing = JudgedStanding::default();
+        let mut against: BTreeSet<&RepoPath> = BTreeSet::new();
+        for moved in &history.moved {
+            if !moved.is_own && !touches(&moved.path) {
+                standing.others.insert(moved.path.clone());
+                continue;
+            }
+            against.insert(&moved.path);
+            if !moved.is_undone && standing.left_over.is_none() {
+                let path = &moved.path;
+                let told = format!("{path} is neither as it was judged nor as it was before the task");
+                standing.left_over = Some(told);
+            }
+        }
+        let is_against = |file: &RepoPath| against.contains(file);
+        let commits = history.later.iter().filter(|commit| match commit.is_own {
+            true => !commit.files.is_empty(),
+            false => commit.files.iter().any(is_against),
+        });
+        let commits: Vec<_> = commits.collect();
+        let own = commits.iter().filter(|commit| commit.is_own);
+        let files: BTreeSet<&RepoPath> =
+            own.flat_map(|commit| &commit.files).chain(against.iter().copied()).collect();
+        let Some(first) = files.iter().find(|file| touches(file)).or(files.iter().next()) else {
+            return standing;
         };
-        let (against, others): (Vec<_>, Vec<_>) = history.later.iter().partition(counts);
-        let Some(last) = against.first() else {
-            let files = others.iter().flat_map(|commit| commit.files.iter().cloned());
-            return CodeStanding { why_not: None, others: files.collect() };
-        };
-        let files: BTreeSet<&RepoPath> = against.iter().flat_map(|commit| &commit.files).collect();
-        let first = files.iter().find(|file| touches(file)).or(files.iter().next());
         let more = match files.len() {
             1 => String::new(),
             many => format!(" and {} more", many - 1),
         };
-        let commits = match against.len() {
-            1 => format!("in {} ({})", last.id.short(), last.subject),
-            many => format!("in {many} commits, the last one {} ({})", last.id.short(), last.subject),
+        let by = match commits.as_slice() {
+            [] => String::new(),
+            [only] => format!(" in {} ({})", only.id.short(), only.subject),
+            [last, ..] => {
+                let (many, id) = (commits.len(), last.id.short());
+                format!(" in {many} commits, the last one {id} ({})", last.subject)
+            }
         };
-        let file = first.map(|file| file.as_str()).unwrap_or_default();
         let unknown = match planned.is_none() {
             true => "; what the plan names cannot be computed, so any file may be meant",
             false => "",
         };
-        CodeStanding::fallen(format!(
-            "judged an earlier `{name}`: {file}{more} changed since {commits}{unknown}"
-        ))
+        standing.why_not = Some(format!("{what}: {first}{more} changed since{by}{unknown}"));
+        standing
     }
 
     /// The paths that the workflow says the plan names; `None` if they cannot be computed.
     fn planned_paths(&self) -> Option<PlannedPaths> {
         let Some(guard) = &self.workflow.names else { return Some(PlannedPaths::default()) };
+        // Whether an approval counts depends on what the plan names.
+        if self.workflow.reads(guard).iter().any(|read| read[0] == APPROVALS) {
+            return None;
+        }
         PlannedPaths::of(&guard.value(&self.scope()).ok()?)
     }
 
@@ -206,10 +348,11 @@ impl Judge<'_> {
         }
         let grounds = self.grounds();
         let standing = grounds.iter().filter(|ground| ground.why_not.is_none());
-        let mut names: BTreeSet<&ArtifactName> = standing.map(|ground| &ground.artifact).collect();
+        let mut names: BTreeSet<ArtifactName> = standing.map(|ground| ground.artifact.clone()).collect();
         for ground in &grounds {
-            let judged = self.state.actor(&ground.phase).and_then(|actor| actor.judged.get(&ground.artifact));
-            names.extend(judged.into_iter().flat_map(|judged| judged.keys()));
+            let judged = judged_versions(self.workflow, self.state, &self.phase.id, &ground.phase);
+            let of_ground = judged.into_iter().filter(|(name, _)| *name == ground.artifact);
+            names.extend(of_ground.flat_map(|(_, versions)| versions.into_keys()));
         }
         let seen = self.seen.iter().filter(|seen| names.contains(&seen.derived.name));
         let rests_on = seen.filter_map(|seen| {
@@ -218,22 +361,14 @@ impl Judge<'_> {
         rests_on.collect()
     }
 
-    /// The base of the task's commits, if something that rests on code was held against it.
+    /// The base of the task's commits, if something that rests on code, or what people said, was held against it.
     pub(super) fn base_of(&self, rests_on: &[RestsOn]) -> Option<CodeBase> {
         let is_code = |one: &RestsOn| {
             let seen = self.seen.iter().find(|seen| seen.derived.name == one.artifact);
             seen.is_some_and(|seen| seen.derived.tree.is_some())
         };
-        self.facts.code.base.clone().filter(|_| rests_on.iter().any(is_code))
-    }
-
-    /// Whether a rule leads from the phase to a good end.
-    pub(super) fn may_end_well(&self) -> bool {
-        let mut rules = self.workflow.rules_from(&self.phase.id);
-        rules.any(|rule| {
-            let Outcome::To(to) = &rule.outcome else { return false };
-            self.workflow.phase(to).is_some_and(Phase::is_good_end)
-        })
+        let is_held = rests_on.iter().any(is_code) || self.phase.approvals.is_some();
+        self.facts.code.base.clone().filter(|_| is_held)
     }
 
     /// The findings about evidence that does not stand, and about what others changed since.
@@ -250,11 +385,14 @@ impl Judge<'_> {
             let place = self.facts.place.path(&path);
             let place = place.map_or_else(|_| Place::default(), |path| Place::file(&path));
             let message = format!("`{}` {why}", ground.artifact);
-            let finding = match self.may_end_well() {
+            let finding = match self.workflow.may_end_well(&self.phase.id) {
                 true => Diagnostic::warning(Code::EvidenceOutdated, message),
                 false => Diagnostic::note(Code::EvidenceOutdated, message),
             };
             found.push(finding.at(place).hint(back.clone()));
+        }
+        if let Some(left_over) = grounds.iter().find_map(|ground| ground.left_over.as_ref()) {
+            found.push(Diagnostic::warning(Code::EvidenceOutdated, left_over.clone()));
         }
         if let Some(first) = others.first() {
             let message = match others.len() {
@@ -276,7 +414,7 @@ impl Judge<'_> {
 
     /// Says first what does not stand, where a good end is next.
     pub(super) fn tell_fallen(&self, decision: &mut Decision) {
-        if !self.may_end_well() || !matches!(decision.verdict, Verdict::Wait { .. }) {
+        if !self.workflow.may_end_well(&self.phase.id) || !matches!(decision.verdict, Verdict::Wait { .. }) {
             return;
         }
         let grounds = decision.grounds.iter();
@@ -323,8 +461,8 @@ fn and_join(names: &[String]) -> String {
     }
 }
 
-impl CodeStanding {
+impl JudgedStanding {
     fn fallen(why: String) -> Self {
-        Self { why_not: Some(why), others: BTreeSet::new() }
+        Self { why_not: Some(why), ..Self::default() }
     }
 }

@@ -58,7 +58,7 @@ mod writer;
 pub use activity::{accept, answer, asked, data_of, end, give_up, offers, phase_id, pick, signalled, start};
 pub use apply::{Stamp, apply, initial_state};
 pub use circumstances::{Circumstances, Judgement, LastRun, Remembered, conclude, judge};
-pub use code_facts::{ChangeCommit, CodeBase, CodeFacts, CodeHistory, CodeSince};
+pub use code_facts::{ChangeCommit, CodeBase, CodeFacts, CodeHistory, CodeSince, MovedFile, UnknownCode};
 pub use data::{DEEPEST, PatchOp, at, merge_patch, nests_deeper, patch};
 pub use decision::{
     BrokenNeed, Change, Choice, Decision, Derived, DerivedFile, Evidence, ExpectState, Expectation,
@@ -77,7 +77,7 @@ pub use duty::{
 };
 pub use evaluate::{evaluate, of_another_file, other_format, unknown_in_record};
 pub use facts::{Facts, FileFact, OwnFile, STALE_STATE};
-pub use grounds::{Ground, RestsOn};
+pub use grounds::{Ground, RestsOn, judged_before};
 pub use import::{ImportFault, Original, adopt, import, import_of, is_original, refused_import};
 pub use inputs::{Inputs, Require};
 pub use merge::{Conflict, choose, join, merging, rename_side};

@@ -1,9 +1,9 @@
 //! What guards see: one map per artifact, `state`, `phase`, `attempt`, `task`, and named expressions.
 
-use super::approvals::Approvals;
 use super::derive::{SeenArtifact, file_value};
+use super::judge::Judge;
 use super::state_document::document;
-use super::{Facts, FileFact, Mode, State, Teams};
+use super::{Facts, FileFact, Mode, State};
 use crate::base::pointer::child;
 use crate::base::{ActionName, PhaseId, Reason};
 use crate::workflow::guard::{Lookup, Scope, follow};
@@ -22,7 +22,7 @@ pub(super) struct TaskScope<'a> {
     phase: Value,
     attempt: Value,
     task: Value,
-    teams: &'a Teams,
+    observed: &'a Facts,
     /// Named expressions, each computed once, because they may read one another many times.
     defines: Vec<OnceCell<Result<Value, Reason>>>,
     /// The named facts of each artifact, likewise, in document order.
@@ -46,7 +46,7 @@ impl<'a> TaskScope<'a> {
             phase: Value::from(phase.as_str()),
             attempt: Value::from(attempt),
             task: Value::from(facts.task.as_str()),
-            teams: &facts.inputs.teams,
+            observed: facts,
             defines: vec![OnceCell::new(); workflow.defines.len()],
             facts: workflow
                 .artifacts
@@ -83,7 +83,8 @@ impl<'a> TaskScope<'a> {
     fn approvals(&self) -> Value {
         let phases = self.workflow.phases.iter();
         let said = phases.filter_map(|phase| {
-            let approvals = Approvals::of(phase, self.state, self.seen, self.teams)?;
+            let (workflow, state, facts, seen) = (self.workflow, self.state, self.observed, self.seen);
+            let approvals = Judge { workflow, state, facts, phase, seen }.approvals()?;
             Some((phase.id.to_string(), approvals.value()))
         });
         Value::Object(said.collect())

@@ -157,6 +157,8 @@ impl NewSteps<'_> {
             entries.push(PhaseEntry { code, before });
             match snapshot.other_change(self.task, artifact, &entries, (wanted, to))? {
                 CodeChange::Same => return Ok(None),
+                // What a squash brings at once does not show the code in between.
+                CodeChange::Other(_) if brought == last && nowhere.is_some() => return Ok(nowhere),
                 CodeChange::Other(why) => return Ok(Some(why)),
                 CodeChange::FromNowhere(why) => nowhere = nowhere.or(Some(why)),
             }

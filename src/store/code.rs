@@ -240,7 +240,7 @@ impl Store {
     }
 
     /// Whether a file differs from that in every parent.
-    fn is_changed_by(&self, commit: &GitCommit<'_>, path: &RepoPath) -> Result<bool, Error> {
+    pub(super) fn is_changed_by(&self, commit: &GitCommit<'_>, path: &RepoPath) -> Result<bool, Error> {
         let own = self.blob_of(commit, path)?;
         let parents = self.parents(commit)?;
         if parents.is_empty() {
@@ -455,7 +455,7 @@ pub(super) fn changed_in_part(
 }
 
 impl CodeCommit {
-    fn of(commit: &GitCommit<'_>) -> Self {
+    pub(super) fn of(commit: &GitCommit<'_>) -> Self {
         let message = String::from_utf8_lossy(commit.message_bytes());
         Self {
             id: digest(commit.id()),

@@ -1,15 +1,25 @@
 //! How the code of a commit came from code that was judged: the commits of the task, and those that came later.
 
-use super::code::{CodePart, changed_in_part};
+use super::code::{CodeCommit, CodePart, changed_in_part};
 use super::references::RefStorage;
-use super::{Error, Store, digest};
+use super::{Error, Store, TreeSource, digest};
 use crate::base::{Digest, RepoPath};
-use crate::decide::ChangeCommit;
+use crate::decide::{ChangeCommit, CodeHistory, MovedFile, UnknownCode};
 use git2::{Commit as GitCommit, ErrorCode, Oid, Reference};
-use std::collections::{BTreeSet, HashSet};
+use std::collections::BTreeSet;
 
 /// The maximum number of commits that are searched.
-const MOST_COMMITS: usize = 1000;
+const MOST_COMMITS: usize = 10_000;
+/// The maximum number of commits of others that are named.
+const MOST_NAMED: usize = 100;
+
+/// The task whose commits are looked for.
+pub struct CommitsOf<'a> {
+    /// Its id, and its former ones.
+    pub ids: Vec<&'a str>,
+    /// Where its log is, and was under its former ids.
+    pub logs: Vec<RepoPath>,
+}
 
 /// What is asked of the history of some code.
 pub struct CodeQuestion<'a> {
@@ -19,154 +29,69 @@ pub struct CodeQuestion<'a> {
     pub entered: Option<Digest>,
     /// The code that was judged.
     pub judged: Digest,
-    /// The base of the task's branch, if it has one.
+    /// The base of the task's branch; `None` if the task is worked on in the base branch itself.
     pub base: Option<Digest>,
-    /// The id of the task, and its former ones.
-    pub task: &'a [&'a str],
+    /// The task.
+    pub task: &'a CommitsOf<'a>,
 }
 
-/// The commits that changed some code, before and after it was judged.
-#[derive(Debug, Default)]
-pub struct CodeChanges {
-    /// Those from the entry of the phase to the code that was judged.
-    pub before: Vec<ChangeCommit>,
-    /// Those after it, newest first.
-    pub later: Vec<ChangeCommit>,
+/// Why a walk through the history does not end.
+enum Failed {
+    /// What is asked for cannot be known here.
+    Unknown(UnknownCode),
+    Git(Error),
 }
 
-impl CodeQuestion<'_> {
-    /// Whether the task is among those that a commit names.
-    fn names(&self, tasks: &[String]) -> bool {
-        tasks.iter().any(|task| self.task.contains(&task.as_str()))
+impl<E: Into<Error>> From<E> for Failed {
+    fn from(error: E) -> Self {
+        Self::Git(error.into())
     }
 }
 
+/// A walk through the history of some code.
+struct CodeWalk<'a> {
+    store: &'a Store,
+    asked: &'a CodeQuestion<'a>,
+    code: &'a CodePart<'a>,
+    /// Where the history of a shallow clone ends.
+    boundary: Vec<Digest>,
+    /// Whether the log of the task is committed.
+    has_log: bool,
+}
+
 impl Store {
-    /// The commits that changed some code before and after it was judged; `None` if the history of this clone does not
-    /// have that code. After a rebase, the code was judged where the commits of the branch make the same change of the
-    /// code with which the phase was entered. Returns an error if git cannot read the history.
+    /// The commits and files that changed since some code was judged, or why that cannot be known. After a rebase, the
+    /// code was judged where the commits of the branch make the same change of the code with which the phase was
+    /// entered. Returns an error if git cannot read the history.
     pub fn code_changes(
         &self,
         asked: &CodeQuestion<'_>,
         code: &CodePart<'_>,
-    ) -> Result<Option<CodeChanges>, Error> {
-        let boundary = self.boundary()?;
-        let entry = match asked.entered {
-            Some(entered) => self.commit_with(asked.head, entered, code)?,
-            None => None,
-        };
-        let hidden: Vec<Digest> = entry.into_iter().collect();
-        let mut judged = None;
-        let mut walked = 0;
-        for id in self.revwalk(&[asked.head], &hidden)?.take(MOST_COMMITS) {
-            let id = id?;
-            walked += 1;
-            if boundary.contains(&digest(id)) {
-                break;
+    ) -> Result<Result<CodeHistory, UnknownCode>, Error> {
+        told(CodeWalk::new(self, asked, code).and_then(|walk| walk.history()))
+    }
+
+    /// Whether a commit that the base contains changed the code and names the task, so that the base says nothing about
+    /// which commits are the task's. `None` if that cannot be known. Returns an error if git cannot read the history.
+    pub fn is_worked_on_in(
+        &self,
+        base: Digest,
+        asked: &CodeQuestion<'_>,
+        code: &CodePart<'_>,
+    ) -> Result<Option<bool>, Error> {
+        let asked = CodeQuestion { head: base, base: None, ..*asked };
+        let found = CodeWalk::new(self, &asked, code).and_then(|walk| {
+            if !walk.has_log {
+                return Ok(false);
             }
-            if self.digest_of_part(self.find_commit(id)?.tree_id(), code)? == asked.judged {
-                judged = Some(digest(id));
-                break;
-            }
-        }
-        if judged.is_none() && walked < MOST_COMMITS {
-            judged = self.rebased(asked, entry, code)?;
-        }
-        let Some(judged) = judged else { return Ok(None) };
-        let outside = match asked.base {
-            Some(base) => self.between(asked.head, &[base])?,
-            None => HashSet::new(),
-        };
-        let is_in_base = |id: Oid| asked.base.is_some() && !outside.contains(&id);
-        let mut changes = CodeChanges::default();
-        let hidden_before: Vec<Digest> = entry.or(asked.base).into_iter().collect();
-        for (from, hidden, found) in
-            [(judged, hidden_before, &mut changes.before), (asked.head, vec![judged], &mut changes.later)]
-        {
-            for id in self.revwalk(&[from], &hidden)?.take(MOST_COMMITS) {
-                let id = id?;
-                if boundary.contains(&digest(id)) {
-                    break;
+            for id in walk.commits(base)? {
+                if walk.changes_code(id)? && walk.names_task(id)? {
+                    return Ok(true);
                 }
-                let Some(told) = self.told_of(id, code)? else { continue };
-                let names_task = asked.names(&told.tasks);
-                let files = self.files_changed(&self.find_commit(id)?, code)?;
-                let is_in_base = is_in_base(id);
-                let (id, subject) = (told.id, told.subject);
-                found.push(ChangeCommit { id, subject, files, names_task, is_in_base });
             }
-        }
-        Ok(Some(changes))
-    }
-
-    /// The commit of a rebased branch up to which its change, put on the code with which the phase was entered, makes the
-    /// code that was judged.
-    fn rebased(
-        &self,
-        asked: &CodeQuestion<'_>,
-        entry: Option<Digest>,
-        code: &CodePart<'_>,
-    ) -> Result<Option<Digest>, Error> {
-        let Some(entry) = entry else { return Ok(None) };
-        let base = match asked.base {
-            Some(base) => Some(base),
-            None => self.before_named(asked, entry, code)?,
-        };
-        let Some(base) = base else { return Ok(None) };
-        let mut at = asked.head;
-        for _ in 0..MOST_COMMITS {
-            if at == base {
-                break;
-            }
-            let made = self.code_with_change(Some(entry), [Some(base), Some(at)], code)?;
-            if made == Some(asked.judged) {
-                return Ok(Some(at));
-            }
-            let commit = self.find_commit(self.oid(at)?)?;
-            let Some(parent) = self.parents(&commit)?.into_iter().next() else { break };
-            at = digest(parent.id());
-        }
-        Ok(None)
-    }
-
-    /// The parent of the first commit after `entry` that names the task.
-    fn before_named(
-        &self,
-        asked: &CodeQuestion<'_>,
-        entry: Digest,
-        code: &CodePart<'_>,
-    ) -> Result<Option<Digest>, Error> {
-        let mut first = None;
-        for id in self.revwalk(&[asked.head], &[entry])?.take(MOST_COMMITS) {
-            let id = id?;
-            let told = self.told_of(id, code)?;
-            if told.is_some_and(|told| asked.names(&told.tasks)) {
-                first = Some(id);
-            }
-        }
-        let Some(first) = first else { return Ok(None) };
-        let parents = self.parents(&self.find_commit(first)?)?;
-        Ok(parents.first().map(|parent| digest(parent.id())))
-    }
-
-    /// The newest commit in which some code has a digest.
-    fn commit_with(
-        &self,
-        from: Digest,
-        wanted: Digest,
-        code: &CodePart<'_>,
-    ) -> Result<Option<Digest>, Error> {
-        self.find(from, |commit| Ok(self.digest_of_part(commit.tree_id(), code)? == wanted))
-    }
-
-    /// The commits that the first has and the others lack; at most 1,000.
-    fn between(&self, head: Digest, hidden: &[Digest]) -> Result<HashSet<Oid>, Error> {
-        let walk = self.revwalk(&[head], hidden)?;
-        let mut found = HashSet::new();
-        for id in walk.take(MOST_COMMITS) {
-            found.insert(id?);
-        }
-        Ok(found)
+            Ok(false)
+        });
+        Ok(told(found)?.ok())
     }
 
     /// The files of some code that a commit changes; of a merge, those that are as in none of its parents.
@@ -179,10 +104,7 @@ impl Store {
             befores.push(self.empty_source());
         }
         for before in befores {
-            let (one, other) = (before.tree()?, after.tree()?);
-            let mut files = Vec::new();
-            changed_in_part((&before, one), (&after, other), &RepoPath::root(), code, &mut files)?;
-            let files: BTreeSet<RepoPath> = files.into_iter().collect();
+            let files = changed_files(&before, &after, code)?;
             common = Some(match common {
                 Some(known) => known.intersection(&files).cloned().collect(),
                 None => files,
@@ -191,10 +113,10 @@ impl Store {
         Ok(common.unwrap_or_default().into_iter().collect())
     }
 
-    /// The commits at which the base branch is: the one that the settings name, or else that of the remote, or else the
-    /// first protected one that is no pattern. Several if the remote and this clone have it. Empty if there is none. Returns an error if git
-    /// cannot read a reference.
-    pub fn base_tips(&self, named: Option<&str>, protected: &[String]) -> Result<Vec<Digest>, Error> {
+    /// The commit at which the base branch is: the one that the settings name, or else that of the remote's HEAD, the first
+    /// protected one, or the remote's `main` or `master`. What the remote has comes before a branch of this clone, which
+    /// anyone here can move. Returns `None` if there is none, and an error if git cannot read a reference.
+    pub fn base_tip(&self, named: Option<&str>, protected: &[String]) -> Result<Option<Digest>, Error> {
         let remotes = self.repo.remotes()?;
         let names: Vec<&str> =
             remotes.iter_bytes().filter_map(|name| std::str::from_utf8(name).ok()).collect();
@@ -202,30 +124,29 @@ impl Store {
             [only] => Some(*only),
             several => several.iter().copied().find(|remote| *remote == "origin"),
         };
-        let mut branches: Vec<String> = named.map(str::to_owned).into_iter().collect();
-        if named.is_none() {
-            if let Some(remote) = remote {
-                let head = self.symbolic(&format!("refs/remotes/{remote}/HEAD"))?.unwrap_or_default();
-                branches.extend(head.strip_prefix(&format!("refs/remotes/{remote}/")).map(str::to_owned));
+        let mut places = Vec::new();
+        let mut add_branch = |branch: &str| {
+            places.extend(remote.map(|remote| format!("refs/remotes/{remote}/{branch}")));
+            places.push(format!("refs/remotes/{branch}"));
+            places.push(format!("refs/heads/{branch}"));
+        };
+        match (named, remote) {
+            (Some(named), _) => add_branch(named),
+            (None, Some(remote)) => {
+                let head = self.symbolic(&format!("refs/remotes/{remote}/HEAD"))?;
+                protected.iter().for_each(|branch| add_branch(branch));
+                places.extend(["main", "master"].map(|branch| format!("refs/remotes/{remote}/{branch}")));
+                places.splice(0..0, head);
             }
-            branches.extend_from_slice(protected);
+            (None, None) => protected.iter().for_each(|branch| add_branch(branch)),
         }
-        for branch in branches {
-            let own = format!("refs/heads/{branch}");
-            let tracked = remote.map(|remote| format!("refs/remotes/{remote}/{branch}"));
-            let with_remote = format!("refs/remotes/{branch}");
-            for names in [[Some(own), tracked], [Some(with_remote), None]] {
-                let mut tips = Vec::new();
-                // A pattern is no name.
-                for name in names.into_iter().flatten().filter(|name| Reference::is_valid_name(name)) {
-                    tips.extend(self.target(&name)?);
-                }
-                if !tips.is_empty() {
-                    return Ok(tips);
-                }
+        // A pattern is no name.
+        for name in places.iter().filter(|name| Reference::is_valid_name(name)) {
+            if let Some(tip) = self.target(name)? {
+                return Ok(Some(tip));
             }
         }
-        Ok(Vec::new())
+        Ok(None)
     }
 
     /// The reference that a symbolic reference names.
@@ -244,4 +165,263 @@ impl Store {
             Err(error) => Err(error.into()),
         }
     }
+}
+
+/// What was found, or why it cannot be known.
+fn told<T>(found: Result<T, Failed>) -> Result<Result<T, UnknownCode>, Error> {
+    match found {
+        Ok(found) => Ok(Ok(found)),
+        Err(Failed::Unknown(why)) => Ok(Err(why)),
+        Err(Failed::Git(error)) => Err(error),
+    }
+}
+
+impl<'a> CodeWalk<'a> {
+    fn new(store: &'a Store, asked: &'a CodeQuestion<'a>, code: &'a CodePart<'a>) -> Result<Self, Failed> {
+        let boundary = store.boundary()?;
+        let mut walk = Self { store, asked, code, boundary, has_log: false };
+        walk.has_log = walk.has_log_in(&store.find_commit(store.oid(asked.head)?)?)?;
+        Ok(walk)
+    }
+
+    fn history(&self) -> Result<CodeHistory, Failed> {
+        let CodeQuestion { head, judged, base, .. } = *self.asked;
+        let all = self.commits(head)?;
+        let mut at = None;
+        for id in all.iter().copied().map(digest).chain(base) {
+            if self.store.code_digest(Some(id), self.code)? == judged {
+                at = Some(id);
+                break;
+            }
+        }
+        if at.is_none() {
+            at = self.rebased(&all)?;
+        }
+        let Some(at) = at else { return Err(Failed::Unknown(UnknownCode::NotHere)) };
+        let mut history = CodeHistory::default();
+        let mut files = BTreeSet::new();
+        let mut first = None;
+        for id in self.commits(at)? {
+            if self.is_own(id)? {
+                files.extend(self.files_of(id)?);
+                first = Some(id);
+            }
+        }
+        history.files = files.into_iter().collect();
+        history.later = self.later(at)?;
+        let before = match (base, first) {
+            (Some(base), _) => Some(base),
+            (None, Some(first)) => self.parent(digest(first))?,
+            (None, None) => None,
+        };
+        history.moved = self.moved(at, before)?;
+        Ok(history)
+    }
+
+    /// The commits since the task was created, newest first: of its branch, or of all.
+    fn commits(&self, from: Digest) -> Result<Vec<Oid>, Failed> {
+        let hidden: Vec<Digest> = self.asked.base.into_iter().collect();
+        let mut found = Vec::new();
+        // Commits of one second come in any order.
+        let mut created = None;
+        for id in self.store.revwalk(&[from], &hidden)? {
+            let id = id?;
+            let time = self.store.find_commit(id)?.time().seconds();
+            if created.is_some_and(|created| time < created) {
+                break;
+            }
+            if found.len() == MOST_COMMITS {
+                return Err(Failed::Unknown(UnknownCode::TooFar));
+            }
+            found.push(id);
+            if self.is_first(id)? {
+                created = created.or(Some(time));
+                continue;
+            }
+            if self.boundary.contains(&digest(id)) {
+                return Err(Failed::Unknown(UnknownCode::NotHere));
+            }
+        }
+        Ok(found)
+    }
+
+    /// Whether the history of the task begins with a commit: it creates the task, or brings its log together with code. If
+    /// the log is not committed, the task begins with the code with which the phase was entered.
+    fn is_first(&self, id: Oid) -> Result<bool, Failed> {
+        if !self.has_log {
+            let code = self.store.code_digest(Some(digest(id)), self.code)?;
+            return Ok(self.asked.base.is_none() && Some(code) == self.asked.entered);
+        }
+        let commit = self.store.find_commit(id)?;
+        let is_named = self.is_named_by(&CodeCommit::of(&commit));
+        if !(is_named || self.changes_code(id)?) || !self.has_log_in(&commit)? {
+            return Ok(false);
+        }
+        for parent in self.store.parents(&commit)? {
+            if self.has_log_in(&parent)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    fn has_log_in(&self, commit: &GitCommit<'_>) -> Result<bool, Failed> {
+        for log in &self.asked.task.logs {
+            if self.store.blob_of(commit, log)?.is_some() {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    fn changes_code(&self, id: Oid) -> Result<bool, Failed> {
+        Ok(self.store.told_of(id, self.code)?.is_some())
+    }
+
+    fn is_named_by(&self, told: &CodeCommit) -> bool {
+        told.tasks.iter().any(|task| self.asked.task.ids.contains(&task.as_str()))
+    }
+
+    /// Whether a commit names the task, or brings steps of it, as a squash does.
+    fn names_task(&self, id: Oid) -> Result<bool, Failed> {
+        let commit = self.store.find_commit(id)?;
+        if self.is_named_by(&CodeCommit::of(&commit)) {
+            return Ok(true);
+        }
+        for log in &self.asked.task.logs {
+            if self.store.is_changed_by(&commit, log)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Whether a commit, which the base does not contain, changes the code for the task.
+    fn is_own(&self, id: Oid) -> Result<bool, Failed> {
+        Ok(self.changes_code(id)? && (self.asked.base.is_some() || self.names_task(id)?))
+    }
+
+    fn files_of(&self, id: Oid) -> Result<Vec<RepoPath>, Failed> {
+        Ok(self.store.files_changed(&self.store.find_commit(id)?, self.code)?)
+    }
+
+    fn parent(&self, commit: Digest) -> Result<Option<Digest>, Failed> {
+        let commit = self.store.find_commit(self.store.oid(commit)?)?;
+        let parents = self.store.parents(&commit)?;
+        Ok(parents.first().map(|parent| digest(parent.id())))
+    }
+
+    /// The commits that changed the code after a commit, newest first: all of the task, and the newest of others.
+    fn later(&self, judged: Digest) -> Result<Vec<ChangeCommit>, Failed> {
+        let CodeQuestion { head, base, .. } = *self.asked;
+        let mut found = Vec::new();
+        let mut others = 0;
+        let own_hidden: Vec<Digest> = base.into_iter().chain([judged]).collect();
+        for (walked, id) in self.store.revwalk(&[head], &own_hidden)?.enumerate() {
+            let id = id?;
+            if walked == MOST_COMMITS {
+                return Err(Failed::Unknown(UnknownCode::TooFar));
+            }
+            if self.boundary.contains(&digest(id)) {
+                return Err(Failed::Unknown(UnknownCode::NotHere));
+            }
+            let is_own = self.is_own(id)?;
+            others += usize::from(!is_own);
+            if is_own || others <= MOST_NAMED {
+                found.extend(self.change(id, is_own)?);
+            }
+        }
+        if let Some(base) = base {
+            for id in self.store.revwalk(&[base], &[judged])?.take(MOST_NAMED) {
+                found.extend(self.change(id?, false)?);
+            }
+        }
+        Ok(found)
+    }
+
+    fn change(&self, id: Oid, is_own: bool) -> Result<Option<ChangeCommit>, Failed> {
+        let Some(told) = self.store.told_of(id, self.code)? else { return Ok(None) };
+        let files = self.files_of(id)?;
+        Ok(Some(ChangeCommit { id: told.id, subject: told.subject, files, is_own }))
+    }
+
+    /// The files that are not as they were when the code was judged.
+    fn moved(&self, judged: Digest, before: Option<Digest>) -> Result<Vec<MovedFile>, Failed> {
+        let CodeQuestion { head, base, .. } = *self.asked;
+        let of_branch = match base {
+            Some(base) => Some(self.differing(base, head)?),
+            None => None,
+        };
+        let not_undone = match before {
+            Some(before) => Some(self.differing(before, head)?),
+            None => None,
+        };
+        let moved = self.differing(judged, head)?.into_iter().map(|path| {
+            let is_own = of_branch.as_ref().is_some_and(|files| files.contains(&path));
+            let is_undone = not_undone.as_ref().is_some_and(|files| !files.contains(&path));
+            MovedFile { path, is_own, is_undone }
+        });
+        Ok(moved.collect())
+    }
+
+    /// The files of the code that differ between two commits.
+    fn differing(&self, one: Digest, other: Digest) -> Result<BTreeSet<RepoPath>, Failed> {
+        let [one, other] = [one, other].map(|commit| self.store.tree_source(commit));
+        Ok(changed_files(&one, &other, self.code)?)
+    }
+
+    /// The commit of a rebased branch up to which its change, put on the code with which the phase was entered, makes the
+    /// code that was judged.
+    fn rebased(&self, all: &[Oid]) -> Result<Option<Digest>, Failed> {
+        let CodeQuestion { head, entered, judged, base, .. } = *self.asked;
+        let entry = match entered {
+            Some(entered) => {
+                let is_entry = |commit: &GitCommit<'_>| {
+                    Ok(self.store.digest_of_part(commit.tree_id(), self.code)? == entered)
+                };
+                self.store.find(head, is_entry)?
+            }
+            None => None,
+        };
+        let Some(entry) = entry else { return Ok(None) };
+        let base = match base {
+            Some(base) => Some(base),
+            None => self.before_own(all)?,
+        };
+        let Some(base) = base else { return Ok(None) };
+        let mut at = head;
+        for _ in 0..all.len() {
+            if at == base {
+                break;
+            }
+            let made = self.store.code_with_change(Some(entry), [Some(base), Some(at)], self.code)?;
+            if made == Some(judged) {
+                return Ok(Some(at));
+            }
+            let Some(parent) = self.parent(at)? else { break };
+            at = parent;
+        }
+        Ok(None)
+    }
+
+    /// The parent of the first of some commits that is the task's.
+    fn before_own(&self, commits: &[Oid]) -> Result<Option<Digest>, Failed> {
+        for id in commits.iter().rev() {
+            if self.is_own(*id)? {
+                return self.parent(digest(*id));
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// The files of some code that differ between two trees.
+fn changed_files(
+    one: &TreeSource<'_>,
+    other: &TreeSource<'_>,
+    code: &CodePart<'_>,
+) -> Result<BTreeSet<RepoPath>, Error> {
+    let mut files = Vec::new();
+    changed_in_part((one, one.tree()?), (other, other.tree()?), &RepoPath::root(), code, &mut files)?;
+    Ok(files.into_iter().collect())
 }

@@ -213,8 +213,8 @@ impl Snapshot<'_> {
 
     /// Whether the commits up to `to` make the code `wanted` from the last of some entries of the phase that makes
     /// it, and on the way the code of the others: every file that they change is byte for byte the same in both,
-    /// before the change and after it. Commits that name the task may not have changed the code before. `entries` are
-    /// the last ones first. Returns an error if git cannot be read.
+    /// before the change and after it. They also do if the code is there as it is, and that of the entry before it. Commits
+    /// that name the task may not have changed the code before. `entries` are the last ones first. Returns an error if git cannot be read.
     pub(crate) fn other_change(
         &self,
         task: &TaskRef,
@@ -244,6 +244,10 @@ impl Snapshot<'_> {
             if since.is_none_or(|since| since.commits.iter().any(is_named)) {
                 return Ok(CodeChange::Other(", and the task changed the code before that phase".to_owned()));
             }
+        }
+        // All that came since the phase was entered is in what was judged.
+        if later.is_empty() && store.code_digest(Some(to), &code)? == wanted {
+            return Ok(CodeChange::Same);
         }
         let ends = later.iter().map(|entry| (entry.code, entry.before)).chain([(wanted, to)]);
         for (made, end) in ends {

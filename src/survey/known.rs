@@ -386,7 +386,7 @@ impl Workspace {
         let is_comparable = !sight.basis.is_unknown()
             && self.store.as_ref().map(Store::converted) == converted
             // The base branch moves without HEAD.
-            && sight.observed.facts.code.base.is_none()
+            && sight.observed.facts.code.since.is_empty()
             // Without a commit there is nothing by which to see that the history has grown.
             && (commit.is_some() || !(reads_history || on_code));
         let (files, unignored) = (sight.basis.files(), sight.basis.unignored());

@@ -23,21 +23,26 @@ pub(crate) struct OutputsNow {
 }
 
 impl Snapshot<'_> {
-    /// What the settings ask of decisions: as HEAD has them, so that nobody loosens them without a commit; without HEAD,
-    /// and for a commit that is looked at, those that are read with the tasks. A fault of those in HEAD is none of the file
-    /// in the work tree, so it is told with the task. Returns an error if git cannot be read.
+    /// What the settings ask of decisions. A fault of those in HEAD is none of the file in the work tree, so it is told
+    /// with the task. Returns an error if git cannot be read.
     pub(super) fn inputs(&self) -> Result<Inputs, Error> {
         let format = self.setting.system.format();
-        let own = || Ok(self.setting.config.inputs(format));
-        let CodeAt::Present(store, Some(head)) = self.code else { return own() };
-        let Ok(path) = RepoPath::new(config::FILE) else { return own() };
-        let head = store.source_at(Some(head));
-        if head.blob_at(&path)?.is_some_and(|blob| self.setting.is_text(blob)) {
-            return own();
-        }
-        let found = ConfigText::read(&InSource(&head));
+        let Some(found) = self.settings_in_head()? else { return Ok(self.setting.config.inputs(format)) };
         let fault = found.fault_in_head()?;
         Ok(Inputs { fault, ..found.config.inputs(format) })
+    }
+
+    /// The settings of decisions: as HEAD has them, so that nobody loosens them without a commit. `None` without HEAD, for
+    /// a commit that is looked at, and if they are those that are read with the tasks. Returns an error if git cannot be
+    /// read.
+    pub(super) fn settings_in_head(&self) -> Result<Option<ConfigText>, Error> {
+        let CodeAt::Present(store, Some(head)) = self.code else { return Ok(None) };
+        let Ok(path) = RepoPath::new(config::FILE) else { return Ok(None) };
+        let head = store.source_at(Some(head));
+        if head.blob_at(&path)?.is_some_and(|blob| self.setting.is_text(blob)) {
+            return Ok(None);
+        }
+        Ok(Some(ConfigText::read(&InSource(&head))))
     }
 
     /// Adds to the facts who wrote the files: as the state says, or else as was seen, or else as the commit says that

@@ -410,11 +410,14 @@ impl Compiler<'_> {
         let touches = self.touches(&raw.touches);
         let requires = self.required_files(&raw.requires);
         let not_by = self.not_by(raw, artifacts);
+        self.twice(raw.undoes.iter());
+        let undoes = self.artifact_names(&raw.undoes, artifacts);
         let independent = self.independent(raw);
         Some(Phase {
             touches,
             requires,
             not_by,
+            undoes,
             independent,
             id: self.name(&raw.name, |text| PhaseId::new(text))?,
             title: raw.title.as_ref().map(|title| title.value.clone()),

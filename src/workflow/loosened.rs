@@ -166,6 +166,11 @@ impl DocumentChanges<'_> {
                     self.looser(line, format!("{of} no longer has `{lost}` under `{key}`"));
                 }
             }
+            "undoes" => {
+                for more in texts(both.new).difference(&texts(both.old)) {
+                    self.looser(line, format!("{of} ends well whatever became of `{more}`"));
+                }
+            }
             "writes" => {
                 for more in texts(both.new).difference(&texts(both.old)) {
                     self.looser(line, format!("{of} may write `{more}`"));

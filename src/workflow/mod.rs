@@ -319,6 +319,8 @@ pub struct Phase {
     pub requires: Vec<RepoPath>,
     /// Artifacts whose writers may not give the verdict of the phase.
     pub not_by: Vec<ArtifactName>,
+    /// Artifacts that the work of the phase undoes, so that no verdict about them has to stand.
+    pub undoes: Vec<ArtifactName>,
     /// Who counts as somebody else for `not_by`.
     pub independent: Independence,
 }
@@ -330,10 +332,10 @@ impl Phase {
         self.terminal && self.success
     }
 
-    /// Whether an approval in it is held to this artifact: it needs it, or it needs nothing, so that everything counts.
+    /// Whether a verdict about this artifact has to stand if the phase leads to a good end.
     #[must_use]
     pub fn is_held_to(&self, artifact: &ArtifactName) -> bool {
-        self.needs.is_empty() || self.needs.contains(artifact)
+        !self.undoes.contains(artifact)
     }
 }
 
@@ -565,6 +567,15 @@ impl Workflow {
             .iter()
             .find(|phase| phase.id.as_str() == name)
             .or_else(|| self.phases.iter().find(|phase| phase.aliases.iter().any(|alias| alias == name)))
+    }
+
+    /// Whether a rule leads from a phase to a good end.
+    #[must_use]
+    pub fn may_end_well(&self, phase: &PhaseId) -> bool {
+        self.rules_from(phase).any(|rule| {
+            let Outcome::To(to) = &rule.outcome else { return false };
+            self.phase(to).is_some_and(Phase::is_good_end)
+        })
     }
 
     /// The rules that can fire in a phase, in document order.

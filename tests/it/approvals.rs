@@ -286,6 +286,197 @@ fn a_rebase_that_keeps_the_change_leaves_the_approval_open() {
     assert_eq!(audit["counts"].get("forged"), None, "{}", audit["counts"]);
 }
 
+/// In a merge nobody changes the file: it is as on the other side, which lacks the change or has the refused one.
+#[test]
+fn a_merge_that_takes_a_file_of_the_other_side_closes_the_approval() {
+    for is_base_named in [false, true] {
+        let world = World::ready();
+        world.write("src/a.rs", "0\n");
+        world.commit("some code");
+        if is_base_named {
+            world.base_branch();
+            world.git(&["switch", "-qc", "feature"]);
+        }
+        world.orch(&["new", "t"]).succeeds();
+        world.walk_to("t", "codegen");
+        world.change("src/a.rs", "refused", Some("t"));
+        world.git(&["branch", "side"]);
+        world.orch(&["next", "t"]).succeeds();
+        world.code_review("t", false, 1);
+        world.orch(&["next", "t"]).succeeds();
+        world.change("src/a.rs", "good", Some("t"));
+        world.orch(&["next", "t"]).succeeds();
+        world.judge();
+        let here = world.git(&["branch", "--show-current"]);
+        world.git(&["switch", "-q", "side"]);
+        world.change("src/b.rs", "of the side", None);
+        world.git(&["switch", "-q", here.trim()]);
+        world.git_ended(&["merge", "-q", "--no-ff", "--no-commit", "side"]);
+        world.git(&["checkout", "-q", "side", "--", "src/a.rs"]);
+        world.git(&["commit", "-q", "-m", "merge"]);
+        assert_eq!(world.read("src/a.rs"), "refused\n");
+        world.orch(&["approve", "t"]).ends(5).reports("src/a.rs");
+    }
+}
+
+#[test]
+fn the_files_of_a_refused_attempt_are_of_the_change() {
+    let world = World::ready();
+    world.write("src/a.rs", "0\n");
+    world.commit("some code");
+    world.orch(&["new", "t"]).succeeds();
+    world.walk_to("t", "codegen");
+    world.change("src/a.rs", "1", Some("t"));
+    world.orch(&["next", "t"]).succeeds();
+    world.code_review("t", false, 1);
+    world.orch(&["next", "t"]).succeeds();
+    world.change("src/b.rs", "1", Some("t"));
+    world.orch(&["next", "t"]).succeeds();
+    world.judge();
+    world.change("src/a.rs", "2", None);
+    world.orch(&["approve", "t"]).ends(5).reports("src/a.rs changed since in");
+}
+
+/// What is committed decides, and what the remote has comes before what anyone can move here.
+#[test]
+fn nothing_that_is_not_committed_moves_the_base() {
+    let origin = World::ready();
+    origin.write("src/a.rs", "0\n");
+    origin.commit("some code");
+    for (settings, moves) in [
+        ("", &["branch", "-qf", "main", "work"][..]),
+        ("", &["remote", "set-head", "origin", "-d"]),
+        ("base = \"work\"", &["status"]),
+        ("base = \"nowhere\"", &["status"]),
+    ] {
+        let world = World::without_git();
+        let url = origin.root();
+        world.git(&["clone", "-q", url.to_str().expect("UTF-8"), "."]);
+        world.git(&["switch", "-qc", "work"]);
+        let world = world.into_accept();
+        world.change("src/evil.rs", "2", None);
+        world.git(moves);
+        world.write("orch.toml", world.read("orch.toml").replace("[git]", &format!("[git]\n{settings}")));
+        world.orch(&["approve", "t"]).ends(5).reports("src/evil.rs changed since in");
+        world.git(&["checkout", "-q", "orch.toml"]);
+        world.git(&["reset", "-q", "--hard", "HEAD~"]);
+        world.orch(&["approve", "t"]).succeeds();
+    }
+}
+
+#[test]
+fn a_base_branch_that_is_not_here_is_named() {
+    let world = World::ready();
+    world.write("src/a.rs", "0\n");
+    let settings = world.read("orch.toml").replace("# base = \"main\"", "base = \"trunk\"");
+    world.write("orch.toml", settings);
+    world.commit("the base branch");
+    let world = world.into_accept();
+    world.change("src/b.rs", "2", None);
+    world.orch(&["approve", "t"]).ends(5).reports("`[git] base` names `trunk`, which is no branch here");
+    world.git(&["branch", "trunk"]);
+    world.orch(&["approve", "t"]).succeeds();
+}
+
+/// A verdict has to be about what is there, whatever the last phase needs.
+#[test]
+fn what_a_verdict_judged_is_held_whatever_the_phase_needs() {
+    for needs in ["needs = [\"text\", \"verdict\"]\n", "needs = [\"verdict\"]\n", ""] {
+        let world = World::ready();
+        let rules = format!(
+            "[workflow]\ninitial = \"write\"\n[artifact.text]\npath = \"text.md\"\n[artifact.verdict]\n\
+             path = \"verdict.json\"\njudges = [\"text\"]\n[artifact.decision]\npath = \"decision.json\"\n\
+             [phase.write]\nproduces = [\"text\"]\n[phase.review]\nneeds = [\"text\"]\nproduces = [\"verdict\"]\n\
+             [phase.accept]\n{needs}produces = [\"decision\"]\n[phase.done]\nterminal = true\n\
+             [[rule]]\nid = \"written\"\nfrom = \"write\"\nwhen = \"text.ready\"\nto = \"review\"\nbecause = \"a\"\n\
+             [[rule]]\nid = \"reviewed\"\nfrom = \"review\"\nwhen = \"verdict.ready\"\nto = \"accept\"\nbecause = \"b\"\n\
+             [[rule]]\nid = \"accepted\"\nfrom = \"accept\"\nwhen = \"decision.ready\"\nto = \"done\"\nbecause = \"c\"\n"
+        );
+        world.write("system/workflows/text.md", format!("# Text\n\n```toml orch\n{rules}```\n"));
+        world.commit("a workflow");
+        world.orch(&["new", "t", "--workflow", "text"]).succeeds();
+        world.write("tasks/t/text.md", "one\n");
+        world.orch(&["next", "t"]).succeeds();
+        world.write("tasks/t/verdict.json", "{\"ok\": true}");
+        world.orch(&["next", "t"]).succeeds();
+        world.write("tasks/t/decision.json", "{\"ok\": true}");
+        world.write("tasks/t/text.md", "two\n");
+        world.orch(&["next", "t"]).ends(3).says("`verdict` judged another version of `text`");
+        world.write("tasks/t/text.md", "one\n");
+        world.orch(&["next", "t"]).succeeds();
+        assert_eq!(world.phase("t"), "done");
+    }
+}
+
+/// The document of an earlier version says of no verdict what it judges.
+#[test]
+fn code_that_no_verdict_judged_is_held_too() {
+    let world = World::ready();
+    let path = "system/workflows/global-state-machine.md";
+    world.write(path, world.read(path).replace("judges = [\"patch\"]\n", ""));
+    world.write("src/a.rs", "0\n");
+    world.commit("rules without judges");
+    let world = world.into_accept();
+    world.change("src/b.rs", "2", None);
+    world.orch(&["approve", "t", "--dry-run"]).succeeds();
+    world.change("src/a.rs", "2", None);
+    world
+        .orch(&["approve", "t"])
+        .ends(5)
+        .reports("`patch` is not as it was recorded: src/a.rs changed since in")
+        .reports("orch rollback t --to review");
+    world.orch(&["approve", "t", "--override", "only a comment"]).succeeds();
+    world.standings(json!({"proven": 6, "overridden": 1}));
+}
+
+/// The base branch went on, and the branch was squashed onto it before a person looked.
+#[test]
+fn an_approval_after_a_squash_onto_other_code_stays_open() {
+    let world = World::ready();
+    world.write("src/a.rs", "0\n");
+    world.commit("some code");
+    world.git(&["switch", "-qc", "feature"]);
+    let world = world.into_accept();
+    world.git(&["switch", "-q", "main"]);
+    world.change("src/b.rs", "2", None);
+    world.git(&["merge", "-q", "--squash", "feature"]);
+    world.git(&["commit", "-q", "-m", "The task (#1)"]);
+    world.orch(&["approve", "t"]).succeeds();
+    world.standings(json!({"folded": 1, "proven": 1}));
+}
+
+#[test]
+fn many_commits_of_others_close_nothing() {
+    let world = World::ready();
+    world.write("src/a.rs", "0\n");
+    world.base_branch();
+    world.git(&["switch", "-qc", "feature"]);
+    let world = world.into_accept();
+    let mut stream = String::from("reset refs/heads/main\nfrom refs/heads/main^0\n\n");
+    for number in 0..1_100 {
+        stream.push_str("commit refs/heads/main\ncommitter A <a@example.org> 4000000000 +0000\ndata 1\nc\n");
+        let text = number.to_string();
+        stream.push_str(&format!("M 100644 inline src/b.rs\ndata {}\n{text}\n\n", text.len()));
+    }
+    world.write("stream", stream);
+    world.shell("git fast-import --quiet --force < stream && rm stream");
+    world.git(&["merge", "-q", "--no-edit", "main"]);
+    world.orch(&["approve", "t"]).succeeds();
+    world.standings(json!({"proven": 7}));
+}
+
+#[test]
+fn code_that_is_added_where_the_work_is_undone_is_told() {
+    let world = World::accepting();
+    world.orch(&["reject", "t", "--to", "revert", "--reason", "it is not wanted"]).succeeds();
+    let told = "src/a.rs is neither as it was judged nor as it was before the task";
+    world.change("src/a.rs", "worse", Some("t"));
+    world.orch(&["suggest", "t"]).succeeds().says(told);
+    world.change("src/a.rs", "0", Some("t"));
+    let suggested = world.orch(&["suggest", "t"]).succeeds();
+    assert!(!suggested.stdout.contains(told), "{}", suggested.stdout);
+}
+
 /// Where the code was undone, no verdict on it has to stand.
 #[test]
 fn a_task_whose_work_is_reverted_ends() {

@@ -242,3 +242,31 @@ fn an_approval_that_nobody_gave_is_forged() {
         assert_eq!(standings(&world).last().map(String::as_str), Some("forged"), "{what}");
     }
 }
+
+/// Of code it is the change of the task that people approve, not what others commit beside it.
+#[test]
+fn an_approval_of_code_counts_while_the_change_stands() {
+    let world = World::new();
+    let settings = format!("[[root]]\npath = \"tasks/*\"\nworkflow = \"text\"\n\n{TEAMS}");
+    world.write("orch.toml", settings);
+    world.write("system/workflows/text.md", RULES.replace("path = \"text.md\"", "tree = [\"src/**\"]"));
+    world.write("src/a.rs", "0\n");
+    world.commit("setup");
+    world.orch(&["new", "t"]).succeeds();
+    world.commit_code("1", Some("t"));
+    world.orch(&["next", "t"]).succeeds();
+    assert_eq!(world.phase("t"), "accept");
+    by(&world, "bea", &["approve", "t"]).succeeds();
+    world.commit_code("2", None);
+    world.orch(&["suggest", "t"]).says("bea@example.com judged something else than what is there now");
+    by(&world, "bea", &["approve", "t"]).succeeds();
+    world.write("src/b.rs", "of others\n");
+    world.commit("code of others");
+    assert!(reason(&world).contains("1 of 2 approvals; by bea@example.com"), "{}", reason(&world));
+    by(&world, "ann", &["approve", "t"]).succeeds();
+    world.write("src/c.rs", "of others\n");
+    world.commit("more code of others");
+    world.orch(&["next", "t"]).succeeds();
+    assert_eq!(world.phase("t"), "done");
+    world.orch(&["audit", "--strict"]).succeeds();
+}

@@ -62,6 +62,7 @@ pub fn workflow() -> Workflow {
                 touches: crate::base::Patterns::default(),
                 requires: Vec::new(),
                 not_by: Vec::new(),
+                undoes: Vec::new(),
                 independent: crate::workflow::Independence::Turns,
                 id: phase(id),
                 title: None,

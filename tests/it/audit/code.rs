@@ -218,6 +218,55 @@ fn a_rebase_and_a_squash_prove_code_by_the_same_change() {
     world.orch(&["audit", "--strict"]).succeeds();
 }
 
+/// What the base branch brought stands before the squash, and was judged with the rest.
+#[test]
+fn a_squash_of_a_branch_that_took_in_the_base_before_its_review_is_proven() {
+    let world = World::ready();
+    world.write("src/a.rs", "0\n");
+    world.commit("some code");
+    world.git(&["switch", "-q", "-c", "work"]);
+    world.orch(&["new", "t"]).succeeds();
+    world.walk_to("t", "codegen");
+    world.git(&["switch", "-q", "main"]);
+    world.write("src/b.rs", "elsewhere\n");
+    world.commit("elsewhere");
+    world.git(&["switch", "-q", "work"]);
+    world.commit_code("1", Some("t"));
+    world.git(&["merge", "-q", "--no-edit", "main"]);
+    world.orch(&["next", "t"]).succeeds();
+    world.code_review("t", true, 1);
+    world.orch(&["next", "t"]).succeeds();
+    world.git(&["switch", "-q", "main"]);
+    world.git(&["merge", "-q", "--squash", "work"]);
+    world.git(&["commit", "-q", "-m", "all of it"]);
+    last(&world, "folded");
+}
+
+/// The code of the first attempt went with the branch.
+#[test]
+fn a_squash_of_two_attempts_says_which_code_is_not_in_git() {
+    let world = World::ready();
+    world.write("src/a.rs", "0\n");
+    world.commit("some code");
+    world.git(&["switch", "-q", "-c", "work"]);
+    world.orch(&["new", "t"]).succeeds();
+    world.walk_to("t", "codegen");
+    world.commit_code("1", Some("t"));
+    world.orch(&["next", "t"]).succeeds();
+    world.code_review("t", false, 1);
+    world.orch(&["next", "t"]).succeeds();
+    world.commit_code("2", Some("t"));
+    world.orch(&["next", "t"]).succeeds();
+    world.code_review("t", true, 2);
+    world.orch(&["next", "t"]).succeeds();
+    world.git(&["switch", "-q", "main"]);
+    world.git(&["merge", "-q", "--squash", "work"]);
+    world.git(&["commit", "-q", "-m", "all of it"]);
+    let change = last(&world, "unverifiable");
+    let why = change["why"].as_str().expect("why");
+    assert!(why.contains("the code that it was made from") && why.ends_with("is not in git"), "{why}");
+}
+
 #[test]
 fn a_rebase_proves_code_that_was_sent_back_too() {
     // Sent back by the review, or rolled back further, so that the phase is left and entered anew.

@@ -110,3 +110,27 @@ fn a_revert_of_the_first_step_of_a_later_version_is_no_loss() {
     world.orch(&["check"]).succeeds();
     world.orch(&["check", "--range", "HEAD~1..HEAD"]).succeeds();
 }
+
+/// The first version did not say what a verdict judged: it was what its step recorded.
+#[test]
+fn an_approval_of_what_an_older_orch_recorded_is_held_to_the_code() {
+    let world = World::ready();
+    world.write("src/a.rs", "0\n");
+    world.commit("some code");
+    world.orch(&["new", "t"]).succeeds();
+    world.walk_to("t", "codegen");
+    world.commit_code("1", Some("t"));
+    world.orch(&["next", "t"]).succeeds();
+    world.code_review("t", true, 1);
+    world.orch(&["next", "t"]).succeeds();
+    world.tests("t", 0, 1);
+    world.orch(&["next", "t"]).succeeds();
+    tell_lines(&world, &of_first_version(&world.read(LOG)));
+    world.commit("as the first version recorded it");
+    world.write("src/b.rs", "2\n");
+    world.commit("code of others");
+    world.orch(&["approve", "t", "--dry-run"]).succeeds();
+    world.write("src/a.rs", "2\n");
+    world.commit("a small change");
+    world.orch(&["approve", "t"]).ends(5).reports("`code_review` and `junit` judged an earlier `patch`");
+}

@@ -8,8 +8,8 @@ use orch::base::{
 };
 use orch::decide::{
     ActorKind, By, ChangeCommit, CodeBase, CodeFacts, CodeHistory, CodeSince, Decision, Facts, FileFact,
-    FoundBy, OwnFile, Recorded, Settled, Stamp, State, Transition, Verdict, apply, derive, evaluate,
-    initial_state, settle,
+    FoundBy, MovedFile, OwnFile, Recorded, Settled, Stamp, State, Transition, Verdict, apply, derive,
+    evaluate, initial_state, settle,
 };
 use orch::record::{
     EventLog, FoldCache, KnownLog, LogExtent, RecordReading, StateText, read_record, record_steps,
@@ -18,7 +18,7 @@ use orch::record::{
 use orch::scan::read;
 use orch::workflow::{Document, Format, System, Workflow, compile, tree_name};
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, LazyLock};
 
 /// The workflow that most stories are told on.
@@ -100,11 +100,11 @@ impl World {
     /// Commits other code, in the name of these tasks.
     pub fn commit(&mut self, code: &str, tasks: &[&str]) {
         code.clone_into(&mut self.code);
-        let names_task = tasks.contains(&"t-1");
-        let file = if names_task { "src/lib.rs" } else { "src/other.rs" };
+        let is_own = tasks.contains(&"t-1");
+        let file = if is_own { "src/lib.rs" } else { "src/other.rs" };
         let id = Digest::of_blob(self.past.len().to_string().as_bytes());
         let files = vec![RepoPath::new(file).expect("a path")];
-        let later = ChangeCommit { id, subject: code.to_owned(), files, names_task, is_in_base: false };
+        let later = ChangeCommit { id, subject: code.to_owned(), files, is_own };
         self.past.push((Digest::of_blob(code.as_bytes()), later));
         self.commits.insert(0, json!({"id": "", "subject": code, "tasks": tasks}));
     }
@@ -150,10 +150,16 @@ impl World {
         let since = trees.flat_map(|artifact| {
             let earlier = self.past.iter().enumerate().filter(|(_, (judged, _))| *judged != present);
             earlier.map(|(at, (judged, _))| {
-                let own = self.past[..=at].iter().filter(|(_, commit)| commit.names_task);
+                let own = self.past[..=at].iter().filter(|(_, commit)| commit.is_own);
                 let files = own.flat_map(|(_, commit)| commit.files.clone()).collect();
-                let later = self.past[at + 1..].iter().rev().map(|(_, commit)| commit.clone()).collect();
-                let history = Some(CodeHistory { files, later });
+                let later: Vec<_> =
+                    self.past[at + 1..].iter().rev().map(|(_, commit)| commit.clone()).collect();
+                let moved: BTreeSet<_> = later.iter().flat_map(|commit| commit.files.clone()).collect();
+                let moved = moved
+                    .into_iter()
+                    .map(|path| MovedFile { path, is_own: false, is_undone: false })
+                    .collect();
+                let history = Ok(CodeHistory { files, later, moved });
                 CodeSince { artifact: artifact.name.clone(), judged: *judged, history }
             })
         });

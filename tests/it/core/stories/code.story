@@ -111,6 +111,7 @@ test#1 waits for agent: report.json is stale: it judged an earlier version of `c
   expects report.json stale, of change
   option orch prompt t-1
   option orch next t-1 --override WHY
+  others-changed: others changed since the code was judged: 1 file (src/other.rs)
 //- report.json
 {"passed": true, "of": {"change": "@change"}}
 //- settle
@@ -249,6 +250,7 @@ test#2 waits for agent: report.json is missing
   expects report.json missing, of change
   option orch prompt t-1
   option orch next t-1 --override WHY
+  others-changed: others changed since the code was judged: 1 file (src/other.rs)
 
 ## code that goes back to what it was is no change any more
 
