@@ -55,6 +55,9 @@ pub enum LogFaultKind {
         /// One more than the largest `seq` before it.
         expected: u64,
     },
+    /// The event is of an earlier version of the record than one that it follows.
+    #[error("the event follows one of a later version, at which an orch that writes this version stops")]
+    Downgraded,
     /// The changes of the event do not apply to the state before it, or the result is not a state.
     #[error("the changes of the event do not apply: {0}")]
     Inapplicable(String),
@@ -72,7 +75,7 @@ impl LogFaultKind {
             Self::NotAnEvent(NotAnEvent::Newer | NotAnEvent::Unknown(_)) => Code::LogNewer,
             Self::NotAnEvent(_) => Code::LogInvalid,
             Self::UnknownPredecessor(_) => Code::LogIncomplete,
-            Self::Misnumbered { .. } | Self::Inapplicable(_) => Code::LogInconsistent,
+            Self::Misnumbered { .. } | Self::Downgraded | Self::Inapplicable(_) => Code::LogInconsistent,
         }
     }
 }
@@ -169,7 +172,7 @@ impl EventLog {
         }
     }
 
-    /// The fault of an event that has an unknown predecessor or the wrong `seq`, if it has one.
+    /// The fault of an event that has an unknown predecessor, the wrong `seq` or an earlier version, if it has one.
     fn misplaced(&self, at: usize) -> Option<LogFault> {
         let event = &self.events[at];
         let mut largest = 0;
@@ -178,6 +181,9 @@ impl EventLog {
                 return Some(self.fault(at, LogFaultKind::UnknownPredecessor(*id)));
             };
             largest = before.entry.seq.max(largest);
+            if event.entry.version < before.entry.version {
+                return Some(self.fault(at, LogFaultKind::Downgraded));
+            }
         }
         let expected = largest.saturating_add(1);
         (event.entry.seq != expected).then(|| self.fault(at, LogFaultKind::Misnumbered { expected }))

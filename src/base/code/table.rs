@@ -393,7 +393,7 @@ codes! {
         "Restore the log: `git restore -- PATH`, or `orch recover TASK`.";
     LogInconsistent = "log-inconsistent", NotNow,
         "An event of the log contradicts the events before it.",
-        "Its number or its changes do not match the events before it; orch never writes such an event.",
+        "Its number, its version or its changes do not match the events before it; orch never writes such an event.",
         "Restore the log: `git restore -- PATH`, or `orch recover TASK`.";
     LogInvalid = "log-invalid", NotNow,
         "A line of the log is not an event.",
