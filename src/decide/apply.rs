@@ -8,7 +8,7 @@ use super::writer::{NewWriters, keep_writers, new_writers};
 use super::{
     Actor, ActorKind, ActorStatus, Approving, By, Change, Detail, ERRORS_WINDOW, Facts, FileWriter,
     HistoryEntry, Kind, Lapsed, NamedVersion, NotedFile, NotedFiles, OtherTask, Performance, RecordVersion,
-    RunRecord, State, Transition, Verified, WorkflowRef, keep_latest,
+    RunRecord, State, Transition, Verified, WorkflowRef,
 };
 use crate::base::{ArtifactName, Digest, PhaseId, Timestamp};
 use crate::workflow::{Artifact, Workflow};
@@ -146,13 +146,13 @@ pub fn apply(
     let inputs = if sees_files { facts.inputs.digest } else { None };
     let inputs = inputs.filter(|_| stamp.version > RecordVersion::First);
     next.history.push(HistoryEntry { inputs, ..entry(transition, seq, stamp, files) }.into());
-    keep_latest(&mut next.history);
     next.rev = seq;
     next.foreign = false;
     next.original = None;
     next.task = Some(facts.task.to_string());
     next.workflow = Some(WorkflowRef { name: workflow.name.clone(), digest: workflow.digest });
     next.phase = Some(transition.to.to_string());
+    next.keep_latest();
     next.updated_at = Some(stamp.at);
     // A substate of the phase in which the task stays, or to which it returns, may rest on evidence that this
     // step has used up or accepted again.
@@ -177,6 +177,7 @@ fn taken_back(workflow: &Workflow, state: &State, before: &State) -> State {
     State {
         title: state.title.clone(),
         history: state.history.clone(),
+        entered: state.entered.clone(),
         heads: state.heads.clone(),
         relations: state.relations.clone(),
         holder: state.holder.clone(),

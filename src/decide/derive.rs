@@ -383,7 +383,7 @@ pub(super) fn recorded_files(state: &State, artifact: &Artifact, recorded: Diges
     let kept = kept.map(|files| files.iter().map(|(path, digest)| (path.clone(), *digest)).collect());
     let patterns: Vec<Patterns> =
         artifact.paths.iter().filter_map(|pattern| Patterns::new([pattern]).ok()).collect();
-    let named = state.history.iter().rev().flat_map(|entry| {
+    let named = state.newest_first().flat_map(|entry| {
         patterns.iter().map(move |pattern| {
             let named = entry.evidence.iter().filter(|(path, _)| pattern.matches(path));
             named.filter_map(|(path, digest)| Some((path.clone(), Digest::parse(digest)?))).collect()

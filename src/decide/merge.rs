@@ -7,7 +7,7 @@
 use super::rules::join as listed;
 use super::{
     Actor, ActorStatus, Approving, ERRORS_WINDOW, HistoryEntry, Holder, Kind, Lapsed, NotedFiles, Relations,
-    RunRecord, Stamp, State, Tally, Transition, Verified, WorkflowRef, document, history_value, keep_latest,
+    RunRecord, Stamp, State, Tally, Transition, Verified, WorkflowRef, document, history_value,
 };
 use crate::base::{ActionName, ArtifactName, Code, Digest, Error, PhaseId, TaskId, VerificationName};
 use crate::workflow::{Phase, Workflow};
@@ -175,18 +175,19 @@ pub fn choose(
     };
     let mut history = join_histories(chosen.history.iter().chain(&other.history));
     history.push(entry.into());
-    keep_latest(&mut history);
     state.run.errors = state.run.errors.max(other.run.errors);
     let holders = [state.holder.take(), other.holder.clone()].into_iter().flatten();
     state.holder = holders.max_by_key(|holder| (holder.generation, holder.owner.clone()));
-    Ok(State {
+    let mut state = State {
         rev,
         phase: Some(side.phase.id.to_string()),
         workflow: Some(WorkflowRef { name: workflow.name.clone(), digest: workflow.digest }),
         history,
         updated_at: Some(stamp.at),
         ..state
-    })
+    };
+    state.keep_latest();
+    Ok(state)
 }
 
 /// The transition by which a person's choice of a side is committed.
@@ -266,10 +267,9 @@ impl Merging<'_> {
     fn joined(&self) -> State {
         let (lead, other) = (&*self.lead.state, &*self.other.state);
         let names: BTreeSet<&String> = lead.actors.keys().chain(other.actors.keys()).collect();
-        let mut history = join_histories(lead.history.iter().chain(&other.history));
-        keep_latest(&mut history);
+        let history = join_histories(lead.history.iter().chain(&other.history));
         let rev = lead.rev.max(other.rev);
-        State {
+        let mut state = State {
             title: {
                 let base = self.base.and_then(|base| base.title.as_ref());
                 three_way(base, lead.title.as_ref(), other.title.as_ref())
@@ -287,7 +287,9 @@ impl Merging<'_> {
             updated_at: lead.updated_at.max(other.updated_at),
             extra: objects(self.base.map(|base| &base.extra), &lead.extra, &other.extra),
             ..lead.clone()
-        }
+        };
+        state.keep_latest();
+        state
     }
 
     fn actor(&self, name: &str) -> Actor {

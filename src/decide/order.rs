@@ -4,9 +4,10 @@
 use super::derive::{SeenArtifact, is_set_spent, look};
 use super::judge::Judge;
 use super::rules::join;
-use super::{BrokenNeed, Facts, Kind, RecordVersion, State, Transition, WHY};
+use super::{BrokenNeed, Facts, HistoryEntry, Kind, RecordVersion, State, Transition, WHY};
 use crate::base::{ArtifactName, Code, Error, PhaseId, nearest, shell_word};
 use crate::workflow::{Outcome, Phase, Workflow};
+use std::sync::Arc;
 
 pub(super) fn refused(code: Code, message: impl Into<String>, hint: impl Into<String>) -> Error {
     Error::new(code, message).with_hint(hint.into())
@@ -304,7 +305,11 @@ fn forward_target<'w>(
 }
 
 fn left_phase<'w>(workflow: &'w Workflow, state: &State, terminal: &Phase) -> Result<&'w Phase, Error> {
-    let left = state.last_entry_into(&terminal.id).and_then(|entry| workflow.phase(entry.from.as_ref()?));
+    let named = |phase: &PhaseId| workflow.phase_named(phase.as_str());
+    let ends = |entry: &&Arc<HistoryEntry>| {
+        entry.enters(&entry.to) && named(&entry.to).is_some_and(|phase| phase.id == terminal.id)
+    };
+    let left = state.newest_first().find(ends).and_then(|entry| named(entry.from.as_ref()?));
     left.ok_or_else(|| {
         refused(
             Code::NoEarlierPhase,

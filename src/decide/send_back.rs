@@ -47,7 +47,7 @@ impl Judge<'_> {
     /// The step that sent the task back to its phase; `None` if it came forward, or if the state no longer
     /// holds the step.
     pub(super) fn sent_back(&self, scope: &TaskScope<'_>) -> Option<SendBack> {
-        let entry = self.state.history.iter().rev().find(|entry| !entry.kind.stays())?;
+        let entry = self.state.newest_first().find(|entry| !entry.kind.stays())?;
         let from = entry.from.clone().filter(|_| entry.to == self.phase.id && self.went_back(entry))?;
         let read: Vec<&SeenArtifact<'_>> =
             self.seen.iter().filter(|seen| self.was_read(entry, seen)).collect();

@@ -1,7 +1,7 @@
 //! The recorded state of a task as the core sees it; [`crate::record`] defines its file format.
 
 use super::{
-    CodeBase, Detail, Holder, Mode, NotedFiles, Original, OtherTask, RecordVersion, Relations, RestsOn,
+    CodeBase, Detail, Holder, Kind, Mode, NotedFiles, Original, OtherTask, RecordVersion, Relations, RestsOn,
     Ruling, VerifiedCode, VerifiedOutcome, Written,
 };
 use crate::base::{
@@ -66,6 +66,8 @@ pub struct State {
     pub waived: BTreeMap<ArtifactName, u64>,
     /// The latest transitions, oldest first, at most as many as [`keep_latest`] keeps.
     pub history: Vec<Arc<HistoryEntry>>,
+    /// The step by which the task entered its phase, if `history` no longer has it. The first version keeps none.
+    pub entered: Option<Arc<HistoryEntry>>,
     /// The latest failures, oldest first, at most [`ERRORS_WINDOW`].
     pub errors: Vec<Value>,
     /// The results of the task's actions, and of the verifications.
@@ -264,7 +266,7 @@ pub struct HistoryEntry {
     /// The phase that was entered.
     pub to: PhaseId,
     /// The kind of transition.
-    pub kind: super::Kind,
+    pub kind: Kind,
     /// The rule that fired, if any.
     pub rule: Option<String>,
     /// Why the transition happened: the `because` of the rule, or the reason of a person.
@@ -310,10 +312,14 @@ pub struct HistoryEntry {
 }
 
 impl HistoryEntry {
-    /// Whether the task came from elsewhere to this phase.
+    /// Whether the task came to this phase, from elsewhere or by a move that began it anew.
     #[must_use]
     pub fn enters(&self, phase: &PhaseId) -> bool {
-        self.to == *phase && self.from.as_ref() != Some(phase)
+        let is_new_attempt = matches!(
+            self.kind,
+            Kind::Advance | Kind::Regress | Kind::Override | Kind::Rollback | Kind::Reopen
+        );
+        self.to == *phase && (is_new_attempt || self.from.as_ref() != Some(phase))
     }
 
     /// The files without which the step cannot be derived again, with their blob ids: what it rests on, and what it found
@@ -467,11 +473,32 @@ fn unite(own: &mut BTreeMap<ArtifactName, Vec<Digest>>, other: BTreeMap<Artifact
 }
 
 impl State {
-    /// The last step that entered a phase.
+    /// The steps that the state keeps, newest first.
+    pub fn newest_first(&self) -> impl Iterator<Item = &Arc<HistoryEntry>> {
+        self.history.iter().rev().chain(&self.entered)
+    }
+
+    /// The last step that entered a phase: always, of the present one; of others, if it is among the latest.
     #[must_use]
-    pub fn last_entry_into(&self, phase: &PhaseId) -> Option<&HistoryEntry> {
-        let mut entries = self.history.iter().map(AsRef::as_ref);
-        entries.rfind(|entry: &&HistoryEntry| entry.enters(phase))
+    pub fn last_entry_into(&self, phase: &PhaseId) -> Option<&Arc<HistoryEntry>> {
+        self.newest_first().find(|entry| entry.enters(phase))
+    }
+
+    /// Drops the oldest entries of the history that the state does not keep. The step that entered the present phase
+    /// stays apart, as what sent the task back, or from where it came, is asked for until it leaves.
+    pub fn keep_latest(&mut self) {
+        let mut dropped = self.history.clone();
+        keep_latest(&mut self.history);
+        dropped.truncate(dropped.len() - self.history.len());
+        let Some(last) = self.history.last() else { return };
+        let phase = self.phase.as_deref().and_then(|phase| PhaseId::new(phase).ok());
+        let Some(phase) = phase.filter(|_| last.version > RecordVersion::First) else {
+            self.entered = None;
+            return;
+        };
+        let older = dropped.into_iter().rev().chain(self.entered.take()).find(|entry| entry.enters(&phase));
+        let is_kept = self.history.iter().any(|entry| entry.enters(&phase));
+        self.entered = older.filter(|_| !is_kept);
     }
 
     /// The format of the digests that the last step recorded.

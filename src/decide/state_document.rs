@@ -90,12 +90,12 @@ pub fn put_member<M: SerializeMap>(
     value.map_or(Ok(()), |value| members.serialize_entry(key, value))
 }
 
-/// The history of a state.
+/// The history of a state; before it, the step that entered the phase, if that is older.
 struct Entries<'s>(&'s State);
 
 impl Serialize for Entries<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_seq(self.0.history.iter().map(AsRef::as_ref))
+        serializer.collect_seq(self.0.entered.iter().chain(&self.0.history).map(AsRef::as_ref))
     }
 }
 

@@ -112,7 +112,7 @@ impl NewSteps<'_> {
             // The log determines the history of both sides.
             made.filter(|made| made.history.last().map(AsRef::as_ref) == Some(entry)).is_some_and(|made| {
                 let (heads, history) = (step.state.heads.clone(), step.state.history.clone());
-                State { heads, history, ..made } == *step.state
+                State { heads, history, entered: step.state.entered.clone(), ..made } == *step.state
             })
         };
         let is_by_heads = (1..(1_usize << after.len()).saturating_sub(1)).any(|chosen| {

@@ -8,8 +8,10 @@ use super::json_patch::apply_patch;
 use super::log::{EventLog, LogFault, LogFaultKind};
 use super::log_event::LogEvent;
 use super::state::read_standing;
-use crate::base::{Digest, Error};
-use crate::decide::{Conflict, Stamp, State, choose, join, keep_latest, standing_document};
+use crate::base::{Digest, Error, PhaseId};
+use crate::decide::{
+    Conflict, HistoryEntry, RecordVersion, Stamp, State, choose, join, keep_latest, standing_document,
+};
 use crate::workflow::Workflow;
 use serde_json::{Map, Value};
 use std::collections::{HashMap, VecDeque};
@@ -106,17 +108,45 @@ impl EventLog {
         let standing = read_standing(&document)
             .map_err(|fault| self.fault_of(id, LogFaultKind::Inapplicable(fault.to_string())))?;
         let entry = &event.entry;
+        // Usually the state before is known, and has found it.
+        let before = event.after.first().filter(|_| event.after.len() == 1);
+        let before = before.and_then(|before| cache.folded.get(before)).map(|known| &known.state);
+        let history = self.history(&[event.id]);
+        let known = before.and_then(|before| before.last_entry_into(&entry.to)).cloned();
+        let entered = self.entered_before(&history, &event.after, &entry.to, known);
         let state = Arc::new(State {
             heads: vec![event.id],
             rev: entry.seq,
             workflow: Some(event.workflow.clone()),
             phase: Some(entry.to.to_string()),
-            history: self.history(&[event.id]),
+            history,
+            entered,
             updated_at: Some(entry.at),
             ..standing
         });
         cache.keep(event, Folded { document, state: Arc::clone(&state) });
         Ok(state)
+    }
+
+    /// The last step up to these heads that entered a phase, if the history that a state keeps of them does not have it.
+    fn entered_before(
+        &self,
+        history: &[Arc<HistoryEntry>],
+        heads: &[Digest],
+        phase: &PhaseId,
+        known: Option<Arc<HistoryEntry>>,
+    ) -> Option<Arc<HistoryEntry>> {
+        let is_later = history.last().is_some_and(|last| last.version > RecordVersion::First);
+        if !is_later || history.iter().any(|entry| entry.enters(phase)) {
+            return None;
+        }
+        known.or_else(|| self.last_entry_into(heads, phase).cloned())
+    }
+
+    /// The step that entered the phase of a state, if this history of its heads does not have it.
+    fn entered_in(&self, state: &State, history: &[Arc<HistoryEntry>]) -> Option<Arc<HistoryEntry>> {
+        let phase = PhaseId::new(state.phase.as_deref()?).ok()?;
+        self.entered_before(history, &state.heads, &phase, None)
     }
 
     fn document_at(&self, event: &LogEvent, cache: &FoldCache) -> Result<Value, LogFault> {
@@ -182,7 +212,8 @@ impl EventLog {
             let mut history = self.history(&state.heads);
             history.extend(state.history.pop());
             keep_latest(&mut history);
-            State { history, ..state }
+            let entered = self.entered_in(&state, &history);
+            State { history, entered, ..state }
         }))
     }
 }
@@ -211,7 +242,10 @@ impl Joiner<'_> {
             let both = join(self.workflow, base.as_deref(), &one, &another);
             let both = both.map_err(|conflict| FoldError::Disputed { conflict, heads: heads.to_vec() })?;
             let heads = heads[..=many].to_vec();
-            joined = Some(Arc::new(State { history: self.log.history(&heads), heads, ..both }));
+            let history = self.log.history(&heads);
+            let both = State { heads, ..both };
+            let entered = self.log.entered_in(&both, &history);
+            joined = Some(Arc::new(State { history, entered, ..both }));
         }
         Ok(joined)
     }
@@ -278,6 +312,7 @@ pub fn record_steps<'s>(
             workflow: step.workflow.clone(),
             phase: step.phase.clone(),
             history: step.history.clone(),
+            entered: step.entered.clone(),
             updated_at: step.updated_at,
             ..standing
         };

@@ -303,8 +303,13 @@ impl EventLog {
     /// When the phase was last entered up to these heads; `None` if it never was.
     #[must_use]
     pub fn entered(&self, heads: &[Digest], phase: &PhaseId) -> Option<Timestamp> {
-        let mut events = self.newest_first(heads);
-        events.find(|event| event.entry.enters(phase)).map(|event| event.entry.at)
+        self.last_entry_into(heads, phase).map(|entry| entry.at)
+    }
+
+    /// The last step up to these heads that entered a phase; `None` if it never was.
+    #[must_use]
+    pub fn last_entry_into(&self, heads: &[Digest], phase: &PhaseId) -> Option<&Arc<HistoryEntry>> {
+        self.newest_first(heads).map(|event| &event.entry).find(|entry| entry.enters(phase))
     }
 
     /// The events up to these heads, each before those that it follows.

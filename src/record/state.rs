@@ -221,7 +221,11 @@ impl StateReader {
             return State::default();
         };
         let foreign = self.is_foreign(members);
-        let history = self.history(members.get("history"), foreign).into_iter().map(Arc::new).collect();
+        let mut history: Vec<Arc<HistoryEntry>> =
+            self.history(members.get("history"), foreign).into_iter().map(Arc::new).collect();
+        let window = history.last().map_or(0, |last| last.version.history_window());
+        // One more is the step that entered the phase.
+        let entered = (history.len() == window + 1).then(|| history.remove(0));
         let rev = members.get("rev").and_then(Value::as_u64);
         if !foreign && rev.is_none() {
             self.invalid("/rev", "`rev` should be a whole number");
@@ -249,6 +253,7 @@ impl StateReader {
             actors: self.actors(members.get("actors"), foreign),
             waived: waived(members.get("waived")),
             history,
+            entered,
             errors: members.get("errors").and_then(Value::as_array).cloned().unwrap_or_default(),
             run: self.run(members.get("run"), foreign),
             relations,
@@ -520,6 +525,7 @@ mod tests {
             phase: Some("planning".to_owned()),
             actors: BTreeMap::from([("planning".to_owned(), actor)]),
             waived: BTreeMap::from([(plan, 4)]),
+            entered: None,
             history: vec![Arc::new(HistoryEntry {
                 rests_on: Vec::new(),
                 base: None,

@@ -54,7 +54,7 @@ fn step(before: &State, at: i64) -> State {
     state.errors.drain(..state.errors.len().saturating_sub(5));
     state.extra.insert("n".to_owned(), json!(seq));
     state.history.push(entry.into());
-    crate::decide::keep_latest(&mut state.history);
+    state.keep_latest();
     state
 }
 

@@ -383,7 +383,7 @@ fn every_forgery_of_a_kind_is_told() {
     }
 }
 
-/// A state keeps few entries of its history, and the log all.
+/// A state keeps few entries of its history, and the one that entered its phase.
 #[test]
 fn the_time_at_which_a_phase_was_entered_is_that_of_the_log() {
     let world = started("plan_review");
@@ -396,7 +396,7 @@ fn the_time_at_which_a_phase_was_entered_is_that_of_the_log() {
     last(&world, "claimed");
     world.git(&["reset", "-q", "--hard", fork.trim()]);
     let entered = Timestamp::from_seconds(honest.entered.seconds() - 3600);
-    say(&world, Detail::Lapse(Lapse { entered, ..honest }));
+    forge(&world, Detail::Lapse(Lapse { entered, ..honest }));
     let change = last(&world, "forged");
     assert!(change["why"].as_str().expect("why").contains("was entered at"), "{change:#}");
 }

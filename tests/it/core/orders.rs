@@ -4,10 +4,11 @@ use super::loops::LOOP;
 use super::world::{LIFECYCLE, World, compiled, passing};
 use orch::base::{ArtifactName, Code, ObjectFormat, PhaseId, TaskId};
 use orch::decide::{
-    ActorStatus, Decision, HistoryEntry, Kind, Recorded, Recorder, RunCommand, Runner, State, Verdict,
-    evaluate, is_order, is_person_order, override_to, person_orders, rename,
+    ActorStatus, Decision, Detail, HistoryEntry, Holder, Kind, Recorded, Recorder, RunCommand, Runner, State,
+    Transition, Verdict, evaluate, is_order, is_person_order, override_to, person_orders, rename, reopen,
 };
-use orch::record::{RecordReading, StateDefect};
+use orch::record::{EventLog, FoldCache, RecordReading, StateDefect};
+use serde_json::Value;
 use std::sync::Arc;
 
 #[test]
@@ -31,6 +32,87 @@ fn a_task_that_is_not_finished_is_archived_by_a_person_with_a_reason() {
         let named = renamed.map(|renamed| why.is_none_or(|why| renamed.reason.ends_with(why)));
         assert!(named.unwrap_or(true), "{phase} {to} {why:?}");
     }
+}
+
+/// A step that says who holds the task, and moves nothing.
+fn taken(world: &World, generation: u64) -> Transition {
+    let phase = PhaseId::new(world.known().phase.expect("a phase")).expect("valid");
+    let holder = Holder { generation, owner: "Ann".to_owned() };
+    let detail = Some(Box::new(Detail::Take(holder)));
+    Transition { detail, ..Transition::new(Some(phase.clone()), phase, Kind::Take, "taken") }
+}
+
+#[test]
+fn a_task_goes_back_to_where_it_ended_however_much_was_recorded_since() {
+    let mut world = World::new(LIFECYCLE.clone());
+    world.reach("accept");
+    world.write("accept/decision.json", passing("decision", 0, &world.decide().expects[0].of));
+    world.approve();
+    let end = world.decide();
+    assert_eq!(world.known().phase.as_deref(), Some("done"));
+    for generation in 1..6 {
+        let reopened = reopen(&world.workflow, &world.known(), &world.facts(), None, "again").expect("back");
+        assert_eq!(reopened.to.as_str(), "accept", "after {} more", generation - 1);
+        assert_eq!(world.decide().reason, end.reason);
+        world.apply(&taken(&world, generation));
+    }
+    let state = world.known();
+    let text: Value = serde_json::from_str(world.state.as_deref().expect("a state")).expect("JSON");
+    let kinds: Vec<&str> =
+        text["history"].as_array().expect("a list").iter().filter_map(|one| one["kind"].as_str()).collect();
+    assert_eq!(kinds, ["advance", "take", "take", "take"], "the last three, and before them the end");
+    // Two branches of it, joined: neither has the end among its latest steps.
+    let (mut lines, mut heads) = (String::new(), Vec::new());
+    for owner in [6, 16] {
+        let mut branch = world.clone();
+        for generation in owner..owner + 4 {
+            branch.apply(&taken(&branch, generation));
+        }
+        heads.extend(branch.known().heads);
+        lines += &branch.transcript;
+    }
+    let (log, mut cache) = (EventLog::parse(lines.as_bytes()).0, FoldCache::default());
+    let joined = log.fold(&world.workflow, &heads, &mut cache).expect("joined").expect("a state");
+    let order = reopen(&world.workflow, &joined, &world.facts(), None, "again").expect("back");
+    assert_eq!((order.to.as_str(), &joined.entered), ("accept", &state.entered));
+    let stamp = world.stamp();
+    let chosen = log.choose(&world.workflow, (&heads[..1], &heads[1..]), "this one", &stamp, &mut cache);
+    assert_eq!(chosen.expect("folded").expect("chosen").entered, state.entered);
+    // The next step that moves the task needs it no longer.
+    world.apply(&order);
+    assert_eq!((world.known().phase.as_deref(), world.known().entered), (Some("accept"), None));
+}
+
+#[test]
+fn a_task_goes_back_to_where_it_ended_also_by_the_new_names_of_its_phases() {
+    let text = r#"
+```toml orch
+[artifact.plan]
+path = "plan.json"
+[phase.work]
+produces = ["plan"]
+[phase.end]
+terminal = true
+[[rule]]
+id = "on"
+from = "work"
+when = "plan.ready"
+to = "end"
+because = "there is a plan"
+```
+"#;
+    let mut world = World::new(Arc::new(compiled("machine", text)));
+    world.write("plan.json", "{}");
+    world.settle();
+    let renamed = text
+        .replace("[phase.work]", "[phase.write]\naliases = [\"work\"]")
+        .replace("[phase.end]", "[phase.ended]\naliases = [\"end\"]")
+        .replace("\"work\"\nwhen", "\"write\"\nwhen")
+        .replace("to = \"end\"", "to = \"ended\"");
+    world.workflow = Arc::new(compiled("machine", &renamed));
+    assert_eq!(world.known().phase.as_deref(), Some("end"));
+    let back = reopen(&world.workflow, &world.known(), &world.facts(), None, "again").expect("back");
+    assert_eq!(back.to.as_str(), "write");
 }
 
 #[test]

@@ -263,7 +263,7 @@ fn state() -> impl Strategy<Value = State> {
     let head = (any::<u64>(), option::of(".*"), any::<bool>(), option::weighted(0.9, phase_name()), digest());
     let body = (btree_map(phase_name(), actor(), 0..6), btree_map(artifact(), any::<u64>(), 0..3));
     let others = (run(), relations(), option::of(holder()));
-    (head, body, vec(entry(), 0..4), extra, others).prop_map(|(head, body, mut history, extra, others)| {
+    (head, body, vec(entry(), 0..5), extra, others).prop_map(|(head, body, mut history, extra, others)| {
         let (mut actors, waived) = body;
         for actor in actors.values_mut().filter(|_| head.2) {
             actor.judged.clear();
@@ -273,6 +273,7 @@ fn state() -> impl Strategy<Value = State> {
         let (run, relations, holder) = if head.2 { Default::default() } else { others };
         let (rev, title, foreign, phase, digest) = head;
         history.retain(|_| !foreign);
+        let entered = (history.len() > 3).then(|| history.remove(0).into());
         let name = WorkflowName::new("lifecycle").expect("valid");
         State {
             task: Some("t".to_owned()),
@@ -284,6 +285,7 @@ fn state() -> impl Strategy<Value = State> {
             actors,
             waived,
             history: history.into_iter().map(Into::into).collect(),
+            entered,
             errors: vec![json!({"message": "it failed"})],
             run,
             relations,
@@ -419,7 +421,17 @@ proptest! {
         let workflow = Some(WorkflowRef { name, digest });
         let phase = Some(entry.to.to_string());
         let (rev, updated_at, history) = (entry.seq, Some(entry.at), vec![Arc::new(entry)]);
-        let state = State { workflow, phase, rev, updated_at, history, heads: Vec::new(), foreign: false, ..state };
+        let state = State {
+            workflow,
+            phase,
+            rev,
+            updated_at,
+            history,
+            entered: None,
+            heads: Vec::new(),
+            foreign: false,
+            ..state
+        };
         let recorded = record_steps(&State::default(), &State::default(), [&state]);
         prop_assert_eq!(recorded.len(), 1);
         let line = recorded[0].event.line();

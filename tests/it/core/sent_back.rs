@@ -1,7 +1,8 @@
 //! What a task that was sent back is told: by whom, and which objections still stand.
 
 use super::world::{World, compiled};
-use orch::decide::{SendBack, override_to, rollback};
+use orch::base::PhaseId;
+use orch::decide::{Detail, Holder, Kind, SendBack, Transition, override_to, rollback};
 use serde_json::{Value, json};
 use std::sync::Arc;
 
@@ -118,6 +119,26 @@ fn each_objection_of_a_verdict_is_quoted_with_its_place_until_the_file_is_anothe
     let bytes = world.files["review/b.json"].text.clone();
     world.write("measures.json", bytes);
     assert_eq!(told(&world).expect("it was sent back").verdicts.len(), 1);
+}
+
+/// A run may take many turns until something is better.
+#[test]
+fn what_sent_a_task_back_is_told_however_much_was_recorded_since() {
+    let mut world = World::new(Arc::new(compiled("reviewed", REVIEWED)));
+    world.write("plan.json", r#"{"issues": []}"#);
+    world.settle();
+    world.write("review/a.json", r#"{"issues": ["x"]}"#);
+    world.write("measures.json", r#"{"issues": ["slow"]}"#);
+    world.settle();
+    let back = told(&world).expect("it was sent back");
+    assert_eq!(quoted(&back).len(), 2);
+    let phase = PhaseId::new(world.known().phase.expect("a phase")).expect("valid");
+    for generation in 1..6 {
+        let detail = Detail::Take(Holder { generation, owner: "Ann".to_owned() });
+        let step = Transition::new(Some(phase.clone()), phase.clone(), Kind::Take, "taken");
+        world.apply(&Transition { detail: Some(Box::new(detail)), ..step });
+        assert_eq!(told(&world).as_ref(), Some(&back), "after {generation}");
+    }
 }
 
 #[test]
