@@ -110,7 +110,7 @@ fn may_be_adopted(decision: &Decision) -> bool {
     }
 }
 
-/// Completes a decision of [`evaluate`] or [`settle`]: adds the commands that are available under these
+/// Completes a decision of [`evaluate()`] or [`settle()`]: adds the commands that are available under these
 /// circumstances, and what is known about the runner.
 #[must_use]
 pub fn conclude(

@@ -1,6 +1,6 @@
 //! The observed facts about a task's artifacts: plain values, read once, supplied from outside.
 //!
-//! Freshness and change are not among them; [`super::derive`] derives them from these values and the state.
+//! Freshness and change are not among them; [`super::derive()`] derives them from these values and the state.
 
 use super::{CodeFacts, FileWriter, HistoryEntry, Inputs, NotedFile, RecordVersion};
 use crate::base::{ArtifactName, Code, Diagnostic, Digest, RepoPath, TaskId, TaskPlace};

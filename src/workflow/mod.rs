@@ -1,6 +1,6 @@
 //! Workflows: parses and checks workflow documents.
 //!
-//! A [`Workflow`] exists only if [`compile`] accepted its document, so later rooms can rely on it: every
+//! A [`Workflow`] exists only if [`compile()`] accepted its document, so later rooms can rely on it: every
 //! phase that a rule names exists, every guard parses, every schema and agent text is present.
 
 mod action;

@@ -1,6 +1,6 @@
 //! `orch mcp`: the Model Context Protocol on stdin and stdout, for agents.
 //!
-//! A tool is a command of `orch` with `--json`: [`tools`] says which, and how its arguments are written, and
+//! A tool is a command of `orch` with `--json`: [`mod@tools`] says which, and how its arguments are written, and
 //! [`agent`] executes it in this process. So an agent gets the documents that the command line prints, and its
 //! orders are checked as the command line checks them. The protocol is that of the crate `rmcp`. Its runtime exists
 //! only while this command runs.
