@@ -321,6 +321,7 @@ impl<'w> Checker<'w> {
         let snapshot = after.snapshot(&validations);
         let befores: Vec<Snapshot<'_>> = before.iter().map(|before| before.snapshot(&validations)).collect();
         checked.add(self.hiding(store, &snapshot, &befores, &touched)?, &snapshot);
+        checked.add(new_faults(&snapshot, &befores), &snapshot);
         let from = match (&basis.rules, commits) {
             (Some(rules), _) => Some(rules.parted()),
             (None, [only]) if range.is_none() => only.parents.first().copied(),
@@ -524,6 +525,15 @@ fn is_wrong(proof: &Proof) -> bool {
         Standing::Unverifiable => proof.is_loss || proof.steps.iter().any(|step| !step.is_judged),
         _ => false,
     }
+}
+
+/// The faults of the settings that none of the settings before has.
+fn new_faults(after: &Snapshot<'_>, befores: &[Snapshot<'_>]) -> Vec<Diagnostic> {
+    let is_known = |found: &Diagnostic| {
+        let mut known = befores.iter().flat_map(|before| &before.setting.findings);
+        known.any(|known| (known.code, &known.message) == (found.code, &found.message))
+    };
+    after.setting.findings.iter().filter(|found| !is_known(found)).cloned().collect()
 }
 
 fn unmerged_finding(path: &RepoPath) -> Diagnostic {

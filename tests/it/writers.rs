@@ -312,6 +312,11 @@ fn a_fault_of_the_settings_in_head_is_told_and_loosens_nothing() {
         world.orch(&["suggest", "t"]).succeeds().says(said).says("correct orch.toml and commit it");
         world.orch(&["approve", "t"]).ends(2).reports(said).reports("so it is not known who may order this");
         assert_eq!(world.phase("t"), "review", "{fault}");
+        // Whoever brings it is told, and nobody else.
+        world.orch(&["check", "--commit", "HEAD"]).ends(1).says("orch.toml");
+        world.orch(&["check", "--range", "HEAD~1..HEAD"]).ends(1).says("orch.toml");
+        world.git(&["commit", "-q", "--allow-empty", "-m", "Nothing"]);
+        world.orch(&["check", "--commit", "HEAD"]).ends(0);
         world.git(&["add", "orch.toml"]);
         world.git(&["commit", "-q", "-m", "Correct the settings", "--", "orch.toml"]);
         world.orch(&["next", "t"]).succeeds();
