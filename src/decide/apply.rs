@@ -145,6 +145,10 @@ pub fn apply(
     };
     let inputs = if sees_files { facts.inputs.digest } else { None };
     let inputs = inputs.filter(|_| stamp.version > RecordVersion::First);
+    // The history soon forgets the renames.
+    if stamp.version > RecordVersion::First {
+        next.former = state.former_ids().map(str::to_owned).collect();
+    }
     next.history.push(HistoryEntry { inputs, ..entry(transition, seq, stamp, files) }.into());
     next.rev = seq;
     next.foreign = false;

@@ -6,8 +6,9 @@
 
 use super::rules::join as listed;
 use super::{
-    Actor, ActorStatus, Approving, ERRORS_WINDOW, HistoryEntry, Holder, Kind, Lapsed, NotedFiles, Relations,
-    RunRecord, Stamp, State, Tally, Transition, Verified, WorkflowRef, document, history_value,
+    Actor, ActorStatus, Approving, ERRORS_WINDOW, HistoryEntry, Holder, Kind, Lapsed, NotedFiles,
+    RecordVersion, Relations, RunRecord, Stamp, State, Tally, Transition, Verified, WorkflowRef, document,
+    history_value,
 };
 use crate::base::{ActionName, ArtifactName, Code, Digest, Error, PhaseId, TaskId, VerificationName};
 use crate::workflow::{Phase, Workflow};
@@ -176,6 +177,7 @@ pub fn choose(
     let mut history = join_histories(chosen.history.iter().chain(&other.history));
     history.push(entry.into());
     state.run.errors = state.run.errors.max(other.run.errors);
+    state.former = former(&state, other);
     let holders = [state.holder.take(), other.holder.clone()].into_iter().flatten();
     state.holder = holders.max_by_key(|holder| (holder.generation, holder.owner.clone()));
     let mut state = State {
@@ -284,6 +286,7 @@ impl Merging<'_> {
             run: self.run(),
             relations: self.relations(),
             holder: holder(self.base, lead, other),
+            former: former(lead, other),
             updated_at: lead.updated_at.max(other.updated_at),
             extra: objects(self.base.map(|base| &base.extra), &lead.extra, &other.extra),
             ..lead.clone()
@@ -449,6 +452,18 @@ fn three_way<T: PartialEq>(base: Option<T>, lead: Option<T>, other: Option<T>) -
         return Some(lead);
     }
     (lead == base).then_some(other)
+}
+
+/// The ids that the task had on either side. The first version kept none.
+fn former(one: &State, other: &State) -> Vec<String> {
+    let is_kept = |side: &&State| side.history.last().is_some_and(|last| last.version > RecordVersion::First);
+    let mut all: Vec<String> = Vec::new();
+    for id in [one, other].into_iter().filter(is_kept).flat_map(State::former_ids) {
+        if !all.iter().any(|known| known == id) {
+            all.push(id.to_owned());
+        }
+    }
+    all
 }
 
 /// Who holds the task: whoever took it last. Of two that took it at once, one, whoever merges.

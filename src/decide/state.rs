@@ -2,7 +2,7 @@
 
 use super::{
     CodeBase, Detail, Holder, Kind, Mode, NotedFiles, Original, OtherTask, RecordVersion, Relations, RestsOn,
-    Ruling, VerifiedCode, VerifiedOutcome, Written,
+    Ruling, VerifiedCode, VerifiedOutcome, Written, former_id,
 };
 use crate::base::{
     ActionName, ArtifactName, Code, Diagnostic, Digest, ObjectFormat, PhaseId, TaskId, Timestamp,
@@ -68,6 +68,8 @@ pub struct State {
     pub history: Vec<Arc<HistoryEntry>>,
     /// The step by which the task entered its phase, if `history` no longer has it. The first version keeps none.
     pub entered: Option<Arc<HistoryEntry>>,
+    /// The ids that the task had before, as far as steps of the second version followed the renames.
+    pub former: Vec<String>,
     /// The latest failures, oldest first, at most [`ERRORS_WINDOW`].
     pub errors: Vec<Value>,
     /// The results of the task's actions, and of the verifications.
@@ -482,6 +484,13 @@ impl State {
     #[must_use]
     pub fn last_entry_into(&self, phase: &PhaseId) -> Option<&Arc<HistoryEntry>> {
         self.newest_first().find(|entry| entry.enters(phase))
+    }
+
+    /// The ids that the task had before, by which its older commits name it.
+    pub fn former_ids(&self) -> impl Iterator<Item = &str> {
+        let latest = self.history.iter().filter_map(|entry| former_id(entry));
+        let latest = latest.filter(|id| !self.former.iter().any(|known| known == id));
+        self.former.iter().map(String::as_str).chain(latest)
     }
 
     /// Drops the oldest entries of the history that the state does not keep. The step that entered the present phase

@@ -132,11 +132,14 @@ pub fn standing_document(state: &State) -> Value {
     Value::Object(members.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value?))).collect())
 }
 
-/// How a task stands to others, and who holds it; `None` if nothing is recorded of that.
+/// How a task stands to others, who holds it, and what it was called; `None` if nothing is recorded of that.
 fn relations(state: &State) -> Option<Value> {
     let mut relations = value_of(&state.relations);
     if let (Some(holder), Some(members)) = (&state.holder, relations.as_object_mut()) {
         members.insert("holder".to_owned(), value_of(holder));
+    }
+    if let (false, Some(members)) = (state.former.is_empty(), relations.as_object_mut()) {
+        members.insert("former".to_owned(), value_of(&state.former));
     }
     relations.as_object().is_some_and(|members| !members.is_empty()).then_some(relations)
 }

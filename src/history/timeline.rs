@@ -1,7 +1,7 @@
 //! The timeline of tasks: the events of their logs, joined with the commits that contain them.
 
 use crate::base::{Digest, RepoPath};
-use crate::decide::HistoryEntry;
+use crate::decide::{HistoryEntry, former_id};
 use crate::record::{EventLog, LogPeek};
 use crate::scan::io_error;
 use crate::store::{PathChange, durable};
@@ -59,7 +59,7 @@ impl TaskLog {
         let bytes = durable::read_if_there(&path).map_err(|source| io_error(&path, source))?;
         let (log, faults) = EventLog::parse(&bytes.unwrap_or_default());
         let events = log.events().map(|event| event.entry.as_ref());
-        let places = workspace.snapshot(|snapshot| snapshot.places_of(task, events));
+        let places = workspace.snapshot(|snapshot| snapshot.places_of(task, events.filter_map(former_id)));
         let paths = places.iter().map(TaskRef::transcript_path).collect();
         Ok(Self { log, is_damaged: !faults.is_empty(), paths })
     }

@@ -175,7 +175,7 @@ pub(super) fn read_standing(document: &Value) -> Result<State, StateFault> {
     let mut reader = StateReader { faults: Vec::new() };
     let empty = Value::Object(Map::new());
     let run = document.get("run").map(|run| reader.run(Some(run), false));
-    let (relations, holder) = reader.relations(document.get("relations"));
+    let ReadRelations { relations, holder, former } = reader.relations(document.get("relations"));
     let state = State {
         task: document.get("task").and_then(Value::as_str).map(str::to_owned),
         title: document.get("title").and_then(Value::as_str).map(str::to_owned),
@@ -184,6 +184,7 @@ pub(super) fn read_standing(document: &Value) -> Result<State, StateFault> {
         errors: document.get("errors").and_then(Value::as_array).cloned().unwrap_or_default(),
         run: run.unwrap_or_default(),
         relations,
+        former,
         holder,
         extra: document.get("data").and_then(Value::as_object).cloned().unwrap_or_default(),
         ..State::default()
@@ -200,6 +201,14 @@ fn waived(value: Option<&Value>) -> BTreeMap<ArtifactName, u64> {
 /// a key like any other.
 fn is_extra(key: &str, phase_key: &str) -> bool {
     key != phase_key && (key == "phase" || !RESERVED_KEYS.contains(&key))
+}
+
+/// How a task stands to others, who holds it, and what it was called.
+#[derive(Default)]
+struct ReadRelations {
+    relations: Relations,
+    holder: Option<Holder>,
+    former: Vec<String>,
 }
 
 struct StateReader {
@@ -242,7 +251,8 @@ impl StateReader {
         if !foreign && phase.is_none() {
             self.invalid("", format!("`{phase_key}` is missing"));
         }
-        let (relations, holder) = self.relations(members.get("relations").filter(|_| !foreign));
+        let ReadRelations { relations, holder, former } =
+            self.relations(members.get("relations").filter(|_| !foreign));
         State {
             task: text(members, "task").or_else(|| text(members, "task_id")),
             title: text(members, "title"),
@@ -258,6 +268,7 @@ impl StateReader {
             run: self.run(members.get("run"), foreign),
             relations,
             holder,
+            former,
             updated_at: text(members, "updated_at").and_then(|at| Timestamp::parse(&at)),
             extra: members
                 .iter()
@@ -290,21 +301,24 @@ impl StateReader {
     }
 
     /// How the task stands to others, and who holds it.
-    fn relations(&mut self, value: Option<&Value>) -> (Relations, Option<Holder>) {
+    fn relations(&mut self, value: Option<&Value>) -> ReadRelations {
         let mut relations = value.cloned().unwrap_or_else(|| Value::Object(Map::new()));
-        let holder = relations.as_object_mut().and_then(|members| members.shift_remove("holder"));
-        let read = serde_json::from_value(relations);
-        let holder: Result<Option<Holder>, _> = holder.map(serde_json::from_value).transpose();
-        match (read, holder) {
-            (Ok(relations), Ok(holder)) => (relations, holder),
-            (Err(fault), _) | (_, Err(fault)) => {
-                self.invalid(
-                    "/relations",
-                    format!("the value does not say how the task stands to others: {fault}"),
-                );
-                (Relations::default(), None)
-            }
-        }
+        let mut take = |key: &str| relations.as_object_mut().and_then(|members| members.shift_remove(key));
+        let (holder, former) = (take("holder"), take("former"));
+        let read = || -> Result<ReadRelations, serde_json::Error> {
+            Ok(ReadRelations {
+                holder: holder.map(serde_json::from_value).transpose()?,
+                former: former.map(serde_json::from_value).transpose()?.unwrap_or_default(),
+                relations: serde_json::from_value(relations)?,
+            })
+        };
+        read().unwrap_or_else(|fault| {
+            self.invalid(
+                "/relations",
+                format!("the value does not say how the task stands to others: {fault}"),
+            );
+            ReadRelations::default()
+        })
     }
 
     /// The value of a member of a phase's record, of which nothing is passed over.
@@ -566,6 +580,7 @@ mod tests {
             },
             relations: Relations::default(),
             holder: None,
+            former: Vec::new(),
             updated_at: Some(Timestamp::from_seconds(1_000_000_000)),
             extra: Map::from_iter([("counter".to_owned(), json!(3))]),
             foreign: false,

@@ -8,7 +8,7 @@ use super::writers::writers_of_code;
 use super::{BaseOf, CodeAt, Error, Loaded, TaskRef};
 use crate::base::{ArtifactName, Code, Diagnostic, Digest, RepoPath, TaskId};
 use crate::config::Roots;
-use crate::decide::{Facts, FileFact, HistoryEntry, Recorded, State, former_id, is_just_renamed};
+use crate::decide::{Facts, FileFact, HistoryEntry, Recorded, State, is_just_renamed};
 use crate::scan::{Observed, ObservedLog};
 use crate::store::{CodeCommit, CodePart, Since, Start, Store, TreeSource};
 use crate::workflow::{Artifact, TreePart, TreeScope, Workflow, tree_name};
@@ -194,7 +194,7 @@ impl Snapshot<'_> {
             let own = state.under_own_names(workflow);
             let entered = own.actor(&phase.id).and_then(|actor| *actor.entered_with.get(&one.artifact)?);
             let Some(entered) = entered else { continue };
-            let places = self.places_of(task, state.history.iter().map(AsRef::as_ref));
+            let places = self.places_of(task, state.former_ids());
             let says_so = |commit| {
                 let state_at = |place| state_in(store, commit, place, workflow).ok().flatten();
                 let state = places.iter().find_map(state_at);
@@ -259,16 +259,13 @@ impl Snapshot<'_> {
         Ok(CodeChange::Same)
     }
 
-    /// The task, and where it was under the ids that these steps replaced.
-    pub(crate) fn places_of<'e>(
+    /// The task, and where it was under these ids that it had before.
+    pub(crate) fn places_of<'i>(
         &self,
         task: &TaskRef,
-        steps: impl IntoIterator<Item = &'e HistoryEntry>,
+        former: impl IntoIterator<Item = &'i str>,
     ) -> Vec<TaskRef> {
-        let former = steps.into_iter().filter_map(|step| {
-            let id = TaskId::new(former_id(step)?).ok()?;
-            self.place_of(task, &id)
-        });
+        let former = former.into_iter().filter_map(|id| self.place_of(task, &TaskId::new(id).ok()?));
         std::iter::once(task.clone()).chain(former).collect()
     }
 
@@ -518,8 +515,7 @@ pub(super) fn facts_after<'f>(workflow: &Workflow, facts: &'f Facts, state: &Sta
 
 /// The changes with the present id of the task beside each former one that a commit names.
 fn renamed(mut since: Since, task: &TaskRef, state: Option<&State>) -> Since {
-    let former: Vec<&str> =
-        state.into_iter().flat_map(|state| &state.history).filter_map(|entry| former_id(entry)).collect();
+    let former: Vec<&str> = state.into_iter().flat_map(State::former_ids).collect();
     for commit in &mut since.commits {
         let names_former = commit.tasks.iter().any(|named| former.contains(&named.as_str()));
         if names_former && !commit.tasks.iter().any(|named| named == task.id.as_str()) {

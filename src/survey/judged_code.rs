@@ -3,7 +3,7 @@
 use super::snapshot::Snapshot;
 use super::{BaseOf, Error, TaskRef};
 use crate::base::Digest;
-use crate::decide::{CodeBase, CodeFacts, CodeSince, FoundBy, State, UnknownCode, former_id, judged_before};
+use crate::decide::{CodeBase, CodeFacts, CodeSince, FoundBy, State, UnknownCode, judged_before};
 use crate::store::{CodePart, CodeQuestion, CommitsOf, Store};
 use crate::workflow::{Artifact, Workflow};
 
@@ -38,9 +38,9 @@ impl Snapshot<'_> {
         let entered = workflow
             .producers(&artifact.name)
             .find_map(|phase| own.actor(&phase.id)?.entered_with.get(&artifact.name).copied().flatten());
-        let former = state.history.iter().filter_map(|entry| former_id(entry));
+        let former = state.former_ids();
         let ids = std::iter::once(task.id.as_str()).chain(former).collect();
-        let places = self.places_of(task, state.history.iter().map(AsRef::as_ref));
+        let places = self.places_of(task, state.former_ids());
         let logs = places.iter().map(TaskRef::transcript_path).collect();
         let commits = CommitsOf { ids, logs };
         let mut question = CodeQuestion { head, entered, judged: present, base: None, task: &commits };

@@ -488,11 +488,9 @@ impl Workspace {
         let remembered = |path: &RepoPath, blob: Digest| {
             basis.note_history();
             let store = self.store.as_ref()?;
-            let steps = match recorded {
-                Recorded::Known(state) => state.history.as_slice(),
-                Recorded::New | Recorded::Lost | Recorded::Broken(_) => &[],
-            };
-            let places = self.snapshot(|snapshot| snapshot.places_of(task, steps.iter().map(AsRef::as_ref)));
+            let state = if let Recorded::Known(state) = recorded { Some(state) } else { None };
+            let former = state.into_iter().flat_map(|state| state.former_ids());
+            let places = self.snapshot(|snapshot| snapshot.places_of(task, former));
             let name = task.place.name(path)?;
             // A task that was renamed had it at the path under its former id.
             let paths = places.iter().filter_map(|place| place.place.path(name).ok());

@@ -512,3 +512,27 @@ fn what_judged_something_else_is_not_confirmed() {
     assert!(!suggested.stdout.contains("orch confirm"), "{}", suggested.stdout);
     world.orch(&["confirm", "t", "code_review", "--reason", "it is still right"]).ends(1);
 }
+
+/// Its commits go on to name it as it was called then, however many steps followed.
+#[test]
+fn a_later_commit_closes_an_approval_of_a_task_that_was_renamed() {
+    let world = World::ready();
+    world.write("src/z.rs", "0\n");
+    world.commit("some code");
+    world.orch(&["new", "t"]).succeeds();
+    world.walk_to("t", "codegen");
+    world.change("src/z.rs", "1", Some("t"));
+    world.orch(&["rename", "t", "u"]).succeeds();
+    world.orch(&["next", "u"]).succeeds();
+    world.code_review("u", true, 1);
+    world.orch(&["next", "u"]).succeeds();
+    world.tests("u", 0, 1);
+    world.orch(&["next", "u"]).succeeds();
+    assert_eq!(world.phase("u"), "accept");
+    world.change("src/z.rs", "2", None);
+    let why = "`code_review` and `junit` judged an earlier `patch`: src/z.rs changed since in";
+    world.orch(&["approve", "u"]).ends(5).reports(why);
+    world.orch(&["audit", "--strict"]).ends(0);
+    let state = world.json("tasks/u/state.json");
+    assert_eq!(state["relations"]["former"], json!(["t"]));
+}

@@ -4,8 +4,8 @@ use super::loops::LOOP;
 use super::play::{facts, workflow};
 use orch::base::{ActionName, ArtifactName, Code, Digest, Timestamp};
 use orch::decide::{
-    Actor, ActorKind, ActorStatus, Approving, By, FileWriter, Kind, Ruling, RunRecord, Stamp, State, Tally,
-    WorkflowRef, Written, apply, choose, create, initial_state, join,
+    Actor, ActorKind, ActorStatus, Approving, By, Detail, FileWriter, Holder, Kind, Ruling, RunRecord, Stamp,
+    State, Tally, Transition, WorkflowRef, Written, apply, choose, create, initial_state, join,
 };
 use orch::record::{EventLog, FoldCache, record_steps};
 use orch::workflow::Workflow;
@@ -506,5 +506,37 @@ fn a_cache_of_any_size_leads_to_the_same_state() {
         for _ in 0..2 {
             assert_eq!(branches.joined(&heads), json!({"n": 1}), "{most}");
         }
+    }
+}
+
+/// Commits of code name a task by the id that it had then.
+#[test]
+fn what_a_task_was_called_is_known_however_much_was_recorded_since() {
+    let workflow = workflow(PHASES);
+    let phase = || workflow.initial.clone();
+    let step = |state: &State, kind: Kind, reason: &str, at: i64| {
+        let detail = Detail::Take(Holder { generation: at.unsigned_abs(), owner: "Ann".to_owned() });
+        let detail = (kind == Kind::Take).then(|| Box::new(detail));
+        let transition = Transition { detail, ..Transition::new(Some(phase()), phase(), kind, reason) };
+        apply(&workflow, state, &facts(), &transition, &stamp(at))
+    };
+    let mut trunk = recorded(&workflow, 100, &json!({}));
+    trunk = step(&trunk, Kind::Rename, "renamed from a", 101);
+    assert_eq!(trunk.former_ids().collect::<Vec<_>>(), ["a"]);
+    for at in 102..107 {
+        trunk = step(&trunk, Kind::Take, "taken", at);
+        assert_eq!(trunk.former_ids().collect::<Vec<_>>(), ["a"], "{at}");
+    }
+    // One branch renames it once more; the other goes on for longer.
+    let one = step(&trunk, Kind::Rename, "renamed from b", 110);
+    let mut other = trunk.clone();
+    for at in 111..116 {
+        other = step(&other, Kind::Take, "taken", at);
+    }
+    for (a, b) in [(&one, &other), (&other, &one)] {
+        let joined = join(&workflow, Some(&trunk), a, b).expect("joined");
+        assert_eq!(joined.former_ids().collect::<Vec<_>>(), ["a", "b"]);
+        let chosen = choose(&workflow, a, b, "this one", &stamp(200)).expect("chosen");
+        assert_eq!(chosen.former_ids().collect::<Vec<_>>(), ["a", "b"]);
     }
 }

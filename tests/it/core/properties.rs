@@ -286,6 +286,7 @@ fn state() -> impl Strategy<Value = State> {
             waived,
             history: history.into_iter().map(Into::into).collect(),
             entered,
+            former: Vec::new(),
             errors: vec![json!({"message": "it failed"})],
             run,
             relations,
