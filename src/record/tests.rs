@@ -184,7 +184,7 @@ fn every_fault_is_reported_with_its_line() {
         (format!("{}\n{other}\n", lines[0]), 2, "log-changed"),
         (format!("\n{}\n", lines[1]), 2, "log-incomplete"),
         (format!("{}\n{renumbered}\n", lines[0]), 2, "log-inconsistent"),
-        (instead(",\"v\":2", ""), 2, "log-inconsistent"),
+        (instead("\"v\":2,", ""), 2, "log-inconsistent"),
         (format!("<<<<<<< HEAD\n{text}"), 1, "conflict-markers"),
     ] {
         let (_, faults) = EventLog::parse(text.as_bytes());
