@@ -1,14 +1,15 @@
 //! The rule that is nearest to firing.
 
 use super::{Decision, Direction, GuardPart, Tried, Truth, direction};
-use crate::workflow::Workflow;
+use crate::workflow::{Outcome, Workflow};
 use std::collections::BTreeSet;
 
-/// The rule that decided; else the one for which the fewest things would have to change, where rules that
-/// lead forward precede those that lead back, and both precede those that wait. `None` if no rule was tried.
+/// The rule that decided; else the one for which the fewest things would have to change, and of several that
+/// lack as much, one that leads forward. `None` if no rule was tried.
 ///
-/// All parts of a guard that read the same artifact count as one thing, because writing that artifact can
-/// change them all.
+/// A rule that leads back or waits comes after all that lead on, unless a file that it reads is there and cannot
+/// be read: such a file may speak for it. All parts of a guard that read the same artifact count as one thing,
+/// because writing that artifact can change them all.
 #[must_use]
 pub fn nearest_rule<'d>(workflow: &Workflow, decision: &'d Decision) -> Option<&'d Tried> {
     by_nearness(workflow, decision).into_iter().next()
@@ -22,12 +23,31 @@ pub(super) fn by_nearness<'d>(workflow: &Workflow, decision: &'d Decision) -> Ve
             (Some(_), Direction::Advance) => 0,
             (Some(_), _) => 1,
         };
-        (decision.rule.as_ref() != Some(&tried.rule), lacking(&tried.parts).len(), leads)
+        let lacks = lacking(&tried.parts);
+        let is_likely = leads_on(workflow, decision, tried) || has_unreadable(decision, &lacks);
+        let unmet = tried.parts.iter().filter(|part| part.result != Truth::True).count();
+        (decision.rule.as_ref() != Some(&tried.rule), !is_likely, lacks.len(), leads, unmet)
     };
     let mut tried: Vec<&Tried> =
         decision.tried.iter().filter(|tried| tried.result != Truth::NotTried).collect();
-    tried.sort_by_key(rank);
+    tried.sort_by_cached_key(rank);
     tried
+}
+
+/// Whether a rule leads forward or starts an action.
+fn leads_on(workflow: &Workflow, decision: &Decision, tried: &Tried) -> bool {
+    let rule = workflow.rules.iter().find(|rule| rule.id == tried.rule);
+    match rule.map(|rule| &rule.outcome) {
+        Some(Outcome::To(to)) => direction(workflow, decision.phase.as_ref(), Some(to)) == Direction::Advance,
+        Some(Outcome::Run(_) | Outcome::Choose(_)) => true,
+        Some(Outcome::Wait(_)) | None => false,
+    }
+}
+
+/// Whether one of these artifacts is there and cannot be read, so that nobody knows what it says.
+fn has_unreadable(decision: &Decision, names: &BTreeSet<&str>) -> bool {
+    let mut named = decision.artifacts.iter().filter(|derived| names.contains(derived.name.as_str()));
+    named.any(|derived| derived.present && !derived.valid)
 }
 
 /// The artifacts, values of the state and other names that keep a guard from being true.
@@ -36,7 +56,9 @@ fn lacking(parts: &[GuardPart]) -> BTreeSet<&str> {
     let unmet = parts.iter().filter(|part| part.result != Truth::True);
     unmet
         .flat_map(|part| {
-            let names: Vec<&str> = part.saw.iter().map(|(name, _)| name.as_str()).collect();
+            // The task is the same whatever anybody writes.
+            let names = part.saw.iter().map(|(name, _)| name.as_str()).filter(|name| *name != "task");
+            let names: Vec<&str> = names.collect();
             if names.is_empty() { vec![part.text.as_str()] } else { names }
         })
         .filter(|name| !is_opened(name))

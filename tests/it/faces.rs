@@ -1,6 +1,6 @@
 //! What a person sees at a terminal of 80 columns and 24 lines.
 
-use crate::harness::World;
+use crate::harness::{World, started};
 use crate::terminal::Terminal;
 
 /// What a command shows at a terminal, line by line.
@@ -85,8 +85,7 @@ fn a_log_never_cuts_an_id() {
 
 #[test]
 fn an_explanation_begins_with_the_nearest_rule() {
-    let world = World::ready();
-    world.orch(&["new", "t"]).succeeds();
+    let world = started("planning");
     world.plan("t", 1);
     world.orch(&["next", "t"]).succeeds();
     let shown = at_terminal(&world, &["explain", "t"]);
@@ -100,6 +99,46 @@ fn an_explanation_begins_with_the_nearest_rule() {
     assert_eq!(world.orch_json(&["explain", "t"])["explanations"][0]["nearest"], "plan-accepted");
     world.plan_review("t", false, 1);
     assert_eq!(world.orch_json(&["explain", "t"])["explanations"][0]["nearest"], "plan-refused");
+}
+
+/// In each phase the way forward is the nearest, unless a file that may speak for the way back cannot be read.
+#[test]
+fn the_nearest_rule_leads_forward() {
+    let world = started("planning");
+    let nearest = || world.orch_json(&["explain", "t"])["explanations"][0]["nearest"].clone();
+    let way = [
+        ("planning", "plan-ready"),
+        ("plan_review", "plan-accepted"),
+        ("codegen", "code-ready"),
+        ("review", "code-accepted"),
+        ("test", "tests-passed"),
+        ("accept", "accepted"),
+    ];
+    let walk = |from: &str| {
+        let ways = way.iter().skip_while(|(phase, _)| *phase != from);
+        for ((phase, rule), (next, _)) in ways.clone().zip(ways.skip(1).chain([&("", "")])) {
+            assert_eq!(nearest(), *rule, "{phase}");
+            if !next.is_empty() {
+                world.walk_to_from("t", phase, next);
+            }
+        }
+    };
+    walk("planning");
+    world.orch(&["reject", "t", "--reason", "no test for blanks"]).succeeds();
+    let blocked = "tasks/t/code/blocked.json";
+    world.write(blocked, "{");
+    assert_eq!(nearest(), "scope-mismatch");
+    world.remove(blocked);
+    assert_eq!(nearest(), "code-ready");
+    world.patch("t", 2);
+    world.orch(&["next", "t"]).succeeds();
+    world.code_review("t", true, 2);
+    world.orch(&["next", "t"]).succeeds();
+    world.tests("t", 0, 2);
+    world.orch(&["next", "t"]).succeeds();
+    assert_eq!(nearest(), "accepted");
+    world.orch(&["reject", "t", "--to", "revert", "--reason", "undo it"]).succeeds();
+    assert_eq!(nearest(), "reverted");
 }
 
 /// Two phases whose rules send a task to and fro on the same file.

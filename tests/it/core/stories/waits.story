@@ -135,7 +135,7 @@ because = "a file is there"
 ```
 //- settle
 first -> open (start)
-open#1 waits for agent: no rule of `open` fires: file: `one.present` (one.present is false); back: `state.c > 0` (state.c is 0); 2 more: orch explain t-1
+open#1 waits for agent: no rule of `open` fires: file: `one.present` (one.present is false); files: `one.present` (one.present is false); 2 more: orch explain t-1
   option orch prompt t-1
   option orch next t-1 --override WHY
 //- explain
@@ -159,7 +159,7 @@ move -> done by file: one.present (one.present is false); one.ready (one.ready i
 //- one.json
 {
 //- settle
-open#1 waits for agent: no rule of `open` fires: file: `one.ready` (one.ready is false); back: `state.c > 0` (state.c is 0); 2 more: orch explain t-1
+open#1 waits for agent: no rule of `open` fires: file: `one.ready` (one.ready is false); files: `one.ready` (one.ready is false); 2 more: orch explain t-1
   option orch prompt t-1
   option orch next t-1 --override WHY
   unreadable: EOF while parsing an object at line 2 column 0
