@@ -37,7 +37,7 @@ impl Message<'_> {
     #[must_use]
     pub fn text_of_all(steps: &[Self]) -> String {
         let body: String = match steps {
-            [only] => body(&only.transition.reason),
+            [only] => only.paragraphs(),
             several => several.iter().map(Self::item).collect(),
         };
         let gap = if body.is_empty() { "" } else { "\n" };
@@ -50,12 +50,28 @@ impl Message<'_> {
         out
     }
 
+    /// The reason, and what the step waives.
+    fn paragraphs(&self) -> String {
+        let mut paragraphs = vec![body(&self.transition.reason)];
+        paragraphs.extend(self.waived().map(|waived| body(&format!("It waives {waived}."))));
+        paragraphs.retain(|paragraph| !paragraph.is_empty());
+        paragraphs.join("\n")
+    }
+
+    /// What the step goes on without.
+    fn waived(&self) -> Option<String> {
+        let names: Vec<&str> = self.transition.waive.iter().map(|name| name.as_str()).collect();
+        (!names.is_empty()).then(|| names.join(", "))
+    }
+
     /// The step as an item of a list.
     fn item(&self) -> String {
         let Transition { from, reason, .. } = self.transition;
         let from = from.as_ref().map_or("new", |phase| phase.as_str());
         let text = format!("{}: {from} -> {}: {reason}", self.task, within(self.transition));
-        let lines = wrap(text.trim_end_matches([':', ' ']), WIDTH - 2);
+        let text = text.trim_end_matches([':', ' ']);
+        let waived = self.waived().map_or(String::new(), |waived| format!(" (it waives {waived})"));
+        let lines = wrap(&format!("{text}{waived}"), WIDTH - 2);
         // No line of an item begins like a trailer, a divider or a comment.
         lines
             .iter()
@@ -325,6 +341,32 @@ Orch-Workflow: global-state-machine@80adca4ac20953863d4e599f3963999a218b9a37
 
 "#]]
         );
+    }
+
+    #[test]
+    fn a_message_names_what_an_override_waives() {
+        let mut transition = samples::advance();
+        transition.kind = Kind::Override;
+        transition.reason = "reviewed while pairing".to_owned();
+        let named = |transition: &Transition| message(transition, None).matches("waive").count();
+        assert_eq!(named(&transition), 0);
+        transition.waive =
+            ["plan_review", "patch"].map(|name| ArtifactName::new(name).expect("valid")).to_vec();
+        let text = message(&transition, None);
+        let paragraphs: Vec<&str> = text.split("\n\n").collect();
+        assert_eq!(paragraphs[1..3], ["reviewed while pairing", "It waives plan_review, patch."]);
+        assert!(paragraphs[3].starts_with("Orch-Task: "), "{text}");
+        let workflow = samples::workflow();
+        let step = Message {
+            task: &samples::task(),
+            transition: &transition,
+            workflow: &workflow.name,
+            workflow_digest: workflow.digest,
+            subject: &CommitSubject::default(),
+            sign_off: None,
+        };
+        let both = Message::text_of_all(&[step, step]);
+        assert_eq!(both.matches("pairing (it waives").count(), 2, "{both}");
     }
 
     #[test]
