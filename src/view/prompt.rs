@@ -5,10 +5,10 @@ use super::layout::{fenced, one_line};
 use super::schema_outline::schema_outline;
 use super::suggestion::{action, expectation, instructions, phase, schema_text};
 use super::text::own_reason;
-use super::wire::{Expected, Finding, InputView, Suggestion};
-use crate::base::{command, trailer};
+use super::wire::{Expected, Finding, InputView, Suggestion, in_repository};
+use crate::base::{Period, command, trailer};
 use crate::decide::{Decision, Do, ExpectState, is_order};
-use crate::workflow::{Format, blank, is_tree_name};
+use crate::workflow::{Completion, Format, blank, is_tree_name};
 use serde_json::Value;
 
 /// Said before lines that may contain values of files.
@@ -42,7 +42,7 @@ pub fn prompt(subject: &Subject<'_>, form: SchemaForm) -> String {
     if subject.decision.expects.is_empty() {
         out.push_str(&nothing_to_write(&suggestion));
     }
-    rules(&mut out, &suggestion);
+    rules(&mut out, subject, &suggestion);
     out
 }
 
@@ -236,7 +236,8 @@ fn problems(out: &mut String, expected: &Expected) {
         return;
     }
     out.push_str(&format!("\nIts problems. {QUOTED}\n\n"));
-    expected.problems.iter().for_each(|finding| problem(out, finding));
+    let told = expected.problems.iter().filter(|finding| !finding.is_detail());
+    told.for_each(|finding| problem(out, finding));
 }
 
 fn problem(out: &mut String, finding: &Finding) {
@@ -272,13 +273,36 @@ fn nothing_to_write(suggestion: &Suggestion) -> String {
     out
 }
 
-fn rules(out: &mut String, suggestion: &Suggestion) {
+/// When several files are judged together that one program writes: who writes them has to mark the end, or wait.
+fn completions(out: &mut String, subject: &Subject<'_>) {
+    let produced = phase(subject).into_iter().flat_map(|phase| &phase.produces);
+    for artifact in produced.filter_map(|name| subject.workflow.artifact(name)) {
+        let paths: Vec<String> =
+            artifact.paths.iter().map(|path| format!("`{}`", in_repository(subject.place, path))).collect();
+        let files = paths.join(", ");
+        match &artifact.complete {
+            Some(Completion::Marker(marker)) => out.push_str(&format!(
+                "- Once every file of {files} is written, create `{}`, which may be empty: `orch watch` and `orch run` wait \
+                 for it. Remove it before the files are written anew.\n",
+                in_repository(subject.place, marker)
+            )),
+            Some(Completion::Quiet(quiet)) if *quiet != Period::default() => out.push_str(&format!(
+                "- The files of {files} are judged together: `orch watch` waits until none of them has changed for {quiet}, \
+                 `orch run` until you are done.\n"
+            )),
+            Some(Completion::Quiet(_)) | None => {}
+        }
+    }
+}
+
+fn rules(out: &mut String, subject: &Subject<'_>, suggestion: &Suggestion) {
     out.push_str("\n## Rules\n\n");
     out.push_str("- Never edit `state.json`, `transcript.jsonl` or `suggestion.json`: `orch` writes them.\n");
     if !suggestion.expects.is_empty() {
         out.push_str("- Write complete files, in UTF-8, at exactly these paths.\n");
         out.push_str("- Report the truth; a negative report is fine.\n");
     }
+    completions(out, subject);
     let check = command(&["orch", "suggest", &suggestion.task.id]);
     out.push_str(&format!(
         "- When you are done, run `{check}`. It shows what is accepted and what is still missing.\n"

@@ -1,16 +1,13 @@
 //! What reports of test runs come to, in the shipped life of a task.
 
-use crate::harness::{World, taken};
+use crate::harness::{World, started, taken};
 use crate::looks::{caller, open};
 use orch::base::RepoPath;
 use orch::drive::{WatchEffect, WatchEvent, WatchMode, Watching};
 
 /// A task whose code is to be tested.
 fn in_test() -> World {
-    let world = World::ready();
-    world.orch(&["new", "t"]).succeeds();
-    world.walk_to("t", "test");
-    world
+    started("test")
 }
 
 #[test]
@@ -140,6 +137,7 @@ fn only_the_watch_waits_for_quiet() {
     let world = in_test();
     let mut watching = watched(&world);
     assert!(written(&world, &mut watching, "eval/TEST-A.xml", PASSED).is_some());
+    world.orch(&["prompt", "t"]).succeeds().says("waits until none of them has changed for 3s");
     let told = world.orch_json(&["suggest", "t"]);
     assert_eq!(told["suggestions"][0]["kind"], "transition", "{told:#}");
     world.orch(&["next", "t"]).succeeds();
@@ -156,9 +154,13 @@ fn nothing_is_complete_until_the_file_is_there_that_marks_the_end() {
     world.commit("mark the end");
     world.orch(&["new", "t"]).succeeds();
     world.walk_to("t", "test");
+    let mark = "Once every file of `tasks/t/eval/*.xml` is written, create `tasks/t/eval/done`";
+    world.orch(&["prompt", "t"]).succeeds().says(mark);
     let mut watching = watched(&world);
     let held = written(&world, &mut watching, "eval/TEST-A.xml", PASSED);
     assert_eq!(held.as_deref(), Some("eval/*.xml: waiting for eval/done"));
+    // Who tests is told so also when the reports are there.
+    world.orch(&["prompt", "t"]).succeeds().says(mark);
     taken(&mut watching, complete());
     assert_eq!(world.phase("t"), "test", "no time brings the file");
     world.orch(&["run", "t", "--", "true"]).says("waiting for eval/done");
