@@ -22,6 +22,8 @@ pub struct TaskDraft {
     pub path: RepoPath,
     /// The text.
     pub text: String,
+    /// Where the file is kept that was there, if git does not have it.
+    pub kept: Option<RepoPath>,
 }
 
 impl Writer<'_> {
@@ -32,13 +34,20 @@ impl Writer<'_> {
         self.drafted(&sight, artifact).map(|(drafted, _)| drafted)
     }
 
-    /// The same, written to its file. Returns an error if a file is there already, or the rules would take the draft as
+    /// The same, written to its file. With `replace` it takes the place of a file that does not count; of that, a copy
+    /// is kept unless HEAD has it. Returns an error if another file is there, or the rules would take the draft as
     /// finished.
-    pub fn write_draft(&self, task: &TaskRef, artifact: Option<&str>) -> Result<TaskDraft, Error> {
+    pub fn write_draft(
+        &self,
+        task: &TaskRef,
+        artifact: Option<&str>,
+        replace: bool,
+    ) -> Result<TaskDraft, Error> {
         let sight = self.workspace.look(task)?;
         self.refuse_link(&sight)?;
-        let (drafted, draft) = self.drafted(&sight, artifact)?;
-        let print = command(&["orch", "draft", task.id.as_str(), draft.artifact.as_str(), "--stdout"]);
+        let (mut drafted, draft) = self.drafted(&sight, artifact)?;
+        let name = draft.artifact.as_str();
+        let print = command(&["orch", "draft", task.id.as_str(), name, "--stdout"]);
         let refused =
             |message: String, hint: String| Err(Error::new(Code::NothingToDraft, message).with_hint(hint));
         if let Some(blank) = blank(&draft.path) {
@@ -49,20 +58,55 @@ impl Writer<'_> {
             let message = format!("the rules would take a draft of {} as finished", drafted.path);
             return refused(message, format!("write it elsewhere first: {print} > FILE"));
         }
+        let seen = sight.decision.artifacts.iter().filter(|derived| derived.name == draft.artifact);
+        let mut files = seen.flat_map(|derived| &derived.files);
+        let present = files.find(|file| file.path == draft.path);
+        if present.is_some_and(|file| file.valid && file.not_counted.is_none()) {
+            let message = format!("{} is there already, and counts", drafted.path);
+            return refused(message, format!("edit it, or see the draft: {print}"));
+        }
         let file = drafted.path.under(&self.workspace.root);
-        let directory = Directory::make(&self.workspace.root, durable::parent(&file));
-        let opened = directory.and_then(|it| it.create_new(file.file_name().unwrap_or_default()));
-        match opened.and_then(|mut file| file.write_all(drafted.text.as_bytes())) {
+        let written = if replace {
+            drafted.kept = self.kept_aside(&drafted.path)?;
+            durable::write_atomic(&self.workspace.root, &file, drafted.text.as_bytes()).map(|_| ())?;
+            Ok(())
+        } else {
+            let directory = Directory::make(&self.workspace.root, durable::parent(&file));
+            let opened = directory.and_then(|it| it.create_new(file.file_name().unwrap_or_default()));
+            opened.and_then(|mut file| file.write_all(drafted.text.as_bytes()))
+        };
+        match written {
             Ok(()) => {
                 self.workspace.see_written(task, &draft.path, &self.stamp().writer());
                 Ok(drafted)
             }
-            Err(source) if source.kind() == io::ErrorKind::AlreadyExists => refused(
-                format!("{} is there already", drafted.path),
-                format!("edit it, or see the draft: {print}"),
-            ),
+            Err(source) if source.kind() == io::ErrorKind::AlreadyExists => {
+                let why = present.and_then(|file| file.not_counted.as_deref());
+                let why = why.map_or(String::new(), |why| format!(", and does not count: {why}"));
+                let again = command(&["orch", "draft", task.id.as_str(), name, "--force"]);
+                let hint = format!("edit it, or replace it by a draft: {again}");
+                refused(format!("{} is there already{why}", drafted.path), hint)
+            }
             Err(source) => Err(io_error(&file, source)),
         }
+    }
+
+    /// Keeps a copy of a file beside it and returns its path, unless HEAD has the file as it is.
+    fn kept_aside(&self, path: &RepoPath) -> Result<Option<RepoPath>, Error> {
+        let here = self.bytes_at(path)?;
+        let in_head = match &self.workspace.store {
+            Some(store) => {
+                let source = store.source_at(store.head()?.commit);
+                source.blob_at(path)?.map(|blob| store.blob(blob)).transpose()?.flatten()
+            }
+            None => None,
+        };
+        if in_head.is_some_and(|committed| committed == here) {
+            return Ok(None);
+        }
+        let kept = self.keep_copy(path, "old")?;
+        let name = kept.as_deref().and_then(|kept| kept.strip_prefix(&self.workspace.root).ok()?.to_str());
+        Ok(name.and_then(|name| RepoPath::new(name).ok()))
     }
 
     fn drafted(&self, sight: &Sight, artifact: Option<&str>) -> Result<(TaskDraft, DraftFile), Error> {
@@ -74,6 +118,7 @@ impl Writer<'_> {
             artifact: draft.artifact.clone(),
             path: sight.task.file(&draft.path)?,
             text: draft.text.clone(),
+            kept: None,
         };
         Ok((drafted, draft))
     }
@@ -99,7 +144,9 @@ impl Writer<'_> {
             let schemas = &self.workspace.setting.schemas;
             problems.extend(schemas.validate(schema, data, &path, artifact.format, draft.text.as_bytes()));
         }
-        facts.artifacts.entry(artifact.name.clone()).or_default().push(FileFact {
+        let files = facts.artifacts.entry(artifact.name.clone()).or_default();
+        files.retain(|file| file.path != draft.path);
+        files.push(FileFact {
             pattern: 0,
             is_tree: false,
             path: draft.path.clone(),

@@ -9,6 +9,7 @@ use crate::record::{EventLog, TRANSCRIPT_FILE, record_steps, whole_lines};
 use crate::scan::io_error;
 use crate::store::{PathChange, durable};
 use crate::survey::{Error, Sight, TaskRef};
+use std::path::PathBuf;
 
 /// The source of a recovered record.
 pub enum Recovered {
@@ -95,30 +96,29 @@ impl Writer<'_> {
     }
 
     fn keep_broken(&self, path: &RepoPath) -> Result<(), Error> {
-        self.keep_copy(path, "broken")
+        self.keep_copy(path, "broken").map(|_| ())
     }
 
-    /// Keeps a copy of a file beside it, with `suffix` after its name, if it exists. Returns an error if the
-    /// copy cannot be written.
-    pub(super) fn keep_copy(&self, path: &RepoPath, suffix: &str) -> Result<(), Error> {
+    /// Keeps a copy of a file beside it, with `suffix` after its name, and returns its path; `None` if there is no
+    /// file. Returns an error if the copy cannot be written.
+    pub(super) fn keep_copy(&self, path: &RepoPath, suffix: &str) -> Result<Option<PathBuf>, Error> {
         let place = path.under(&self.workspace.root);
         let bytes = durable::read_if_there(&place).map_err(|source| io_error(&place, source))?;
         if bytes.is_none() && !place.symlink_metadata().is_ok_and(|metadata| metadata.is_dir()) {
-            return Ok(());
+            return Ok(None);
         }
         let extension = place.extension().map(|own| own.to_string_lossy().into_owned()).unwrap_or_default();
         let mut names = std::iter::once(format!("{extension}.{suffix}"))
             .chain((2..).map(|number| format!("{extension}.{suffix}.{number}")))
             .map(|extension| place.with_extension(extension));
         // Earlier copies are never overwritten.
-        match (names.find(|name| name.symlink_metadata().is_err()), bytes) {
-            (Some(kept), Some(bytes)) => {
-                durable::write_atomic(&self.workspace.root, &kept, &bytes).map(|_| ())
-            }
+        let Some(kept) = names.find(|name| name.symlink_metadata().is_err()) else { return Ok(None) };
+        match bytes {
+            Some(bytes) => durable::write_atomic(&self.workspace.root, &kept, &bytes).map(|_| ())?,
             // A directory makes way for the file.
-            (Some(kept), None) => std::fs::rename(&place, &kept).map_err(|source| io_error(&place, source)),
-            (None, _) => Ok(()),
+            None => std::fs::rename(&place, &kept).map_err(|source| io_error(&place, source))?,
         }
+        Ok(Some(kept))
     }
 
     /// The record that follows from the task's files. Returns an error if there is none, or not a complete

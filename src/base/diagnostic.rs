@@ -131,6 +131,12 @@ impl Diagnostic {
         self.severity == Severity::Error
     }
 
+    /// Whether it only lists what another finding counts. Programs are told it, people are not.
+    #[must_use]
+    pub fn is_detail(&self) -> bool {
+        self.code == Code::Unwritten && self.severity == Severity::Note
+    }
+
     /// Whether it is an error of the machine or of `orch`.
     #[must_use]
     pub fn is_fault(&self) -> bool {

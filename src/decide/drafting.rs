@@ -54,19 +54,21 @@ pub fn draft(
 }
 
 impl<'a> Judge<'a> {
-    /// The first file that is expected and missing, preferably one of which a draft can be made.
+    /// The first file that is expected and missing, else used up, preferably one of which a draft can be made.
     fn first_missing(&self) -> Result<&'a Artifact, Error> {
         let decision = self.decide_alone(Vec::new());
-        let missing = decision.expects.iter().filter(|expected| expected.state == ExpectState::Missing);
-        let artifacts = missing.filter_map(|expected| self.workflow.artifact(&expected.artifact));
-        let artifacts: Vec<&Artifact> = artifacts.collect();
         let can_be_drafted = |artifact: &&&Artifact| artifact.schema.is_some() || artifact.example.is_some();
-        let chosen = artifacts.iter().find(can_be_drafted).or(artifacts.first());
-        chosen.copied().ok_or_else(|| {
-            let explain = command(&["orch", "suggest", self.facts.task.as_str()]);
-            let message = format!("no file is missing: {}", decision.reason);
-            refused(Code::NothingToDraft, message, explain)
-        })
+        for state in [ExpectState::Missing, ExpectState::Stale] {
+            let expected = decision.expects.iter().filter(|expected| expected.state == state);
+            let artifacts = expected.filter_map(|expected| self.workflow.artifact(&expected.artifact));
+            let artifacts: Vec<&Artifact> = artifacts.collect();
+            if let Some(chosen) = artifacts.iter().find(can_be_drafted).or(artifacts.first()) {
+                return Ok(*chosen);
+            }
+        }
+        let explain = command(&["orch", "suggest", self.facts.task.as_str()]);
+        let message = format!("no file is missing: {}", decision.reason);
+        Err(refused(Code::NothingToDraft, message, explain))
     }
 
     fn no_draft(&self, artifact: &Artifact) -> Error {

@@ -47,7 +47,9 @@ impl Checked {
 
     fn add(&mut self, found: impl IntoIterator<Item = Diagnostic>, snapshot: &Snapshot<'_>) {
         for finding in found {
-            let is_told = finding.severity != Severity::Note || finding.code == Code::StateLayout;
+            let is_told = finding.severity != Severity::Note
+                || finding.code == Code::StateLayout
+                || finding.is_detail();
             if !is_told || !self.known.insert(finding.clone()) {
                 continue;
             }

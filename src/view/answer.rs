@@ -49,6 +49,8 @@ pub struct DraftAnswer {
     pub text: String,
     /// Whether the file was written; it was printed otherwise.
     pub written: bool,
+    /// The path where the file is kept that was there, if HEAD does not have it.
+    pub kept: Option<String>,
 }
 
 /// The files that `orch init` created.

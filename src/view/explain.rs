@@ -213,7 +213,7 @@ impl Explanation {
         if !suggestion.diagnostics.is_empty() {
             out.push('\n');
         }
-        for finding in &suggestion.diagnostics {
+        for finding in suggestion.diagnostics.iter().filter(|finding| !finding.is_detail()) {
             paragraph(&mut out, &finding_line(finding), 0, 4, width);
         }
         out

@@ -182,7 +182,7 @@ fn block(out: &mut String, suggestion: &Suggestion, paint: Paint, width: usize) 
         paragraph(out, &format!("waived: {}", suggestion.waived.join(", ")), INDENT, 0, width);
     }
     let is_told = |finding: &&Finding| suggestion.expects.iter().any(|one| one.problems.contains(finding));
-    for finding in suggestion.diagnostics.iter().filter(|finding| !is_told(finding)) {
+    for finding in suggestion.diagnostics.iter().filter(|finding| !finding.is_detail() && !is_told(finding)) {
         problem(out, finding, INDENT, paint, width);
     }
     command_lines(out, &commands(suggestion), paint, width);
@@ -226,7 +226,7 @@ fn expectation(out: &mut String, suggestion: &Suggestion, expected: &Expected, p
         format!("{} {path} ({schema}): {because}", expected.state.as_str())
     };
     paragraph(out, &line, INDENT, INDENT, width);
-    for finding in &expected.problems {
+    for finding in expected.problems.iter().filter(|finding| !finding.is_detail()) {
         problem(out, finding, INDENT * 2, paint, width);
     }
 }

@@ -3,7 +3,7 @@
 //! Keys are camelCase and in this order; optional values are null and never left out.
 
 use super::{DutyView, Repository, Subject, TaskView, sort};
-use crate::base::{Diagnostic, Severity, TaskPlace};
+use crate::base::{Code, Diagnostic, Severity, TaskPlace};
 use crate::decide::{Choice, Evidence, ExpectState};
 use crate::workflow::{Format, Owner, is_tree_name};
 use serde::Serialize;
@@ -237,6 +237,14 @@ pub struct Finding {
     pub message: String,
     /// What to do about it.
     pub hint: Option<String>,
+}
+
+impl Finding {
+    /// Whether it only lists what another finding counts. Programs are told it, people are not.
+    #[must_use]
+    pub fn is_detail(&self) -> bool {
+        self.code == Code::Unwritten.as_str() && self.severity == Severity::Note
+    }
 }
 
 impl Suggestion {

@@ -1,6 +1,6 @@
 //! `orch draft`: a file to be filled in, which nobody takes for a finished one.
 
-use crate::harness::World;
+use crate::harness::{World, started};
 use serde_json::{Value, json};
 
 /// The texts, numbers and verdicts that are still to be written.
@@ -22,11 +22,7 @@ fn a_draft_of_each_phase_moves_nothing_until_it_is_written() {
         ("test", "eval/eval-report.json"),
         ("accept", "accept/decision.json"),
     ] {
-        let world = World::ready();
-        world.orch(&["new", "t"]).succeeds();
-        if phase != "planning" {
-            world.walk_to("t", phase);
-        }
+        let world = started(phase);
         let path = format!("tasks/t/{path}");
         world.orch(&["draft", "t"]).succeeds().says(&path);
         let text = world.read(&path);
@@ -46,6 +42,7 @@ fn a_draft_of_each_phase_moves_nothing_until_it_is_written() {
         let problems = told["expects"][0]["problems"].as_array().cloned().unwrap_or_default();
         assert!(problems.iter().all(|problem| problem["pointer"].is_string()), "{problems:#?}");
         assert!(!problems.is_empty(), "{told:#}");
+        is_told_as_one(&world, unwritten(&draft));
         // It is never written twice, and can be printed at any time.
         world.write(&path, "mine");
         world.orch(&["draft", "t"]).ends(5).reports("invalid");
@@ -58,11 +55,79 @@ fn a_draft_of_each_phase_moves_nothing_until_it_is_written() {
     }
 }
 
+/// A person is told once that the file is a draft, a program of each place.
+fn is_told_as_one(world: &World, count: usize) {
+    let are = if count == 1 { "1 place is".to_owned() } else { format!("{count} places are") };
+    let message = format!("this is a draft, and {are} still to be written: line ");
+    for face in ["suggest", "prompt", "explain", "check"] {
+        let shown = world.orch(&[face, "t"]).stdout;
+        assert_eq!(shown.matches(&message).count(), 1, "{face}: {shown}");
+        let each = shown.matches("this is still to be written").count();
+        assert_eq!((each, shown.matches("schema-mismatch").count()), (0, 0), "{face}: {shown}");
+    }
+    let found = world.orch_json(&["check", "t"]);
+    assert_eq!((&found["errors"], &found["notes"]), (&json!(1), &json!(count)), "{found:#}");
+    let places: Vec<&Value> = found["findings"].as_array().expect("a list").iter().collect();
+    let notes = places.iter().filter(|found| found["severity"] == "note");
+    assert!(
+        notes.clone().all(|note| note["code"] == "unwritten" && note["pointer"].is_string()),
+        "{found:#}"
+    );
+    assert!(notes.clone().all(|note| note["line"].is_number()), "{found:#}");
+}
+
+#[test]
+fn a_draft_names_the_first_places_and_what_is_wrong_beside_them() {
+    let world = started("planning");
+    world.orch(&["draft", "t"]).succeeds();
+    let mut plan = world.json("tasks/t/planning/plan.json");
+    plan["file_plan"] = json!("none");
+    world.write("tasks/t/planning/plan.json", format!("{plan:#}"));
+    let shown = world.orch(&["suggest", "t"]).stdout;
+    assert!(shown.contains("line 3 (`/title`), line 4 (`/why`), line 5 (`/what`), and "), "{shown}");
+    assert!(shown.contains("expected array, found string \"none\""), "{shown}");
+    assert_eq!(shown.matches("error[").count(), 2, "{shown}");
+    plan["title"] = "Mend it".into();
+    world.write("tasks/t/planning/plan.json", format!("{plan:#}"));
+    world.orch(&["suggest", "t", "--brief"]).succeeds().says("line 4 (`/why`)");
+}
+
+/// A file that counts is never replaced, and of another nothing is lost that git does not have.
+#[test]
+fn a_draft_takes_the_place_of_a_file_that_does_not_count() {
+    let world = started("plan_review");
+    world.plan_review("t", false, 1);
+    world.orch(&["next", "t"]).succeeds();
+    let (plan, review) = ("tasks/t/planning/plan.json", "tasks/t/review/plan-review.json");
+    let told = world.orch(&["draft", "t"]).ends(5);
+    let told = told.reports("planning/plan.json is there already, and does not count: ");
+    told.reports("orch draft t plan --force");
+    world.plan("t", 2);
+    world.orch(&["next", "t"]).succeeds();
+    world.orch(&["draft", "t"]).ends(5).reports("orch draft t plan_review --force");
+    world.orch(&["draft", "t", "plan", "--force"]).ends(5).reports("is there already, and counts");
+    assert_eq!(world.read(review).matches("TODO").count(), 0);
+    // HEAD has the verdict that is used up.
+    world.orch(&["draft", "t", "plan_review", "--force"]).succeeds().says(review);
+    assert!(world.read(review).contains("TODO"));
+    assert!(!world.path(&format!("{review}.old")).exists());
+    world.write(review, "half a verdict");
+    let answer = world.orch_json(&["draft", "t", "plan_review", "--force"]);
+    assert_eq!(answer["kept"], format!("{review}.old"));
+    assert_eq!(world.read(&format!("{review}.old")), "half a verdict");
+    world.write(review, "another half");
+    let again = world.orch(&["draft", "t", "plan_review", "--force"]).succeeds();
+    again.reports(&format!("kept as {review}.old.2"));
+    assert_eq!(world.read(&format!("{review}.old")), "half a verdict");
+    world.remove(review);
+    let answer = world.orch_json(&["draft", "t", "plan_review", "--force"]);
+    assert_eq!((&answer["kept"], &answer["written"]), (&json!(null), &json!(true)));
+    assert_eq!(world.read(plan).matches("TODO").count(), 0);
+}
+
 #[test]
 fn a_draft_that_is_written_counts() {
-    let world = World::ready();
-    world.orch(&["new", "t"]).succeeds();
-    world.walk_to("t", "plan_review");
+    let world = started("plan_review");
     let answer = world.orch_json(&["draft", "t"]);
     assert_eq!((&answer["kind"], &answer["written"]), (&json!("draft"), &json!(true)));
     let mut review = world.json("tasks/t/review/plan-review.json");
@@ -98,8 +163,7 @@ fn a_draft_in_markdown_keeps_the_structure_and_is_not_taken_as_finished() {
 
 #[test]
 fn what_there_is_no_draft_of_is_said() {
-    let world = World::ready();
-    world.orch(&["new", "t"]).succeeds();
+    let world = started("planning");
     world.orch(&["draft", "t", "plam"]).ends(2).reports("did you mean `plan`?");
     world.orch(&["draft", "t", "patch"]).ends(5).reports("made by a program");
     world.orch(&["draft", "t", "brief"]).ends(5).reports("no example");

@@ -556,7 +556,7 @@ codes! {
     NothingToDraft = "nothing-to-draft", NotNow,
         "There is nothing to write a draft of.",
         "No file is missing, the file is there already, a program makes it, or the workflow has no example of it.",
-        "Edit the file that is there, or name another artifact: `orch draft TASK ARTIFACT`.";
+        "Edit the file that is there, replace one that does not count (`--force`), or name another artifact: `orch draft TASK ARTIFACT`.";
     NothingToJudge = "nothing-to-judge", Usage,
         "There is nothing to judge, although something says that there should be.",
         "A root in orch.toml matches no task while git has records that no root shows, a root is a symbolic link, a range \
@@ -945,6 +945,10 @@ codes! {
         "A recorded transition cannot be proven from what is here.",
         "The files or commits it rests on are not in this clone.",
         "Fetch the history: `git fetch --unshallow`, then run `orch audit` again.";
+    Unwritten = "unwritten", Finding,
+        "A file is a draft: texts in it are still to be written.",
+        "`orch draft` wrote it, or somebody copied the draft, and texts, numbers or verdicts still begin with TODO.",
+        "Write each of them, and remove what the file does not need. `orch check --json` lists the places.";
     Usage = "usage", Usage,
         "The command line or the request is wrong.",
         "An option or argument is unknown, missing, or conflicts with another.",

@@ -146,6 +146,7 @@ pub(super) fn print(checked: &Checked, form: Form, ui: &Ui) -> Result<(), Failur
         Form::Sarif => ui.answer(&indented(&findings::sarif(found, env!("CARGO_PKG_VERSION"))))?,
         Form::Text => {
             let mut shown = found.clone();
+            shown.retain(|finding| !finding.is_detail());
             for finding in &mut shown {
                 finding.hint = finding.hint.as_deref().map(|hint| ui.hint_here(hint));
             }

@@ -9,16 +9,20 @@ use crate::view::DraftAnswer;
 /// The draft is the example of the schema. Who writes, when, and what is judged is filled in. Every text, number and
 /// verdict begins with TODO, which the shipped schemas refuse: a draft moves nothing until all of it is written, and a
 /// finding names each place that is not. Remove what the file does not need. Of a Markdown document the headings and
-/// labels stay. A file that is there is never overwritten.
+/// labels stay. A file that is there is not overwritten; with `--force` a file that does not count makes way, and is kept
+/// beside the draft as `….old` unless HEAD has it.
 #[derive(Debug, Args)]
 pub struct DraftArgs {
     /// The task; optional if the current directory, the branch name or a single open task identifies it.
     task: Option<String>,
-    /// The name of the artifact in the workflow; default: the first that is expected and missing.
+    /// The name of the artifact in the workflow; default: the first that is expected and missing, else used up.
     artifact: Option<String>,
     /// Print the draft instead of writing it.
     #[arg(long, visible_alias = "print")]
     stdout: bool,
+    /// Replace a file that does not count, such as a verdict that is used up.
+    #[arg(long, conflicts_with = "stdout")]
+    force: bool,
 }
 
 pub fn run(args: &DraftArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
@@ -26,8 +30,12 @@ pub fn run(args: &DraftArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fai
     let task = report::meant(&workspace, context, args.task.as_deref())?;
     let writer = context.writer(&workspace);
     let artifact = args.artifact.as_deref();
-    let draft =
-        if args.stdout { writer.draft(&task, artifact)? } else { writer.write_draft(&task, artifact)? };
+    let draft = if args.stdout {
+        writer.draft(&task, artifact)?
+    } else {
+        writer.write_draft(&task, artifact, args.force)?
+    };
+    let kept = draft.kept.as_ref().map(ToString::to_string);
     if context.global.json {
         ui.document(&DraftAnswer {
             task: draft.task.to_string(),
@@ -35,11 +43,15 @@ pub fn run(args: &DraftArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fai
             path: draft.path.to_string(),
             text: draft.text,
             written: !args.stdout,
+            kept,
         })?;
     } else if args.stdout {
         ui.answer(&draft.text)?;
     } else {
         ui.answer(&format!("{}\n", draft.path))?;
+        if let Some(kept) = &kept {
+            ui.status(&format!("the file that was there is kept as {kept}"));
+        }
         ui.status("fill in each TODO; remove what is not needed");
     }
     Ok(ExitCode::Fine)

@@ -5,6 +5,7 @@
 mod cycle;
 mod keywords;
 mod lint;
+mod unwritten;
 
 pub use lint::lint;
 
@@ -14,8 +15,9 @@ use crate::workflow::{Format, SchemaText};
 use jsonschema::error::ValidationErrorKind;
 use jsonschema::{Draft, PatternOptions, ValidationError, Validator};
 use serde_json::{Map, Value};
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::{Arc, Mutex};
+use unwritten::{MAX_UNWRITTEN, UNWRITTEN, add_unwritten, as_draft, is_todo};
 
 /// The most problems reported for one document.
 const MAX_PROBLEMS: usize = 20;
@@ -41,6 +43,14 @@ pub struct Problem {
     pub message: String,
     /// What to do about it.
     pub hint: Option<String>,
+}
+
+/// Everything that a schema rejects in a value.
+#[derive(Debug, Default)]
+struct Faults {
+    problems: Vec<Problem>,
+    /// The pointers of the texts that are still to be written.
+    unwritten: BTreeSet<String>,
 }
 
 impl Schema {
@@ -80,11 +90,47 @@ impl Schema {
     /// Everything in `data` that the schema rejects, at most 20 problems.
     #[must_use]
     pub fn validate(&self, data: &Value) -> Vec<Problem> {
+        let Faults { problems, unwritten } = self.faults(data);
+        let unwritten = unwritten.into_iter().map(|pointer| Problem {
+            pointer,
+            key: None,
+            message: UNWRITTEN.to_owned(),
+            hint: None,
+        });
+        problems.into_iter().chain(unwritten).take(MAX_PROBLEMS).collect()
+    }
+
+    /// The same, with what a draft leaves open kept apart: a text that begins with TODO, and a value that is of
+    /// none of several forms because it holds such texts.
+    fn faults(&self, data: &Value) -> Faults {
+        let mut faults = Faults::default();
         if self.validator.is_valid(data) {
-            return Vec::new();
+            return faults;
         }
-        let found = self.validator.iter_errors(data).flat_map(|error| self.problems(&error, data));
-        found.take(MAX_PROBLEMS).collect()
+        for error in self.validator.iter_errors(data) {
+            let pointer = error.instance_path().as_str();
+            let here = data.pointer(pointer).unwrap_or(&Value::Null);
+            let known = faults.unwritten.len();
+            match error.kind() {
+                _ if is_todo(here) => {
+                    faults.unwritten.insert(pointer.to_owned());
+                }
+                ValidationErrorKind::AnyOf { .. } | ValidationErrorKind::OneOfNotValid { .. } => {
+                    let mut below = Vec::new();
+                    add_unwritten(pointer, here, &mut below);
+                    if below.is_empty() {
+                        faults.problems.extend(self.problems(&error, data));
+                    }
+                    faults.unwritten.extend(below);
+                }
+                _ => faults.problems.extend(self.problems(&error, data)),
+            }
+            if faults.problems.len() >= MAX_PROBLEMS || known >= MAX_UNWRITTEN {
+                break;
+            }
+        }
+        faults.problems.truncate(MAX_PROBLEMS);
+        faults
     }
 
     /// The problems that one validation error yields: one, or one per unexpected key.
@@ -265,11 +311,13 @@ impl Schemas {
             Some(_) => format!("{command} --example prints a valid example"),
             None => format!("{command} prints the schema"),
         };
-        compiled
-            .validate(data)
-            .into_iter()
-            .map(|problem| diagnostic(problem, &usual_hint, path, format, &text))
-            .collect()
+        let Faults { problems, unwritten } = compiled.faults(data);
+        let mut found =
+            if unwritten.is_empty() { Vec::new() } else { as_draft(data, &unwritten, path, format, &text) };
+        let others =
+            problems.into_iter().map(|problem| diagnostic(problem, &usual_hint, path, format, &text));
+        found.extend(others);
+        found
     }
 
     /// Validates a value that is not in a file of its own. Returns no problem if the schema itself cannot be
@@ -397,6 +445,30 @@ mod tests {
             assert!(found.iter().any(|line| line.contains(expected)), "{text}: {found:#?}");
         }
         assert!(check(&strict, "{\"ok\": true}").is_empty());
+    }
+
+    /// Also where the schema knows no drafts: what it refuses because of a text that begins with TODO is one finding.
+    #[test]
+    fn a_draft_is_one_finding() {
+        let form = json!({"type": "object", "properties": {"n": {"type": "integer"}}});
+        let drafted = json!({"properties": {
+            "ok": {"type": "boolean"}, "note": {"anyOf": [{"type": "integer"}, form]}, "kind": {"enum": ["a"]},
+        }});
+        let draft = "{\"ok\": \"TODO: true or false\",\n\"note\": {\"n\": \"TODO\"},\n\"title\": \"TODO\", \"kind\": \"b\"}";
+        let found = check(&drafted, draft);
+        assert_eq!(found.len(), 4, "{found:#?}");
+        let whole = "f.json:1:8 this is a draft, and 2 places are still to be written: line 1 (`/ok`), line 2 (`/note/n`) (";
+        assert!(found[0].starts_with(whole), "{found:#?}");
+        assert!(found[1].starts_with("f.json:1:8 this is still"), "{found:#?}");
+        assert!(found[2].starts_with("f.json:2:15 this is still"), "{found:#?}");
+        assert!(found[3].contains("must be one of a"), "{found:#?}");
+        // A word that begins like the mark, and a value of another form.
+        for text in ["{\"ok\": \"TODOS\"}", "{\"note\": []}"] {
+            let found = check(&drafted, text);
+            assert!(found.len() == 1 && !found[0].contains("draft"), "{found:#?}");
+        }
+        let refused = Schemas::default().refuses(&schema(&drafted), &json!({"ok": "TODO"}));
+        assert_eq!(refused[0].message, UNWRITTEN);
     }
 
     #[test]

@@ -87,7 +87,8 @@ pub(super) fn task(page: &TaskPage<'_>) -> Markup {
 /// What has to be written, what was objected to, and the commands to choose from.
 fn wanted(suggestion: &Suggestion) -> Markup {
     let is_told = |finding: &&Finding| suggestion.expects.iter().any(|one| one.problems.contains(finding));
-    let findings: Vec<&Finding> = suggestion.diagnostics.iter().filter(|finding| !is_told(finding)).collect();
+    let findings: Vec<&Finding> =
+        suggestion.diagnostics.iter().filter(|finding| !finding.is_detail() && !is_told(finding)).collect();
     let issues: Vec<_> = suggestion.inputs.iter().filter(|input| !input.issues.is_empty()).collect();
     html! {
         @for remark in &suggestion.remarks { p.remark dir="auto" { (marked(remark)) } }
@@ -156,7 +157,7 @@ fn expectation(suggestion: &Suggestion, expected: &Expected) -> Markup {
             @if let Some(schema) = &expected.schema { span.dim { " schema " (schema) } }
             @if !reason.is_empty() { p { bdi { (marked(&reason)) } } }
             @if !expected.problems.is_empty() {
-                ul.findings { @for problem in &expected.problems { (finding(problem)) } }
+                ul.findings { @for problem in expected.problems.iter().filter(|problem| !problem.is_detail()) { (finding(problem)) } }
             }
         }
     }
