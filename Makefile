@@ -61,8 +61,9 @@ fix: ## Format, apply lint suggestions, rewrite generated documents
 loops: ## The termination matrix at length: thousands of combinations of what executors may do
 	ORCH_LOOP_COMBINATIONS=5000 $(CARGO) test --release --test it loops:: -- --nocapture
 
-model: ## The model test at length: many thousands of random histories
-	ORCH_MODEL_HISTORIES=20000 $(CARGO) test --release --test it model -- --nocapture
+model: ## The model test at length: many thousands of random histories, and every shipped guard on thousands of files
+	ORCH_MODEL_HISTORIES=20000 ORCH_SHIPPED_ROUNDS=5000 \
+		$(CARGO) test --release --test it -- model core::shipped --nocapture
 
 audit-fuzz: ## The audit at length: many thousands of random histories, honest and forged
 	ORCH_AUDIT_HISTORIES=20000 $(CARGO) test --release --test it audit::random -- --nocapture

@@ -210,8 +210,7 @@ fn each_finding_about_the_settings_is_told_once_with_its_hint() {
 
 #[test]
 fn an_audit_of_a_task_is_one_of_all_commits() {
-    let world = World::ready();
-    world.orch(&["new", "t"]).succeeds();
+    let world = started("planning");
     world.orch(&["audit", "t"]).ends(2).reports("hint: orch audit --task t");
     world.orch(&["audit", "u"]).ends(2).reports("hint: see `git log`");
 }
@@ -408,8 +407,7 @@ fn link(world: &World, to: &str, at: &str) {
 
 #[test]
 fn every_bad_file_is_a_finding_with_its_place_and_a_hint_and_moves_nothing() {
-    let world = World::ready();
-    world.orch(&["new", "t"]).succeeds();
+    let world = started("planning");
     world.plan("t", 1);
     let path = "tasks/t/planning/plan.json";
     let record = || {
@@ -462,8 +460,7 @@ fn every_bad_schema_and_guard_is_a_finding_with_its_place_and_moves_nothing() {
         (document, guard(&vec!["plan.ready"; 20_000].join(" || ")), "guard-limit"),
     ];
     for (path, text, code) in rows {
-        let world = World::ready();
-        world.orch(&["new", "t"]).succeeds();
+        let world = started("planning");
         world.plan("t", 1);
         world.write(path, text);
         world.orch(&["workflow", "check"]).ends(1).says(&format!("error[{code}]")).says(path);
@@ -473,8 +470,7 @@ fn every_bad_schema_and_guard_is_a_finding_with_its_place_and_moves_nothing() {
         assert_eq!(world.git(&["rev-parse", "HEAD"]), head, "{code}");
     }
     // A pattern with nested repetitions takes linear time, and a guard that fails is no false one.
-    let world = World::ready();
-    world.orch(&["new", "t"]).succeeds();
+    let world = started("planning");
     world.write("tasks/t/planning/plan.json", format!("{{\"title\": \"{}!\"}}", "a".repeat(100_000)));
     world.write(schema, "{\"properties\": {\"title\": {\"pattern\": \"^(a+)+$\"}}}");
     world.orch(&["check", "t"]).ends(1).says("schema-mismatch");

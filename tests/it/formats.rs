@@ -1,6 +1,6 @@
 //! A task's life in repositories of git 3's formats, by real git: nothing is different there but the ids.
 
-use crate::harness::{World, skipped};
+use crate::harness::{World, skipped, started};
 use orch::base::{Digest, ObjectFormat};
 use std::process::{Child, Stdio};
 use std::thread::sleep;
@@ -199,9 +199,7 @@ fn merged_in_a_reftable() {
 #[test]
 fn a_record_of_another_object_format_is_named_and_its_files_start_anew() {
     let Some(world) = ready_with(&[SHA256]) else { return };
-    let old = World::ready();
-    old.orch(&["new", "t"]).succeeds();
-    old.walk_to("t", "codegen");
+    let old = started("codegen");
     for file in ["state.json", "transcript.jsonl", "planning/plan.json", "review/plan-review.json"] {
         world.write(&format!("tasks/t/{file}"), old.read(&format!("tasks/t/{file}")));
     }

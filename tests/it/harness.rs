@@ -1,5 +1,6 @@
 //! An isolated environment for one test, with its own home directory, repository and clock.
 
+use crate::prepared::prepared;
 use crate::{setting, terminal};
 use orch::drive::{WatchEffect, WatchEvent, Watching};
 use serde_json::json;
@@ -57,11 +58,27 @@ impl World {
 
     /// A world after `orch init`, committed.
     pub fn ready() -> Self {
-        let world = Self::new();
-        world.orch(&["init"]).succeeds();
-        world.git(&["add", "-A"]);
-        world.git(&["commit", "-q", "-m", "Set up orch"]);
-        world
+        prepared("ready", &|| {
+            let world = Self::new();
+            world.orch(&["init"]).succeeds();
+            world.git(&["add", "-A"]);
+            world.git(&["commit", "-q", "-m", "Set up orch"]);
+            world
+        })
+    }
+
+    /// The directory with the repository and the home of the user.
+    pub fn base(&self) -> &Path {
+        self.directory.path()
+    }
+
+    /// The time that the next command sees.
+    pub fn seconds(&self) -> u64 {
+        self.seconds.load(Ordering::SeqCst)
+    }
+
+    pub fn set_seconds(&self, seconds: u64) {
+        self.seconds.store(seconds, Ordering::SeqCst);
     }
 
     pub fn root(&self) -> PathBuf {
@@ -390,14 +407,26 @@ pub fn copy(world: &World) -> World {
     other
 }
 
+/// The phases of the shipped lifecycle, on the way to its end.
+const PHASES: [&str; 7] = ["planning", "plan_review", "codegen", "review", "test", "accept", "done"];
+
 /// A world with a task `t` in the given phase.
 pub fn started(phase: &str) -> World {
-    let world = World::ready();
-    world.orch(&["new", "t"]).succeeds();
-    if phase != "planning" {
-        world.walk_to("t", phase);
-    }
-    world
+    prepared(&format!("started {phase}"), &|| {
+        let at = PHASES.iter().position(|known| *known == phase).expect(phase);
+        match at.checked_sub(1).map(|before| PHASES[before]) {
+            None => {
+                let world = World::ready();
+                world.orch(&["new", "t"]).succeeds();
+                world
+            }
+            Some(before) => {
+                let world = started(before);
+                world.walk_to_from("t", before, phase);
+                world
+            }
+        }
+    })
 }
 
 /// Waits until a condition is true, at most a minute, so that a failure does not hang.

@@ -34,11 +34,12 @@ mod observed;
 mod odd;
 mod outputs;
 mod people;
+mod prepared;
 mod protocol;
 mod readme;
 mod reftable;
-#[cfg(feature = "repl")]
 mod renamed;
+#[cfg(feature = "repl")]
 mod repl;
 mod reports;
 mod run;

@@ -1,7 +1,7 @@
 //! Repositories whose references are in a reftable, which only git reads and writes.
 
 use crate::formats::ready_with;
-use crate::harness::{Ended, World, eventually, executable};
+use crate::harness::{Ended, World, eventually, executable, started};
 use crate::watch::Running;
 use std::fs;
 
@@ -45,8 +45,7 @@ fn a_look_starts_git_once_and_a_commit_once_more() {
     assert_eq!(calls(&["status"]), 1, "{}", world.read("../calls"));
     assert_eq!(calls(&["next", "t"]), 2, "{}", world.read("../calls"));
     // With references in files, git is not needed at all.
-    let files = World::ready();
-    files.orch(&["new", "t"]).succeeds();
+    let files = started("planning");
     files.plan("t", 1);
     shim(&files, "echo \"$*\" >> ../calls\nexit 1\n");
     orch_with_shim(&files, &["next", "t"]).succeeds();

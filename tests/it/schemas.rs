@@ -1,6 +1,6 @@
 //! Every output against the schema that is shipped for it.
 
-use crate::harness::{World, project};
+use crate::harness::{World, project, started};
 use orch::scan::Schema;
 use serde_json::Value;
 use std::fs;
@@ -130,8 +130,7 @@ fn what_is_written_into_a_task_fits_its_schema() {
 #[test]
 fn the_schemas_bite() {
     let suggestions = schema("system/schemas/output/suggestions.schema.json");
-    let world = World::ready();
-    world.orch(&["new", "t"]).succeeds();
+    let world = started("planning");
     let mut answer = world.orch_json(&["suggest", "t"]);
     answer["suggestions"][0]["kind"] = "maybe".into();
     assert!(!suggestions.validate(&answer).is_empty());

@@ -1,6 +1,6 @@
 //! Commits beside a user's own work, in real repositories, asked of git itself.
 
-use crate::harness::{World, executable};
+use crate::harness::{World, executable, started};
 use std::fs;
 
 mod bytes;
@@ -72,8 +72,7 @@ fn the_users_work_is_exactly_as_before() {
 
 #[test]
 fn an_artifact_that_the_user_staged_goes_along_when_it_is_the_same() {
-    let world = World::ready();
-    world.orch(&["new", "t"]).succeeds();
+    let world = started("planning");
     world.plan("t", 1);
     world.git(&["add", "tasks/t/planning/plan.json"]);
     world.orch(&["next", "t"]).succeeds();
@@ -85,8 +84,7 @@ fn an_artifact_that_the_user_staged_goes_along_when_it_is_the_same() {
 
 #[test]
 fn another_staged_version_of_an_artifact_is_left_and_told() {
-    let world = World::ready();
-    world.orch(&["new", "t"]).succeeds();
+    let world = started("planning");
     world.plan("t", 1);
     world.git(&["add", "tasks/t/planning/plan.json"]);
     let staged = world.git(&["ls-files", "-s", "tasks/t/planning"]);
@@ -103,8 +101,7 @@ fn another_staged_version_of_an_artifact_is_left_and_told() {
 
 #[test]
 fn another_staged_version_of_the_state_is_left_and_told() {
-    let world = World::ready();
-    world.orch(&["new", "t"]).succeeds();
+    let world = started("planning");
     let whole = world.read("tasks/t/state.json");
     world.write("tasks/t/state.json", "{\"mine\": true}\n");
     world.git(&["add", "tasks/t/state.json"]);

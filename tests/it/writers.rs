@@ -1,6 +1,6 @@
 //! Who wrote what, as far as it is seen, and verdicts by those who wrote what they judge.
 
-use crate::harness::{Ended, World};
+use crate::harness::{Ended, World, started};
 use crate::mcp::Client;
 use crate::serve::client::Server;
 use serde_json::{Value, json};
@@ -326,8 +326,7 @@ fn a_fault_of_the_settings_in_head_is_told_and_loosens_nothing() {
 
 #[test]
 fn what_orch_writes_for_somebody_is_of_that_somebody() {
-    let world = World::ready();
-    world.orch(&["new", "t"]).succeeds();
+    let world = started("planning");
     world.orch_by_agent(&["draft", "t"]).succeeds();
     assert_eq!(world.seen_writers().len(), 1);
     assert_eq!(world.seen_writers()[0]["kind"], "agent");
@@ -397,8 +396,7 @@ fn an_order_by_the_api_is_of_the_person_whose_token_it_has() {
 
 #[test]
 fn what_a_tool_of_the_protocol_writes_is_of_the_agent_that_calls_it() {
-    let world = World::ready();
-    world.orch(&["new", "t"]).succeeds();
+    let world = started("planning");
     let mut client = Client::begin(&world);
     let drafted = client.tool("draft", json!({"task": "t"}));
     assert_ne!(drafted["isError"], true, "{drafted:#}");

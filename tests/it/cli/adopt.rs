@@ -1,6 +1,6 @@
 //! Foreign states: `orch new` adopts them where they say they are, or refuses.
 
-use crate::harness::World;
+use crate::harness::{World, started};
 use std::fs;
 
 fn foreign(world: &World, id: &str, state: &str) {
@@ -137,8 +137,7 @@ fn a_state_with_an_unknown_phase_offers_no_adoption() {
 
 #[test]
 fn a_task_that_cannot_be_made_leaves_no_directory() {
-    let world = World::ready();
-    world.orch(&["new", "t"]).succeeds();
+    let world = started("planning");
     std::fs::rename(world.path("tasks/t"), world.path("tasks/u")).expect("moved");
     world.orch(&["new", "t"]).ends(2).reports("git restore --source=HEAD -- tasks/t");
     assert!(!world.path("tasks/t").exists());

@@ -1,6 +1,6 @@
 //! `orch status --everywhere`, `orch runs` and `orch status --watch`.
 
-use crate::harness::{World, eventually};
+use crate::harness::{World, eventually, started};
 use crate::outputs::fits;
 use crate::run::control::signal;
 use crate::terminal::Terminal;
@@ -36,8 +36,7 @@ fn with_work_tree(world: &World) -> String {
 
 #[test]
 fn every_task_is_shown_once_where_its_record_is_furthest() {
-    let world = World::ready();
-    world.orch(&["new", "t"]).succeeds();
+    let world = started("planning");
     world.git(&["update-ref", "refs/remotes/origin/main", "HEAD"]);
     world.git(&["symbolic-ref", "refs/remotes/origin/HEAD", "refs/remotes/origin/main"]);
     let first = everywhere(&world);
@@ -68,8 +67,7 @@ fn every_task_is_shown_once_where_its_record_is_furthest() {
 
 #[test]
 fn of_the_same_record_the_version_counts_that_lacks_the_fewest_files() {
-    let world = World::ready();
-    world.orch(&["new", "t"]).succeeds();
+    let world = started("planning");
     world.git(&["switch", "-q", "-c", "written"]);
     world.plan("t", 1);
     world.commit("Write the plan by hand");
@@ -81,8 +79,7 @@ fn of_the_same_record_the_version_counts_that_lacks_the_fewest_files() {
 
 #[test]
 fn a_work_tree_stands_for_its_branch_with_what_is_not_committed() {
-    let world = World::ready();
-    world.orch(&["new", "t"]).succeeds();
+    let world = started("planning");
     let side = with_work_tree(&world);
     let plan = world.path("../side/tasks/t/planning");
     std::fs::create_dir_all(&plan).expect("directories");
@@ -100,9 +97,7 @@ fn a_work_tree_stands_for_its_branch_with_what_is_not_committed() {
 
 #[test]
 fn an_archived_task_is_not_open_on_branches_that_do_not_know_it_yet() {
-    let world = World::ready();
-    world.orch(&["new", "t"]).succeeds();
-    world.walk_to("t", "done");
+    let world = started("done");
     world.git(&["branch", "old", "HEAD~3"]);
     world.orch(&["archive", "t"]).succeeds();
     assert_eq!(everywhere(&world)["tasks"], json!([]));
@@ -112,8 +107,7 @@ fn an_archived_task_is_not_open_on_branches_that_do_not_know_it_yet() {
 
 #[test]
 fn a_branch_that_cannot_be_read_is_a_finding_and_the_others_are_shown() {
-    let world = World::ready();
-    world.orch(&["new", "t"]).succeeds();
+    let world = started("planning");
     world.git(&["switch", "-q", "-c", "other"]);
     world.write("orch.toml", "version = 1\n[[root]]\npath = \"tasks/**\"\nworkflow = \"nowhere\"\n");
     world.orch(&["status"]).ends(2);
@@ -146,8 +140,7 @@ fn filters_and_patterns_choose_among_the_tasks_of_all_branches() {
 
 #[test]
 fn runs_of_other_work_trees_are_listed() {
-    let world = World::ready();
-    world.orch(&["new", "t"]).succeeds();
+    let world = started("planning");
     let side = with_work_tree(&world);
     world.orch(&["-C", &side, "run", "t", "--", "true"]);
     let runs = world.orch_json(&["runs"]);
@@ -168,8 +161,7 @@ fn runs_of_other_work_trees_are_listed() {
 
 #[test]
 fn a_live_status_follows_the_files_and_gives_the_terminal_back() {
-    let world = World::ready();
-    world.orch(&["new", "t"]).succeeds();
+    let world = started("planning");
     world.orch(&["status", "--watch"]).ends(2).reports("error: `--watch` shows the status on a terminal");
     let mut terminal = Terminal::start(world.orch_command(&["status", "--watch"]));
     terminal.shows("write planning/plan.json");
@@ -208,8 +200,7 @@ fn a_live_status_fits_a_small_terminal() {
 
 #[test]
 fn places_of_one_name_are_told_apart() {
-    let world = World::ready();
-    world.orch(&["new", "t"]).succeeds();
+    let world = started("planning");
     world.git(&["update-ref", "refs/heads/origin/main", "HEAD"]);
     world.git(&["update-ref", "refs/remotes/origin/main", "HEAD"]);
     world.git(&["switch", "-q", "--detach"]);
@@ -240,8 +231,7 @@ fn damage(world: &World, revision: &str) {
 
 #[test]
 fn a_log_that_cannot_be_read_is_a_problem_and_neither_missing_nor_behind() {
-    let world = World::ready();
-    world.orch(&["new", "t"]).succeeds();
+    let world = started("planning");
     world.git(&["branch", "old"]);
     world.git(&["switch", "-q", "-c", "new"]);
     world.walk_to("t", "codegen");
@@ -264,8 +254,7 @@ fn a_log_that_cannot_be_read_is_a_problem_and_neither_missing_nor_behind() {
 
 #[test]
 fn a_damaged_work_tree_or_branch_is_a_problem_of_its_own() {
-    let world = World::ready();
-    world.orch(&["new", "t"]).succeeds();
+    let world = started("planning");
     with_work_tree(&world);
     let damaged = |path: &str, problem: &str| {
         let all = everywhere(&world);
@@ -287,8 +276,7 @@ fn a_damaged_work_tree_or_branch_is_a_problem_of_its_own() {
 
 #[test]
 fn a_branch_with_other_settings_is_evaluated_even_if_its_task_is_the_same() {
-    let world = World::ready();
-    world.orch(&["new", "t"]).succeeds();
+    let world = started("planning");
     world.git(&["switch", "-q", "-c", "other"]);
     world.write("system/workflows/global-state-machine.md", "# Broken\n\n```toml orch\n[phase\n```\n");
     world.commit("Other settings");

@@ -1,6 +1,6 @@
 //! `--json` is exactly one document on stdout, in success and in failure; exit codes per class.
 
-use crate::harness::{Ended, World};
+use crate::harness::{Ended, World, started};
 use serde_json::Value;
 
 fn document(arguments: &[&str], ended: &Ended) -> Value {
@@ -11,10 +11,7 @@ fn document(arguments: &[&str], ended: &Ended) -> Value {
 }
 
 fn world() -> World {
-    let world = World::ready();
-    world.orch(&["new", "t"]).succeeds();
-    world.walk_to("t", "review");
-    world
+    started("review")
 }
 
 #[test]

@@ -1,13 +1,6 @@
 //! `orch next`: applied, refused, expected, dry, overridden.
 
-use crate::harness::World;
-
-fn at(phase: &str) -> World {
-    let world = World::ready();
-    world.orch(&["new", "t"]).succeeds();
-    world.walk_to("t", phase);
-    world
-}
+use crate::harness::{World, started};
 
 /// Everything that a command could have changed.
 fn traces(world: &World) -> (String, String, String) {
@@ -16,7 +9,7 @@ fn traces(world: &World) -> (String, String, String) {
 
 #[test]
 fn a_skip_is_refused_and_says_why() {
-    let world = at("plan_review");
+    let world = started("plan_review");
     let before = traces(&world);
     let refused = world.orch(&["next", "t", "--to", "test"]).ends(1);
     assert!(refused.stderr.contains("the rules do not move the task to `test` now"), "{}", refused.stderr);
@@ -32,7 +25,7 @@ fn a_skip_is_refused_and_says_why() {
 
 #[test]
 fn to_takes_the_move_that_the_rules_decide() {
-    let world = at("plan_review");
+    let world = started("plan_review");
     world.plan_review("t", true, 1);
     world.orch(&["next", "t", "--to", "planning"]).ends(1);
     world.orch(&["next", "t", "--to", "codegen"]).succeeds();
@@ -41,7 +34,7 @@ fn to_takes_the_move_that_the_rules_decide() {
 
 #[test]
 fn an_unknown_phase_or_task_gets_the_nearest_name() {
-    let world = at("planning");
+    let world = started("planning");
     world.orch(&["next", "t", "--to", "tset"]).ends(2).reports("did you mean `test`?");
     world.orch(&["next", "t", "--expect", "codegn"]).ends(2).reports("did you mean `codegen`?");
     world
@@ -59,7 +52,7 @@ fn an_unknown_phase_or_task_gets_the_nearest_name() {
 
 #[test]
 fn expect_is_content_with_a_task_that_is_there() {
-    let world = at("plan_review");
+    let world = started("plan_review");
     world.orch(&["next", "t", "--expect", "plan_review"]).succeeds().says("already in plan_review");
     world.orch(&["next", "t", "--expect", "codegen"]).ends(1);
     world.plan_review("t", true, 1);
@@ -69,7 +62,7 @@ fn expect_is_content_with_a_task_that_is_there() {
 
 #[test]
 fn an_alias_of_a_phase_is_as_good_as_its_name() {
-    let world = at("review");
+    let world = started("review");
     world.code_review("t", true, 1);
     world.orch(&["next", "t", "--to", "test_run"]).succeeds().says("review -> test");
     world.orch(&["next", "t", "--expect", "test_run"]).succeeds();
@@ -77,7 +70,7 @@ fn an_alias_of_a_phase_is_as_good_as_its_name() {
 
 #[test]
 fn a_dry_run_says_it_and_writes_nothing() {
-    let world = at("plan_review");
+    let world = started("plan_review");
     world.plan_review("t", true, 1);
     let before = traces(&world);
     world.orch(&["next", "t", "--dry-run"]).succeeds().says("plan_review -> codegen");
@@ -89,7 +82,7 @@ fn a_dry_run_says_it_and_writes_nothing() {
 
 #[test]
 fn an_override_waives_what_it_jumps_over_and_keeps_its_reason() {
-    let world = at("plan_review");
+    let world = started("plan_review");
     world.orch(&["next", "t", "--override", "reviewed in pairing", "--to", "test"]).succeeds();
     let state = world.json("tasks/t/state.json");
     assert_eq!(state["phase"], "test");
@@ -106,7 +99,7 @@ fn an_override_waives_what_it_jumps_over_and_keeps_its_reason() {
 
 #[test]
 fn an_override_without_a_reason_is_refused() {
-    let world = at("plan_review");
+    let world = started("plan_review");
     let before = traces(&world);
     for reason in ["", "  ", "\n"] {
         let ended = world.orch(&["next", "t", "--override", reason]);
@@ -118,7 +111,7 @@ fn an_override_without_a_reason_is_refused() {
 
 #[test]
 fn without_a_name_the_directory_the_branch_or_the_only_open_task_is_meant() {
-    let world = at("planning");
+    let world = started("planning");
     world.plan("t", 1);
     world.orch(&["next"]).succeeds().says("t: planning -> plan_review");
     world.orch(&["new", "u"]).succeeds();
@@ -131,7 +124,7 @@ fn without_a_name_the_directory_the_branch_or_the_only_open_task_is_meant() {
 
 #[test]
 fn a_draft_moves_nothing_however_often_it_is_saved() {
-    let world = at("planning");
+    let world = started("planning");
     for nth in 0..3 {
         world.write(
             "tasks/t/planning/plan.json",

@@ -1,17 +1,10 @@
 //! `orch rollback`, `reopen` and `confirm`.
 
-use crate::harness::World;
-
-fn at(phase: &str) -> World {
-    let world = World::ready();
-    world.orch(&["new", "t"]).succeeds();
-    world.walk_to("t", phase);
-    world
-}
+use crate::harness::started;
 
 #[test]
 fn a_rollback_spends_and_deletes_nothing() {
-    let world = at("test");
+    let world = started("test");
     let files = world.git(&["ls-files", "tasks/t"]);
     world
         .orch(&["rollback", "t", "--to", "codegen", "--reason", "wrong branch"])
@@ -32,7 +25,7 @@ fn a_rollback_spends_and_deletes_nothing() {
 
 #[test]
 fn a_confirmed_artifact_is_fresh_again() {
-    let world = at("test");
+    let world = started("test");
     world.tests("t", 1, 1);
     world.orch(&["next", "t"]).succeeds().says("test -> codegen");
     world.orch(&["confirm", "t", "patch", "--reason", "the tests were wrong"]).succeeds();
@@ -45,7 +38,7 @@ fn a_confirmed_artifact_is_fresh_again() {
 
 #[test]
 fn only_a_reopening_leaves_a_terminal_phase() {
-    let world = at("done");
+    let world = started("done");
     world.orch(&["next", "t"]).ends(3);
     world.orch(&["rollback", "t", "--reason", "no"]).ends(1).reports("orch reopen");
     world.orch(&["next", "t", "--override", "no", "--to", "test"]).ends(1);
@@ -58,7 +51,7 @@ fn only_a_reopening_leaves_a_terminal_phase() {
 
 #[test]
 fn the_first_phase_can_only_be_begun_again_and_each_hint_says_so() {
-    let world = at("planning");
+    let world = started("planning");
     for order in [&["reopen", "t"][..], &["rollback", "t"], &["rollback", "t", "--to", "planning"]] {
         let ended = world.orch(&[order, &["--reason", "it broke"]].concat()).ends(1);
         ended.reports("hint: orch next t --override WHY --to planning");
@@ -72,7 +65,7 @@ fn the_first_phase_can_only_be_begun_again_and_each_hint_says_so() {
 
 #[test]
 fn the_placeholder_of_a_hint_is_no_reason() {
-    let world = at("codegen");
+    let world = started("codegen");
     for order in [
         &["rollback", "t", "--reason", "WHY"][..],
         &["rollback", "t", "--reason", "WHY", "--dry-run"],
@@ -87,7 +80,7 @@ fn the_placeholder_of_a_hint_is_no_reason() {
 
 #[test]
 fn an_order_into_an_inconsistent_task_names_the_way_out() {
-    let world = at("review");
+    let world = started("review");
     world.remove("tasks/t/code/diff.patch");
     let suggestion = world.orch_json(&["suggest", "t"])["suggestions"][0].clone();
     assert_eq!(suggestion["kind"], "inconsistent", "{suggestion:#}");

@@ -150,8 +150,7 @@ fn nothing_to_recover_from_says_how_to_start_over() {
 
 #[test]
 fn a_task_of_which_only_the_transcript_is_left_is_not_forgotten() {
-    let world = World::ready();
-    world.orch(&["new", "t"]).succeeds();
+    let world = started("planning");
     world.remove(STATE);
     let all = world.orch_json(&["suggest"]);
     assert_eq!(all["suggestions"][0]["task"], "t", "{all:#}");

@@ -1,6 +1,6 @@
 //! `orch init` and `orch new`.
 
-use crate::harness::World;
+use crate::harness::{World, started};
 
 #[test]
 fn init_makes_what_it_names_and_a_second_one_changes_nothing() {
@@ -131,8 +131,7 @@ fn a_path_below_a_root_names_the_task_there_and_not_one_below_another_root() {
 
 #[test]
 fn new_refuses_what_is_there_what_lies_in_a_task_and_what_is_no_id() {
-    let world = World::ready();
-    world.orch(&["new", "t"]).succeeds();
+    let world = started("planning");
     let head = world.git(&["rev-parse", "HEAD"]);
     world.orch(&["new", "t"]).ends(2).reports("already exists");
     world.orch(&["new", "t/sub"]).ends(2).reports("a task cannot contain a task");

@@ -1,6 +1,6 @@
 //! `orch suggest`: for whom, in which order, and waiting for a change.
 
-use crate::harness::World;
+use crate::harness::{World, started};
 use std::thread::sleep;
 use std::time::Duration;
 
@@ -19,8 +19,7 @@ fn for_an_agent_ends_with_one_when_there_is_nothing() {
 
 #[test]
 fn finished_tasks_are_left_out_unless_named() {
-    let world = World::ready();
-    world.orch(&["new", "t"]).succeeds();
+    let world = started("planning");
     world.orch(&["new", "u"]).succeeds();
     world.walk_to("t", "done");
     let all = world.orch_json(&["suggest"]);
@@ -46,9 +45,7 @@ fn the_most_urgent_comes_first() {
 
 #[test]
 fn the_same_files_and_record_give_the_same_bytes() {
-    let world = World::ready();
-    world.orch(&["new", "t"]).succeeds();
-    world.walk_to("t", "codegen");
+    let world = started("codegen");
     let first = world.orch(&["suggest", "--json"]).stdout;
     assert_eq!(world.orch(&["suggest", "--json"]).stdout, first);
     assert_eq!(world.orch(&["-C", "tasks/t", "suggest", "--json"]).stdout, first);
@@ -56,8 +53,7 @@ fn the_same_files_and_record_give_the_same_bytes() {
 
 #[test]
 fn waiting_returns_when_the_answer_changes() {
-    let world = World::ready();
-    world.orch(&["new", "t"]).succeeds();
+    let world = started("planning");
     let mut waiting = world.orch_spawn(&["suggest", "t", "--wait", "--timeout", "60", "--json"]);
     // Written again and again: whenever the wait has begun to listen, the next one is heard.
     let mut nth = 0;
@@ -79,8 +75,7 @@ fn waiting_returns_when_the_answer_changes() {
 
 #[test]
 fn waiting_ends_with_one_when_the_time_is_up() {
-    let world = World::ready();
-    world.orch(&["new", "t"]).succeeds();
+    let world = started("planning");
     for timeout in ["1", "100ms"] {
         let ended = world.orch(&["suggest", "t", "--wait", "--timeout", timeout, "--json"]).ends(1);
         let envelope: serde_json::Value = serde_json::from_str(&ended.stdout).expect("one document");

@@ -1,6 +1,6 @@
 //! The walk from planning to done, by artifacts written by hand.
 
-use crate::harness::World;
+use crate::harness::{World, started};
 
 #[test]
 fn every_step_is_one_commit_that_holds_its_own_proof_and_nothing_of_the_user() {
@@ -57,9 +57,7 @@ fn every_step_is_one_commit_that_holds_its_own_proof_and_nothing_of_the_user() {
 
 #[test]
 fn a_failing_test_goes_back_once_and_a_new_patch_comes_forward_again() {
-    let world = World::ready();
-    world.orch(&["new", "t"]).succeeds();
-    world.walk_to("t", "test");
+    let world = started("test");
     world.tests("t", 1, 1);
     world.orch(&["next", "t"]).succeeds().says("test -> codegen").says("git revert");
     world.orch(&["next", "t"]).ends(3);
@@ -78,9 +76,7 @@ fn a_failing_test_goes_back_once_and_a_new_patch_comes_forward_again() {
 
 #[test]
 fn a_clone_says_what_the_original_says() {
-    let world = World::ready();
-    world.orch(&["new", "t"]).succeeds();
-    world.walk_to("t", "test");
+    let world = started("test");
     world.tests("t", 1, 1);
     world.orch(&["next", "t"]).succeeds();
     let original = world.orch_json(&["suggest", "t"]);
@@ -92,9 +88,7 @@ fn a_clone_says_what_the_original_says() {
 
 #[test]
 fn a_reverted_transition_is_an_undo() {
-    let world = World::ready();
-    world.orch(&["new", "t"]).succeeds();
-    world.walk_to("t", "test");
+    let world = started("test");
     world.tests("t", 1, 1);
     world.orch(&["next", "t"]).succeeds();
     world.git(&["revert", "--no-edit", "HEAD"]);

@@ -1,11 +1,13 @@
 //! Action loops on the pure core: scripted executors, no process, every way to the end.
 
 use super::play::{Play, facts, workflow};
+use crate::setting::number;
 use orch::base::{Digest, Period};
 use orch::decide::{
     ActionResult, Budget, Ending, ExecutorExit, JudgedTask, Mode, NextStep, Recorded, Returned, State, Usage,
     Worker, evaluate, initial_state, next,
 };
+use orch::workflow::Workflow;
 use serde_json::{Value, json};
 
 /// Two actions, an iteration, a question, and rules that let both of them be given up.
@@ -89,8 +91,11 @@ type Played = (Ending, State, Usage, Vec<String>);
 
 /// Plays a run; `perform` is given the action and the number of the turn.
 fn play(text: &str, mode: Mode, perform: &mut dyn FnMut(&str, u32) -> Option<Value>) -> Played {
-    let workflow = workflow(text);
-    let mut play = Play::new(&workflow, mode);
+    played(&workflow(text), mode, perform)
+}
+
+fn played(workflow: &Workflow, mode: Mode, perform: &mut dyn FnMut(&str, u32) -> Option<Value>) -> Played {
+    let mut play = Play::new(workflow, mode);
     play.perform = Box::new(|work, turn| match perform(work, turn) {
         Some(value) => Returned {
             how: ExecutorExit::Well,
@@ -174,10 +179,11 @@ fn whatever_executors_do_a_run_ends_within_its_budget() {
         Some(json!("garbage")),
     ];
     let mut endings: Vec<Ending> = Vec::new();
-    for seed in 0..3_000_u64 {
+    let compiled = workflow(LOOP);
+    for seed in 0..number("ORCH_LOOP_COMBINATIONS").unwrap_or(1_000) {
         let mut at = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
         let mode = if seed % 5 == 0 { Mode::Interactive } else { Mode::Auto };
-        let (ending, state, usage, story) = play(LOOP, mode, &mut |_, _| {
+        let (ending, state, usage, story) = played(&compiled, mode, &mut |_, _| {
             at ^= at << 13;
             at ^= at >> 7;
             at ^= at << 17;

@@ -2,7 +2,7 @@
 
 use super::{Way, bring_together, coded, finish, forked, reviewed, rolled_back, standings};
 use crate::audit::records::{STATE, put, state, tell};
-use crate::harness::World;
+use crate::harness::{World, started};
 use orch::base::PhaseId;
 use orch::decide::{ActorStatus, HistoryEntry, State};
 use std::sync::Arc;
@@ -150,9 +150,7 @@ fn a_hand_edit_of_a_conflict_is_found() {
 
 #[test]
 fn a_merge_that_never_was_is_forged() {
-    let world = World::ready();
-    world.orch(&["new", "t"]).succeeds();
-    world.walk_to("t", "codegen");
+    let world = started("codegen");
     let mut state = state(&world);
     let mut entry = HistoryEntry::clone(state.history.last().expect("an entry"));
     entry.seq = state.rev + 1;

@@ -68,8 +68,7 @@ fn the_end_of_another_clone_is_not_ours() {
     let world = forked("plan_review", finish, finish);
     bring_together_choosing(&world);
     let (state, transcript) = (world.read(STATE), world.read(TRANSCRIPT));
-    let other = World::ready();
-    other.orch(&["new", "t"]).succeeds();
+    let other = started("planning");
     other.write(STATE, state);
     other.write(TRANSCRIPT, transcript);
     other.commit("done elsewhere");

@@ -1,7 +1,7 @@
 //! Where a conflict may stand: in the index, in a commit, in an artifact; and what is said of it.
 
 use super::{WAYS, Way, coded, finish, forked, reviewed, rolled_back, standings};
-use crate::harness::World;
+use crate::harness::{World, started};
 use crate::outputs::fits;
 
 const STATE: &str = "tasks/t/state.json";
@@ -269,8 +269,7 @@ fn one_task_does_not_keep_the_others_from_being_settled() {
 
 #[test]
 fn a_stash_that_does_not_fit_is_settled() {
-    let world = World::ready();
-    world.orch(&["new", "t"]).succeeds();
+    let world = started("planning");
     world.write("orch.toml", "version = 1\n[git]\ncommit = \"off\"\n");
     world.walk_to("t", "plan_review");
     world.commit("by hand");
@@ -319,9 +318,7 @@ fn a_conflict_that_was_added_as_it_is_is_settled_from_the_log() {
 
 #[test]
 fn a_revert_of_an_older_move_takes_its_files_back_and_no_event() {
-    let world = World::ready();
-    world.orch(&["new", "t"]).succeeds();
-    world.walk_to("t", "review");
+    let world = started("review");
     let log = world.read(TRANSCRIPT);
     let ended = world.git_ended(&["revert", "--no-edit", "HEAD~1"]);
     assert_ne!(ended.code, 0, "{ended:?}");

@@ -26,7 +26,7 @@ fn branches_join_in_any_order_and_whoever_works_on_gets_done() {
     let came = Came::default();
     each_history(&|seed| live(seed, &came));
     let all = [came.one_moved, came.joined, came.criss_cross, came.disputed].map(AtomicU32::into_inner);
-    assert!(all.iter().all(|many| *many > 2) && all[1] > 50, "the histories are too tame: {all:?}");
+    assert!(all.iter().all(|many| *many > 2) && all[1] > 25, "the histories are too tame: {all:?}");
 }
 
 /// Lets some things happen on a branch.

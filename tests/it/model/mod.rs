@@ -28,7 +28,7 @@ fn whatever_happened_a_diligent_worker_gets_done() {
 fn each_history(live: &(dyn Fn(u64) + Sync)) {
     let first = number("ORCH_MODEL_SEED").unwrap_or(1);
     let next = AtomicU64::new(first);
-    let end = first + number("ORCH_MODEL_HISTORIES").unwrap_or(90);
+    let end = first + number("ORCH_MODEL_HISTORIES").unwrap_or(48);
     std::thread::scope(|scope| {
         for _ in 0..std::thread::available_parallelism().map_or(1, usize::from) {
             scope.spawn(|| {

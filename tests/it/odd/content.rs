@@ -1,7 +1,7 @@
 //! What git does to the bytes and names of files on their way in and out.
 
 use super::{Row, works};
-use crate::harness::{World, executable};
+use crate::harness::{World, executable, started};
 use std::fs;
 
 pub const ROWS: [Row; 11] = [
@@ -48,8 +48,7 @@ fn line_endings() {
 
 #[test]
 fn safe_line_endings() {
-    let world = World::ready();
-    world.orch(&["new", "t"]).succeeds();
+    let world = started("planning");
     world.git(&["config", "core.autocrlf", "input"]);
     world.git(&["config", "core.safecrlf", "true"]);
     world.plan("t", 1);
@@ -215,8 +214,7 @@ fn own_files_filtered() {
 
 #[test]
 fn linked_artifact() {
-    let world = World::ready();
-    world.orch(&["new", "t"]).succeeds();
+    let world = started("planning");
     world.plan("t", 1);
     fs::rename(world.path("tasks/t/planning/plan.json"), world.path("elsewhere.json")).expect("moved");
     std::os::unix::fs::symlink("../../../elsewhere.json", world.path("tasks/t/planning/plan.json"))
@@ -229,8 +227,7 @@ fn linked_artifact() {
 
 #[test]
 fn linked_task() {
-    let world = World::ready();
-    world.orch(&["new", "t"]).succeeds();
+    let world = started("planning");
     fs::rename(world.path("tasks/t"), world.path("../elsewhere")).expect("moved");
     std::os::unix::fs::symlink("../../elsewhere", world.path("tasks/t")).expect("linked");
     world.write("../elsewhere/planning/plan.json", "{}");
@@ -243,9 +240,7 @@ fn linked_task() {
 
 #[test]
 fn cut_transcript() {
-    let world = World::ready();
-    world.orch(&["new", "t"]).succeeds();
-    world.walk_to("t", "codegen");
+    let world = started("codegen");
     let told = world.read("tasks/t/transcript.jsonl");
     let first = told.lines().next().expect("a line");
     world.patch("t", 1);

@@ -1,7 +1,7 @@
 //! Which repository is meant: named by the environment, around a directory, or both.
 
 use super::{Row, sound, works, works_by};
-use crate::harness::{Ended, World};
+use crate::harness::{Ended, World, started};
 use std::fs;
 
 pub const ROWS: [Row; 5] = [
@@ -113,8 +113,7 @@ fn git_work_tree() {
     orch(&world, &absolute, &["-C", "../plain", "status"]).succeeds().says("codegen");
     orch(&world, &absolute, &["status"]).ends(2).reports("is outside it");
     // Without GIT_DIR it is a place for the files of the repository around.
-    let world = World::ready();
-    world.orch(&["new", "t"]).succeeds();
+    let world = started("planning");
     let told = orch(&world, &[("GIT_WORK_TREE", ".")], &["status"]).succeeds().says("planning");
     assert!(!told.stderr.contains("no-repository"), "{told:?}");
 }

@@ -1,7 +1,7 @@
 //! What the machine lacks or refuses: git itself, room, the right to write, the right owner.
 
 use super::{Row, sound, works_by};
-use crate::harness::{Ended, World, skipped};
+use crate::harness::{Ended, World, skipped, started};
 use std::fs;
 
 pub const ROWS: [Row; 5] = [
@@ -35,8 +35,7 @@ fn outside_git() {
 
 #[test]
 fn no_git() {
-    let world = World::ready();
-    world.orch(&["new", "t"]).succeeds();
+    let world = started("planning");
     world.plan("t", 1);
     let orch = |arguments: &[&str]| -> Ended {
         let mut command = world.orch_command(arguments);
@@ -59,8 +58,7 @@ fn no_git() {
 
 #[test]
 fn foreign_owner() {
-    let world = World::ready();
-    world.orch(&["new", "t"]).succeeds();
+    let world = started("planning");
     world.plan("t", 1);
     let before = (world.git(&["rev-parse", "HEAD"]), world.read("tasks/t/state.json"));
     let own_all = |user: u32| {
@@ -104,8 +102,7 @@ fn foreign_owner() {
 #[test]
 fn a_git_directory_that_cannot_be_read_is_no_missing_one() {
     use std::os::unix::fs::PermissionsExt;
-    let world = World::ready();
-    world.orch(&["new", "t"]).succeeds();
+    let world = started("planning");
     let git = world.path(".git");
     let allow = |mode| fs::set_permissions(&git, fs::Permissions::from_mode(mode)).expect("set");
     // Root reads everything, unless it gives the capabilities away.
@@ -133,8 +130,7 @@ fn a_git_directory_that_cannot_be_read_is_no_missing_one() {
 
 #[test]
 fn a_damaged_repository_is_told_and_nothing_moves() {
-    let world = World::ready();
-    world.orch(&["new", "t"]).succeeds();
+    let world = started("planning");
     world.plan("t", 1);
     let record = world.read("tasks/t/state.json");
     let head = world.read(".git/HEAD");
@@ -213,8 +209,7 @@ fn apart(world: &World, script: &str) -> Option<Ended> {
 
 #[test]
 fn read_only() {
-    let world = World::ready();
-    world.orch(&["new", "t"]).succeeds();
+    let world = started("planning");
     world.plan("t", 1);
     let seen = world.git(&["status", "--porcelain", "-uall"]);
     let script = r#"
@@ -236,8 +231,7 @@ fn read_only() {
 
 #[test]
 fn full_disk() {
-    let world = World::ready();
-    world.orch(&["new", "t"]).succeeds();
+    let world = started("planning");
     world.plan("t", 1);
     // With ever more room left, the disk is full ever later, at last after everything is written.
     let script = r#"

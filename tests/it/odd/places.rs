@@ -1,7 +1,7 @@
 //! Where a repository lies: beside, inside and around others.
 
 use super::{Row, sound, works};
-use crate::harness::World;
+use crate::harness::{World, started};
 use std::fs;
 
 pub const ROWS: [Row; 8] = [
@@ -103,9 +103,7 @@ fn nested_repository() {
 
 #[test]
 fn nested_in_a_task() {
-    let world = World::ready();
-    world.orch(&["new", "t"]).succeeds();
-    world.walk_to("t", "review");
+    let world = started("review");
     let head = world.git(&["rev-parse", "HEAD"]);
     world.git(&["init", "-q", "tasks/t/code"]);
     world.code_review("t", true, 1);

@@ -1,7 +1,7 @@
 //! The pages of the board, as a browser gets them.
 
 use super::client::Server;
-use crate::harness::{World, eventually, executable};
+use crate::harness::{World, eventually, executable, started};
 use std::fs;
 
 #[test]
@@ -118,8 +118,7 @@ fn a_browser_that_opens_what_is_not_there_gets_a_page_and_a_program_gets_a_probl
 
 #[test]
 fn the_overview_shows_each_task_once_where_it_is_furthest() {
-    let world = World::ready();
-    world.orch(&["new", "t"]).succeeds();
+    let world = started("planning");
     world.orch(&["new", "u"]).succeeds();
     world.git(&["switch", "-q", "-c", "feature"]);
     world.walk_to("t", "codegen");
@@ -178,8 +177,7 @@ fn the_browser_is_opened_with_a_word_that_signs_it_in_once() {
 
 #[test]
 fn a_person_has_a_button_for_each_order_and_nobody_else_has_one() {
-    let world = World::ready();
-    world.orch(&["new", "t"]).succeeds();
+    let world = started("planning");
     let server = Server::start(&world, &["--no-watch"]);
     let page = |server: &Server, token: &str| server.send("GET", "/tasks/t", token, &[], "").body;
     let orders = |page: &str| page.matches("data-path=\"/api/v1/tasks/t/").count();

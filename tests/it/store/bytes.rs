@@ -1,13 +1,10 @@
 //! Exactly the bytes that were judged: invalid ones, deletions, modes, line endings, filters.
 
-use crate::harness::World;
 use crate::harness::executable;
+use crate::harness::{World, started};
 
 fn at(phase: &str) -> World {
-    let world = World::ready();
-    world.orch(&["new", "t"]).succeeds();
-    world.walk_to("t", phase);
-    world
+    started(phase)
 }
 
 fn blob(world: &World, path: &str) -> String {

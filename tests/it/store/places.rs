@@ -1,6 +1,6 @@
 //! Branches without a commit, linked work trees, branch switches, and branches that moved.
 
-use crate::harness::World;
+use crate::harness::{World, started};
 use std::fs;
 use std::os::unix::fs::symlink;
 
@@ -62,8 +62,7 @@ fn artifacts_left_behind_by_a_branch_switch_are_not_new_work() {
 
 #[test]
 fn a_state_that_is_only_in_the_work_tree_is_untracked() {
-    let world = World::ready();
-    world.orch(&["new", "t"]).succeeds();
+    let world = started("planning");
     world.git(&["reset", "-q", "--soft", "HEAD~1"]);
     world.git(&["restore", "-q", "--staged", "tasks"]);
     world.plan("t", 1);
@@ -73,9 +72,7 @@ fn a_state_that_is_only_in_the_work_tree_is_untracked() {
 
 #[test]
 fn a_commit_of_the_user_between_two_transitions_is_kept() {
-    let world = World::ready();
-    world.orch(&["new", "t"]).succeeds();
-    world.walk_to("t", "codegen");
+    let world = started("codegen");
     world.write("src/login.rs", "fn login() {}\n");
     world.commit("Mine");
     world.walk_to_from("t", "codegen", "test");
