@@ -77,6 +77,12 @@ impl<'a> Judge<'a> {
             Format::Patch | Format::Junit => {
                 format!("`{}` is made by a program, so there is no draft of it", artifact.name)
             }
+            _ if artifact.example.is_some() => {
+                format!(
+                    "`{}` has no schema, which would refuse a draft; the prompt shows an example",
+                    artifact.name
+                )
+            }
             _ => format!("there is no example of `{}` to make a draft of", artifact.name),
         };
         refused(Code::NothingToDraft, message, prompt)

@@ -270,6 +270,7 @@ pub(super) fn options(judge: &Judge<'_>, decision: &mut Decision) {
     judge.prompt_option(decision);
     if matches!(decision.verdict, Verdict::Wait { .. }) {
         judge.rulings(decision);
+        judge.persons_prompt(decision);
     }
     match decision.verdict.clone() {
         Verdict::Handover { held, .. } => {
@@ -353,6 +354,15 @@ impl Judge<'_> {
         if owner == Owner::Agent {
             let argv = ["orch", "prompt", self.facts.task.as_str()];
             decision.options.push(choice("prompt", argv, Owner::Agent, "print the complete instructions"));
+        }
+    }
+
+    /// The same command for a person who has to write a file and cannot just approve or reject.
+    fn persons_prompt(&self, decision: &mut Decision) {
+        let is_persons = matches!(decision.verdict, Verdict::Wait { owner: Owner::Human, .. });
+        if is_persons && decision.options.is_empty() && !decision.expects.is_empty() {
+            let argv = ["orch", "prompt", self.facts.task.as_str()];
+            decision.options.push(choice("prompt", argv, Owner::Human, "print the complete instructions"));
         }
     }
 

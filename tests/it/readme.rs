@@ -204,6 +204,30 @@ fn the_workflow_is_accepted_and_its_misspelling_is_told() {
     assert!(told.stdout.contains(shown.trim_end()), "{}", told.stdout);
 }
 
+/// Whoever has the turn is told what to write, and what it looks like: also a person who cannot just approve.
+#[test]
+fn a_task_of_the_workflow_tells_its_author_and_its_reader_what_to_do() {
+    let world = World::ready();
+    let document = below("The workflow document", "markdown").remove(0);
+    world.write("system/workflows/article.md", &document);
+    let asked = shell(&world, &below("The workflow document", "sh")[0], Path::new("/nonexistent"));
+    assert!(asked.contains("write text.md"), "{asked}");
+    world.write("tasks/spring/text.md", format!("# Spring\n\n{}\n", "It thaws. ".repeat(100)));
+    world.orch(&["next", "spring"]).succeeds().says("drafting -> review");
+    let told = world.orch_json(&["suggest", "spring"])["suggestions"][0].clone();
+    let first = &told["options"][0];
+    assert_eq!((&told["owner"], &first["by"]), (&"human".into(), &"human".into()), "{told:#}");
+    assert_eq!(first["argv"], serde_json::json!(["orch", "prompt", "spring"]));
+    let prompt = world.orch(&["prompt", "spring"]).succeeds().stdout;
+    for part in ["`tasks/spring/text.md` (text)", "## Write `tasks/spring/review.json`", "{\"ok\": false, "] {
+        assert!(prompt.contains(part), "{part}: {prompt}");
+    }
+    world.orch(&["draft", "spring"]).ends(5).reports("has no schema");
+    world.write("tasks/spring/review.json", "{\"ok\": true}");
+    world.orch(&["next", "spring"]).succeeds().says("review -> published");
+    world.orch(&["audit"]).succeeds();
+}
+
 #[test]
 fn the_json_is_what_suggest_prints() {
     let world = World::ready();

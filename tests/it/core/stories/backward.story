@@ -147,6 +147,7 @@ test#2 waits for agent: eval/report.json is stale: unchanged since attempt 1 was
 test -> accept (tested) on patch, test_report
 accept#1 waits for human: accept/decision.json is missing
   expects accept/decision.json missing, of patch, test_report
+  option orch prompt t-1
   option orch next t-1 --override WHY
 
 ## the same failing report does not loop
@@ -224,6 +225,7 @@ test#4 waits for agent: eval/report.json is stale: unchanged since attempt 3 was
 test -> accept (tested) on patch, test_report
 accept#1 waits for human: accept/decision.json is missing
   expects accept/decision.json missing, of patch, test_report
+  option orch prompt t-1
   option orch next t-1 --override WHY
 
 ## five attempts at a phase, then a person decides

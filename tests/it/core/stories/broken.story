@@ -487,6 +487,7 @@ test#2 waits for agent: eval/report.json is stale: unchanged since attempt 1 was
 test -> accept (tested) on patch, test_report
 accept#1 waits for human: accept/decision.json is missing
   expects accept/decision.json missing, of patch, test_report
+  option orch prompt t-1
   option orch next t-1 --override WHY
 //- records
 test: done #2, left with test_report, spent 1 test_report

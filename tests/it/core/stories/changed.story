@@ -166,6 +166,7 @@ test#1 waits for agent: eval/report.json is stale: it judged another version of 
 test -> accept (tested) on patch, test_report
 accept#1 waits for human: accept/decision.json is missing
   expects accept/decision.json missing, of patch, test_report
+  option orch prompt t-1
   option orch next t-1 --override WHY
 
 ## evidence that judged something nobody knows is stale

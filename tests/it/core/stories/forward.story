@@ -49,6 +49,7 @@ test#1 waits for agent: eval/report.json is missing
 test -> accept (tested) on patch, test_report
 accept#1 waits for human: accept/decision.json is missing
   expects accept/decision.json missing, of patch, test_report
+  option orch prompt t-1
   option orch next t-1 --override WHY
 //- accept/decision.json
 {"verdict": "accepted"}
@@ -165,6 +166,7 @@ planning#1 waits for agent: planning/notes.md is invalid; planning/plan.json is 
 //- settle
 accept#1 waits for human: no rule of `accept` fires: accepted: `decision.verdict == 'accepted'` (decision.verdict is "perhaps"); revert-asked: `decision.verdict == 'revert'` (decision.verdict is "perhaps"); 6 more: orch explain t-1
   expects accept/decision.json unmet, of patch, test_report
+  option orch prompt t-1
   option orch next t-1 --override WHY
 
 ## a substate says where within a phase the task stands

@@ -45,6 +45,7 @@ rev 2 rounds=0
 test -> accept (tested) on test_report
 accept#1 waits for human: accept/decision.json is missing
   expects accept/decision.json missing, of test_report
+  option orch prompt t-1
   option orch next t-1 --override WHY
   waived code_review, patch, plan_review, tasks
 
@@ -191,6 +192,7 @@ refused: terminal: `done` is terminal
 done -> accept (reopen) on patch, test_report
 accept#2 waits for human: accept/decision.json is stale: unchanged since attempt 1 was sent back
   expects accept/decision.json stale, of patch, test_report
+  option orch prompt t-1
   option orch confirm t-1 decision --reason WHY
   option orch next t-1 --override WHY
 //- records
