@@ -64,6 +64,10 @@ fn healing_step_of(call: &str, line: &str) -> Option<Step> {
     })
 }
 
+/// How a call names the directory of the journal, whose files are counted apart: how many others a thread opens before
+/// depends on what other threads have read.
+const BESIDE_JOURNAL: &str = "/.git/orch>, ";
+
 /// The steps in a trace, each once, where it begins.
 fn steps_in(trace: &str, step_of: fn(&str, &str) -> Option<Step>) -> Vec<Seen> {
     let calls = CALLS.into_iter().chain(["flock"]);
@@ -74,7 +78,8 @@ fn steps_in(trace: &str, step_of: fn(&str, &str) -> Option<Step>) -> Vec<Seen> {
         let called =
             |call: &&str| rest.trim_start().strip_prefix(call).is_some_and(|rest| rest.starts_with('('));
         let Some(call) = calls.clone().find(called) else { continue };
-        let so_far = made.entry((thread.to_owned(), call)).or_insert(0);
+        let is_beside = call == "openat" && line.contains(BESIDE_JOURNAL);
+        let so_far = made.entry((thread.to_owned(), call, is_beside)).or_insert(0);
         *so_far += 1;
         let Some(step) = step_of(call, line) else { continue };
         // A reference that a process gave up, or a second answer, is no further step.
@@ -180,14 +185,14 @@ fn traced_order() -> (World, Vec<Seen>) {
 
 /// Kills a command at the call where a step begins.
 fn killed_at(world: &World, arguments: &[&str], seen: &Seen) {
-    // How many processes it looks at before, and which thread syncs what, differs.
-    let only = match seen.step {
-        Step::LockBranch => Some(".git/refs/heads/main.lock"),
-        Step::SyncFirst => Some(".git/orch/journal.json"),
-        _ => None,
+    // How many processes it looks at before, and which thread reads or syncs what, differs.
+    let (only, nth) = match seen.step {
+        Step::LockBranch => (Some(".git/refs/heads/main.lock"), 1),
+        Step::WriteJournal => (Some(".git/orch"), seen.nth),
+        Step::SyncFirst => (Some(".git/orch/journal.json"), 1),
+        _ => (None, seen.nth),
     };
     sleep(SETTLED);
-    let nth = if only.is_some() { 1 } else { seen.nth };
     let fault = Fault { call: seen.call, effect: Effect::Kill, nth, only };
     let (_, trace) = traced(world, arguments, (&[], Some(fault)), |_| {});
     assert!(hit(&trace, fault).is_some(), "no kill at {seen:?}\n{trace}");
