@@ -449,7 +449,10 @@ fn fallen_in_words<'g>(fallen: impl IntoIterator<Item = (&'g ArtifactName, &'g s
             None => groups.push((why, vec![named])),
         }
     }
-    let told = groups.iter().map(|(why, names)| format!("{} {why}", and_join(names)));
+    let told = groups.iter().map(|(why, names)| match why.strip_prefix("was ") {
+        Some(what) if names.len() > 1 => format!("{} were {what}", and_join(names)),
+        _ => format!("{} {why}", and_join(names)),
+    });
     told.collect::<Vec<_>>().join("; ")
 }
 

@@ -24,11 +24,16 @@ impl PlannedPaths {
         Some(Self { texts, globs })
     }
 
-    /// Whether a file is among them. An entry that ends in `/` names everything below it.
+    /// Whether a file is among them. A directory names everything below it.
     #[must_use]
     pub fn name(&self, file: &RepoPath) -> bool {
-        let is_named =
-            |text: &String| text == file.as_str() || (text.ends_with('/') && file.as_str().starts_with(text));
+        let is_named = |text: &String| {
+            if text.is_empty() {
+                return false;
+            }
+            let below = RepoPath::new(text).map(|named| file == &named || file.below(&named).is_some());
+            below.unwrap_or_default()
+        };
         self.texts.iter().any(is_named) || self.globs.iter().any(|glob| glob.matches(file.as_str()))
     }
 }

@@ -300,9 +300,10 @@ pub(super) fn unlike_names(
     let mut names = UnlikeNames::new();
     for sides in unlike_entries(before.as_deref(), after.as_deref()) {
         for (side, entry) in sides.into_iter().enumerate() {
-            let Some((entry, name)) = entry.and_then(|entry| Some((entry, entry.text()?))) else { continue };
+            let Some(entry) = entry else { continue };
             let mode = i32::try_from(entry.mode).unwrap_or_default();
-            let key = (name.to_owned(), entry.is_tree());
+            // A name that is not UTF-8 is told with replacement characters: a change must not be passed over.
+            let key = (String::from_utf8_lossy(entry.name).into_owned(), entry.is_tree());
             names.entry(key).or_default()[side] = Some((entry.id, mode, entry.is_tree()));
         }
     }

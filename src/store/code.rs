@@ -97,7 +97,7 @@ impl Store {
         let boundary = self.boundary()?;
         let begun = match start {
             Start::Changed(path) if may_note => self.last_changes(std::slice::from_ref(path))?.remove(0),
-            Start::Changed(path) => self.find(head, |commit| self.is_changed_by(commit, path))?,
+            Start::Changed(path) => self.last_change_of(head, path)?,
             Start::Was(digests) => {
                 self.find(head, |commit| Ok(digests.contains(&self.digest_of_part(commit.tree_id(), code)?)))?
             }
@@ -163,6 +163,27 @@ impl Store {
             }
         }
         Ok(None)
+    }
+
+    /// The newest commit that changed a path. The clocks of machines differ, so a commit that is found by its date may be
+    /// older than others.
+    fn last_change_of(&self, head: Digest, path: &RepoPath) -> Result<Option<Digest>, Error> {
+        let mut newest = self.find(head, |commit| self.is_changed_by(commit, path))?;
+        while let Some(known) = newest {
+            let mut later = None;
+            for id in self.revwalk(&[head], &[known])?.take(10 * MOST_COMMITS) {
+                let Some(commit) = self.commit_if_held(id?)? else { break };
+                if self.is_changed_by(&commit, path)? {
+                    later = Some(digest(commit.id()));
+                    break;
+                }
+            }
+            if later.is_none() {
+                break;
+            }
+            newest = later;
+        }
+        Ok(newest)
     }
 
     /// Whether one of the commits that the second has and the first lacks tells of one of these parts: it changed the

@@ -13,12 +13,45 @@ const MOST_COMMITS: usize = 10_000;
 /// The maximum number of commits of others that are named.
 const MOST_NAMED: usize = 100;
 
-/// The task whose commits are looked for.
-pub struct CommitsOf<'a> {
-    /// Its id, and its former ones.
-    pub ids: Vec<&'a str>,
-    /// Where its log is, and was under its former ids.
-    pub logs: Vec<RepoPath>,
+/// The task whose commits are looked for, under its id and its former ones.
+pub struct CommitsOf {
+    /// Where it is now.
+    pub present: LogPlace,
+    /// Where it was.
+    pub former: Vec<LogPlace>,
+}
+
+/// The id of a task, and its log.
+pub struct LogPlace {
+    /// The id.
+    pub id: String,
+    /// The path of the log.
+    pub log: RepoPath,
+}
+
+impl CommitsOf {
+    /// Whether a commit has the log of the task.
+    fn is_logged_in(&self, store: &Store, commit: &GitCommit<'_>) -> Result<bool, Error> {
+        for place in std::iter::once(&self.present).chain(&self.former) {
+            if store.blob_of(commit, &place.log)?.is_some() {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// The places that mean the task in a commit: a former id may be that of another task since.
+    fn places_in(&self, store: &Store, commit: &GitCommit<'_>) -> Result<Vec<&LogPlace>, Error> {
+        let mut places = vec![&self.present];
+        for former in &self.former {
+            let is_taken = store.blob_of(commit, &former.log)?.is_some()
+                && store.blob_of(commit, &self.present.log)?.is_some();
+            if !is_taken {
+                places.push(former);
+            }
+        }
+        Ok(places)
+    }
 }
 
 /// What is asked of the history of some code.
@@ -32,7 +65,7 @@ pub struct CodeQuestion<'a> {
     /// The base of the task's branch; `None` if the task is worked on in the base branch itself.
     pub base: Option<Digest>,
     /// The task.
-    pub task: &'a CommitsOf<'a>,
+    pub task: &'a CommitsOf,
 }
 
 /// Why a walk through the history does not end.
@@ -48,6 +81,14 @@ impl<E: Into<Error>> From<E> for Failed {
     }
 }
 
+/// Where some code was judged.
+struct JudgedAt {
+    /// The commit that has it, or makes it again after a rebase.
+    commit: Digest,
+    /// After a rebase, the files that are not as they were for whoever judged.
+    of_others: BTreeSet<RepoPath>,
+}
+
 /// A walk through the history of some code.
 struct CodeWalk<'a> {
     store: &'a Store,
@@ -57,6 +98,8 @@ struct CodeWalk<'a> {
     boundary: Vec<Digest>,
     /// Whether the log of the task is committed.
     has_log: bool,
+    /// The commit with which the task begins, if the branch has it.
+    first: Option<Oid>,
 }
 
 impl Store {
@@ -80,10 +123,11 @@ impl Store {
         code: &CodePart<'_>,
     ) -> Result<Option<bool>, Error> {
         let asked = CodeQuestion { head: base, base: None, ..*asked };
+        let has_log = asked.task.is_logged_in(self, &self.find_commit(self.oid(base)?)?)?;
+        if !has_log {
+            return Ok(Some(false));
+        }
         let found = CodeWalk::new(self, &asked, code).and_then(|walk| {
-            if !walk.has_log {
-                return Ok(false);
-            }
             for id in walk.commits(base)? {
                 if walk.changes_code(id)? && walk.names_task(id)? {
                     return Ok(true);
@@ -92,6 +136,16 @@ impl Store {
             Ok(false)
         });
         Ok(told(found)?.ok())
+    }
+
+    /// The files of some code that differ between two commits. Returns an error if git cannot read a tree.
+    pub fn code_files_changed(
+        &self,
+        commits: [Digest; 2],
+        code: &CodePart<'_>,
+    ) -> Result<BTreeSet<RepoPath>, Error> {
+        let [one, other] = commits.map(|commit| self.tree_source(commit));
+        changed_files(&one, &other, code)
     }
 
     /// The files of some code that a commit changes; of a merge, those that are as in none of its parents.
@@ -179,25 +233,27 @@ fn told<T>(found: Result<T, Failed>) -> Result<Result<T, UnknownCode>, Error> {
 impl<'a> CodeWalk<'a> {
     fn new(store: &'a Store, asked: &'a CodeQuestion<'a>, code: &'a CodePart<'a>) -> Result<Self, Failed> {
         let boundary = store.boundary()?;
-        let mut walk = Self { store, asked, code, boundary, has_log: false };
-        walk.has_log = walk.has_log_in(&store.find_commit(store.oid(asked.head)?)?)?;
+        let mut walk = Self { store, asked, code, boundary, has_log: false, first: None };
+        walk.has_log = asked.task.is_logged_in(store, &store.find_commit(store.oid(asked.head)?)?)?;
+        walk.first = walk.find_first()?;
         Ok(walk)
     }
 
     fn history(&self) -> Result<CodeHistory, Failed> {
         let CodeQuestion { head, judged, base, .. } = *self.asked;
         let all = self.commits(head)?;
-        let mut at = None;
+        let mut found = None;
         for id in all.iter().copied().map(digest).chain(base) {
             if self.store.code_digest(Some(id), self.code)? == judged {
-                at = Some(id);
+                found = Some(JudgedAt { commit: id, of_others: BTreeSet::new() });
                 break;
             }
         }
-        if at.is_none() {
-            at = self.rebased(&all)?;
+        if found.is_none() {
+            found = self.rebased(&all)?;
         }
-        let Some(at) = at else { return Err(Failed::Unknown(UnknownCode::NotHere)) };
+        let Some(found) = found else { return Err(Failed::Unknown(UnknownCode::NotHere)) };
+        let at = found.commit;
         let mut history = CodeHistory::default();
         let mut files = BTreeSet::new();
         let mut first = None;
@@ -214,35 +270,47 @@ impl<'a> CodeWalk<'a> {
             (None, Some(first)) => self.parent(digest(first))?,
             (None, None) => None,
         };
-        history.moved = self.moved(at, before)?;
+        history.moved = self.moved(&found, before)?;
         Ok(history)
     }
 
     /// The commits since the task was created, newest first: of its branch, or of all.
     fn commits(&self, from: Digest) -> Result<Vec<Oid>, Failed> {
-        let hidden: Vec<Digest> = self.asked.base.into_iter().collect();
+        let mut hidden: Vec<Digest> = self.asked.base.into_iter().collect();
+        if let Some(first) = self.first {
+            hidden.extend(self.store.find_commit(first)?.parent_ids().map(digest));
+        }
         let mut found = Vec::new();
-        // Commits of one second come in any order.
-        let mut created = None;
         for id in self.store.revwalk(&[from], &hidden)? {
-            let id = id?;
-            let time = self.store.find_commit(id)?.time().seconds();
-            if created.is_some_and(|created| time < created) {
-                break;
-            }
-            if found.len() == MOST_COMMITS {
-                return Err(Failed::Unknown(UnknownCode::TooFar));
-            }
-            found.push(id);
-            if self.is_first(id)? {
-                created = created.or(Some(time));
-                continue;
-            }
-            if self.boundary.contains(&digest(id)) {
-                return Err(Failed::Unknown(UnknownCode::NotHere));
-            }
+            self.reach(id?, &mut found)?;
         }
         Ok(found)
+    }
+
+    /// The commit with which the task begins; `None` if the branch does not have it.
+    fn find_first(&self) -> Result<Option<Oid>, Failed> {
+        let hidden: Vec<Digest> = self.asked.base.into_iter().collect();
+        let mut walked = Vec::new();
+        for id in self.store.revwalk(&[self.asked.head], &hidden)? {
+            let id = id?;
+            self.reach(id, &mut walked)?;
+            if self.is_first(id)? {
+                return Ok(Some(id));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Adds a commit to those that were walked, unless the history ends there or is too long.
+    fn reach(&self, id: Oid, walked: &mut Vec<Oid>) -> Result<(), Failed> {
+        if walked.len() == MOST_COMMITS {
+            return Err(Failed::Unknown(UnknownCode::TooFar));
+        }
+        if self.boundary.contains(&digest(id)) {
+            return Err(Failed::Unknown(UnknownCode::NotHere));
+        }
+        walked.push(id);
+        Ok(())
     }
 
     /// Whether the history of the task begins with a commit: it creates the task, or brings its log together with code. If
@@ -253,43 +321,40 @@ impl<'a> CodeWalk<'a> {
             return Ok(self.asked.base.is_none() && Some(code) == self.asked.entered);
         }
         let commit = self.store.find_commit(id)?;
-        let is_named = self.is_named_by(&CodeCommit::of(&commit));
-        if !(is_named || self.changes_code(id)?) || !self.has_log_in(&commit)? {
+        if !(self.is_named_by(&commit)? || self.changes_code(id)?)
+            || !self.asked.task.is_logged_in(self.store, &commit)?
+        {
             return Ok(false);
         }
         for parent in self.store.parents(&commit)? {
-            if self.has_log_in(&parent)? {
+            if self.asked.task.is_logged_in(self.store, &parent)? {
                 return Ok(false);
             }
         }
         Ok(true)
     }
 
-    fn has_log_in(&self, commit: &GitCommit<'_>) -> Result<bool, Failed> {
-        for log in &self.asked.task.logs {
-            if self.store.blob_of(commit, log)?.is_some() {
-                return Ok(true);
-            }
-        }
-        Ok(false)
-    }
-
     fn changes_code(&self, id: Oid) -> Result<bool, Failed> {
         Ok(self.store.told_of(id, self.code)?.is_some())
     }
 
-    fn is_named_by(&self, told: &CodeCommit) -> bool {
-        told.tasks.iter().any(|task| self.asked.task.ids.contains(&task.as_str()))
+    fn is_named_by(&self, commit: &GitCommit<'_>) -> Result<bool, Failed> {
+        let named = CodeCommit::of(commit).tasks;
+        if named.is_empty() {
+            return Ok(false);
+        }
+        let places = self.asked.task.places_in(self.store, commit)?;
+        Ok(places.iter().any(|place| named.contains(&place.id)))
     }
 
     /// Whether a commit names the task, or brings steps of it, as a squash does.
     fn names_task(&self, id: Oid) -> Result<bool, Failed> {
         let commit = self.store.find_commit(id)?;
-        if self.is_named_by(&CodeCommit::of(&commit)) {
+        if self.is_named_by(&commit)? {
             return Ok(true);
         }
-        for log in &self.asked.task.logs {
-            if self.store.is_changed_by(&commit, log)? {
+        for place in self.asked.task.places_in(self.store, &commit)? {
+            if self.store.is_changed_by(&commit, &place.log)? {
                 return Ok(true);
             }
         }
@@ -345,19 +410,26 @@ impl<'a> CodeWalk<'a> {
         Ok(Some(ChangeCommit { id: told.id, subject: told.subject, files, is_own }))
     }
 
-    /// The files that are not as they were when the code was judged.
-    fn moved(&self, judged: Digest, before: Option<Digest>) -> Result<Vec<MovedFile>, Failed> {
+    /// The files that are not as they were when the code was judged, or that take back what the base branch has changed
+    /// since.
+    fn moved(&self, judged: &JudgedAt, before: Option<Digest>) -> Result<Vec<MovedFile>, Failed> {
         let CodeQuestion { head, base, .. } = *self.asked;
-        let of_branch = match base {
-            Some(base) => Some(self.differing(base, head)?),
-            None => None,
-        };
         let not_undone = match before {
             Some(before) => Some(self.differing(before, head)?),
             None => None,
         };
-        let moved = self.differing(judged, head)?.into_iter().map(|path| {
-            let is_own = of_branch.as_ref().is_some_and(|files| files.contains(&path));
+        let mut moved = self.differing(judged.commit, head)?;
+        moved.extend(judged.of_others.iter().cloned());
+        let mut of_branch = BTreeSet::new();
+        if let Some(base) = base {
+            of_branch = self.differing(base, head)?;
+            if let Some(old) = self.store.merge_bases(judged.commit, base)?.first() {
+                let of_base = self.differing(*old, base)?;
+                moved.extend(of_base.intersection(&of_branch).cloned());
+            }
+        }
+        let moved = moved.into_iter().map(|path| {
+            let is_own = of_branch.contains(&path) && !judged.of_others.contains(&path);
             let is_undone = not_undone.as_ref().is_some_and(|files| !files.contains(&path));
             MovedFile { path, is_own, is_undone }
         });
@@ -366,13 +438,12 @@ impl<'a> CodeWalk<'a> {
 
     /// The files of the code that differ between two commits.
     fn differing(&self, one: Digest, other: Digest) -> Result<BTreeSet<RepoPath>, Failed> {
-        let [one, other] = [one, other].map(|commit| self.store.tree_source(commit));
-        Ok(changed_files(&one, &other, self.code)?)
+        Ok(self.store.code_files_changed([one, other], self.code)?)
     }
 
     /// The commit of a rebased branch up to which its change, put on the code with which the phase was entered, makes the
     /// code that was judged.
-    fn rebased(&self, all: &[Oid]) -> Result<Option<Digest>, Failed> {
+    fn rebased(&self, all: &[Oid]) -> Result<Option<JudgedAt>, Failed> {
         let CodeQuestion { head, entered, judged, base, .. } = *self.asked;
         let entry = match entered {
             Some(entered) => {
@@ -396,7 +467,7 @@ impl<'a> CodeWalk<'a> {
             }
             let made = self.store.code_with_change(Some(entry), [Some(base), Some(at)], self.code)?;
             if made == Some(judged) {
-                return Ok(Some(at));
+                return Ok(Some(JudgedAt { commit: at, of_others: self.differing(entry, base)? }));
             }
             let Some(parent) = self.parent(at)? else { break };
             at = parent;

@@ -1,5 +1,5 @@
-//! Puts the change between two versions of a file on a third version, exactly: each part must fit with its lines of
-//! context, as for `git apply`. It may stand elsewhere in the file, and nothing is merged.
+//! Puts the change between two versions of a file on a third version, exactly: each part must stand there with its lines
+//! of context, where the difference between the first and the third version says that they came from. Nothing is merged.
 
 use git2::{DiffOptions, Patch};
 
@@ -9,23 +9,66 @@ const CONTEXT: u32 = 3;
 /// The version `onto` with the change from one version to another; `None` if a part of it does not fit, or git takes
 /// a version for binary. No attribute and no setting of git has a part in it.
 pub(super) fn with_exact_change(onto: &[u8], from: &[u8], to: &[u8]) -> Option<Vec<u8>> {
-    let mut options = DiffOptions::new();
-    options.context_lines(CONTEXT);
-    let patch = Patch::from_buffers(from, None, to, None, Some(&mut options)).ok()?;
+    let patch = patch(from, to, CONTEXT)?;
+    let moves = Moves::between(from, onto)?;
     let lines: Vec<&[u8]> = onto.split_inclusive(|byte| *byte == b'\n').collect();
-    // The lines that were taken over, and how far the last part stood from its place.
-    let (mut made, mut done, mut shift) = (Vec::new(), 0, 0);
+    let (mut made, mut done) = (Vec::new(), 0);
     let parts = patch.num_hunks();
     for number in 0..parts {
         let part = ChangePart::of(&patch, number)?;
-        let place = part.place(&lines, done, shift)?;
-        shift = place.checked_signed_diff(part.begin)?;
+        let place = part.place(&lines, done, &moves)?;
         made.extend_from_slice(&lines[done..place].concat());
         made.extend_from_slice(&part.new.concat());
         done = place + part.old.len();
     }
     made.extend_from_slice(&lines[done..].concat());
     (parts > 0).then_some(made)
+}
+
+fn patch<'p>(from: &'p [u8], to: &'p [u8], context: u32) -> Option<Patch<'p>> {
+    let mut options = DiffOptions::new();
+    options.context_lines(context);
+    Patch::from_buffers(from, None, to, None, Some(&mut options)).ok()
+}
+
+/// Where the lines of one version of a file stand in another one.
+struct Moves {
+    /// Where another part begins, and where it ends, in the first version, and how far what follows it has moved.
+    parts: Vec<(usize, usize, isize)>,
+}
+
+impl Moves {
+    fn between(from: &[u8], onto: &[u8]) -> Option<Self> {
+        if from == onto {
+            return Some(Self { parts: Vec::new() });
+        }
+        let patch = patch(from, onto, 0)?;
+        let mut parts = Vec::new();
+        let mut moved = 0;
+        for number in 0..patch.num_hunks() {
+            let (hunk, _) = patch.hunk(number).ok()?;
+            let (old, new) =
+                (isize::try_from(hunk.old_lines()).ok()?, isize::try_from(hunk.new_lines()).ok()?);
+            let start = usize::try_from(hunk.old_start()).ok()?;
+            // Of a part without old lines, git tells the line before it.
+            let begin = if old == 0 { start } else { start.saturating_sub(1) };
+            moved += new - old;
+            parts.push((begin, begin.checked_add_signed(old)?, moved));
+        }
+        Some(Self { parts })
+    }
+
+    /// Where lines that begin there, as many, stand; `None` if they do not stand together.
+    fn place(&self, begin: usize, count: usize) -> Option<usize> {
+        let end = begin + count;
+        let is_within =
+            |part: &&(usize, usize, isize)| part.0 < end && part.1 > begin || part.0 > begin && part.0 < end;
+        if self.parts.iter().any(|part| is_within(&part)) {
+            return None;
+        }
+        let before = self.parts.iter().rev().find(|(_, part_end, _)| *part_end <= begin);
+        begin.checked_add_signed(before.map_or(0, |(.., moved)| *moved))
+    }
 }
 
 /// One part of a change.
@@ -63,16 +106,17 @@ impl ChangePart {
         (!part.old.is_empty()).then_some(part)
     }
 
-    /// The line at which the old lines stand, from `from` on and nearest to the place where they were, moved by
-    /// `shift`. As for `git apply`, a part at the beginning or at the end of the file must stand there.
-    fn place(&self, lines: &[&[u8]], from: usize, shift: isize) -> Option<usize> {
+    /// The line at which the old lines stand, from `from` on. A part at the beginning or at the end of the file must stand
+    /// there.
+    fn place(&self, lines: &[&[u8]], from: usize, moves: &Moves) -> Option<usize> {
         let last = lines.len().checked_sub(self.old.len())?;
-        let meant = self.begin.saturating_add_signed(shift);
-        let fits = |place: &usize| {
-            let is_there = lines[*place..].iter().zip(&self.old).all(|(one, other)| *one == other.as_slice());
-            is_there && (self.begin > 0 || *place == 0) && (!self.is_end || *place == last)
-        };
-        (from..=last).filter(fits).min_by_key(|place| place.abs_diff(meant))
+        let place = moves.place(self.begin, self.old.len())?;
+        let is_between = (from..=last).contains(&place);
+        let is_at_its_end = (self.begin > 0 || place == 0) && (!self.is_end || place == last);
+        let found = is_between && is_at_its_end;
+        let is_there =
+            found && lines[place..].iter().zip(&self.old).all(|(one, other)| *one == other.as_slice());
+        is_there.then_some(place)
     }
 }
 
@@ -112,6 +156,16 @@ mod tests {
             assert_eq!(made(onto, to), both.map(numbered), "{onto:?} {to:?}");
         }
         assert_eq!(with_exact_change(b"a\n", b"\0\n", b"\0b\n"), None);
+        // The same lines stand twice, and those before them are gone in the first version.
+        let block = "a\nb\nc\nd\ne\nf\ng\n";
+        let above = "1\n2\n3\n4\n5\n6\n7\n";
+        let second = format!("{block}{}", block.replace('d', "D"));
+        let made = with_exact_change(
+            format!("{above}{block}{block}").as_bytes(),
+            format!("{block}{block}").as_bytes(),
+            second.as_bytes(),
+        );
+        assert_eq!(made, Some(format!("{above}{second}").into_bytes()));
         assert_eq!(with_exact_change(b"a\n", b"", b"b\n"), None);
     }
 }

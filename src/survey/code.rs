@@ -8,7 +8,7 @@ use super::writers::writers_of_code;
 use super::{BaseOf, CodeAt, Error, Loaded, TaskRef};
 use crate::base::{ArtifactName, Code, Diagnostic, Digest, RepoPath, TaskId};
 use crate::config::Roots;
-use crate::decide::{Facts, FileFact, HistoryEntry, Recorded, State, is_just_renamed};
+use crate::decide::{Facts, FileFact, HistoryEntry, RecordVersion, Recorded, State, is_just_renamed};
 use crate::scan::{Observed, ObservedLog};
 use crate::store::{CodeCommit, CodePart, Since, Start, Store, TreeSource};
 use crate::workflow::{Artifact, TreePart, TreeScope, Workflow, tree_name};
@@ -47,10 +47,20 @@ impl Snapshot<'_> {
                 let is_committed = is_committed(store, head, &record, is_now.then_some(&observed.log))?;
                 // A rename moved the log, so it does not show when the last step before it was.
                 let begins_at_record = is_committed && !state.is_some_and(is_just_renamed);
-                let start = if begins_at_record { Start::Changed(record) } else { Start::Was(baselines) };
+                let is_first = observed.facts.version == RecordVersion::First;
+                let start = if begins_at_record {
+                    Start::Changed(record)
+                } else if is_committed && is_first {
+                    Start::Was(baselines)
+                } else {
+                    // The log does not show where the last step was; what it recorded does.
+                    Start::Was(recorded_codes(workflow, state, artifact, baselines))
+                };
                 match store.code_since(head, &start, &code, is_now && is_committed)? {
                     Some(since) => {
-                        let since = renamed(since, task, state);
+                        let since = renamed(since, task, state, |commit, former| {
+                            Ok(!is_first && self.is_taken(store, commit, task, former)?)
+                        })?;
                         let seen = is_now.then(|| store.seen_writers(task.directory())).flatten();
                         fact.writers = writers_of_code(&since.commits, task, seen.as_ref());
                         fact.data = Some(Arc::new(value(&since, is_confirmed(state, artifact))));
@@ -245,9 +255,12 @@ impl Snapshot<'_> {
                 return Ok(CodeChange::Other(", and the task changed the code before that phase".to_owned()));
             }
         }
-        // All that came since the phase was entered is in what was judged.
+        // All that came since the phase was entered is in what was judged, and nothing takes back what others changed.
         if later.is_empty() && store.code_digest(Some(to), &code)? == wanted {
-            return Ok(CodeChange::Same);
+            let of_others = store.code_files_changed([onto, from], &code)?;
+            if store.code_files_changed([from, to], &code)?.is_disjoint(&of_others) {
+                return Ok(CodeChange::Same);
+            }
         }
         let ends = later.iter().map(|entry| (entry.code, entry.before)).chain([(wanted, to)]);
         for (made, end) in ends {
@@ -272,6 +285,19 @@ impl Snapshot<'_> {
     /// Where the task would be under another id; `None` if no root has a place for that id.
     pub(crate) fn place_of(&self, task: &TaskRef, id: &TaskId) -> Option<TaskRef> {
         self.setting.places(id).next().map(|(_, place)| place.governed_by(&task.workflow))
+    }
+
+    /// Whether a former id of a task is that of another one in a commit.
+    fn is_taken(&self, store: &Store, commit: Digest, task: &TaskRef, former: &str) -> Result<bool, Error> {
+        let Ok(former) = TaskId::new(former) else { return Ok(false) };
+        let Some(former) = self.place_of(task, &former) else { return Ok(false) };
+        let source = store.source_at(Some(commit));
+        for place in [task, &former] {
+            if source.blob_at(&place.transcript_path())?.is_none() {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 
     /// Whether a part of the tree had the digest `wanted` in `from` or an ancestor for which `is_meant` is
@@ -513,16 +539,39 @@ pub(super) fn facts_after<'f>(workflow: &Workflow, facts: &'f Facts, state: &Sta
     after
 }
 
-/// The changes with the present id of the task beside each former one that a commit names.
-fn renamed(mut since: Since, task: &TaskRef, state: Option<&State>) -> Since {
+/// The changes with the present id of the task beside each former one that a commit names, unless that is taken: another
+/// task has it.
+fn renamed(
+    mut since: Since,
+    task: &TaskRef,
+    state: Option<&State>,
+    is_taken: impl Fn(Digest, &str) -> Result<bool, Error>,
+) -> Result<Since, Error> {
     let former: Vec<&str> = state.into_iter().flat_map(State::former_ids).collect();
     for commit in &mut since.commits {
-        let names_former = commit.tasks.iter().any(|named| former.contains(&named.as_str()));
-        if names_former && !commit.tasks.iter().any(|named| named == task.id.as_str()) {
+        let is_named = commit.tasks.iter().any(|named| named == task.id.as_str());
+        let named_former = commit.tasks.iter().find(|named| former.contains(&named.as_str()));
+        let Some(named) = named_former.filter(|_| !is_named) else { continue };
+        if !is_taken(commit.id, named)? {
             commit.tasks.push(task.id.to_string());
         }
     }
-    since
+    Ok(since)
+}
+
+/// The code with which the phases that change it were entered, and with which they were left.
+fn recorded_codes(
+    workflow: &Workflow,
+    state: Option<&State>,
+    artifact: &Artifact,
+    entered: Vec<Digest>,
+) -> Vec<Digest> {
+    let Some(state) = state else { return entered };
+    let state = state.under_own_names(workflow);
+    let left = workflow
+        .producers(&artifact.name)
+        .filter_map(|phase| state.actor(&phase.id)?.left_with.get(&artifact.name).copied().flatten());
+    entered.into_iter().chain(left).collect()
 }
 
 fn value(since: &Since, confirmed: bool) -> Value {

@@ -38,6 +38,10 @@ impl Snapshot<'_> {
     pub(super) fn settings_in_head(&self) -> Result<Option<ConfigText>, Error> {
         let CodeAt::Present(store, Some(head)) = self.code else { return Ok(None) };
         let Ok(path) = RepoPath::new(config::FILE) else { return Ok(None) };
+        // What a filter has made of the file is not the file.
+        if store.is_filtered(&path) {
+            return Ok(None);
+        }
         let head = store.source_at(Some(head));
         if head.blob_at(&path)?.is_some_and(|blob| self.setting.is_text(blob)) {
             return Ok(None);

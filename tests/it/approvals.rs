@@ -320,6 +320,97 @@ fn a_merge_that_takes_a_file_of_the_other_side_closes_the_approval() {
 }
 
 #[test]
+fn a_file_whose_name_is_no_text_closes_the_approval() {
+    let world = World::ready();
+    world.write("src/a.rs", "0\n");
+    world.base_branch();
+    world.git(&["switch", "-qc", "feature"]);
+    let world = world.into_accept();
+    world.shell("printf x > src/$(printf 'e\\377.rs') && git add src && git commit -q -m 'a name'");
+    world.orch(&["approve", "t"]).ends(5).reports("src/e\u{fffd}.rs changed since in");
+}
+
+/// The branch is to bring the change of the task, and to leave what the base branch has changed.
+#[test]
+fn a_merge_that_keeps_an_older_file_of_others_closes_the_approval() {
+    let world = World::ready();
+    world.write("src/a.rs", "0\n");
+    world.write("src/b.rs", "0\n");
+    world.base_branch();
+    world.git(&["switch", "-qc", "feature"]);
+    let world = world.into_accept();
+    world.git(&["switch", "-q", "main"]);
+    world.change("src/b.rs", "a fix", None);
+    world.change("src/c.rs", "more", None);
+    world.git(&["switch", "-q", "feature"]);
+    world.git(&["merge", "-q", "--no-ff", "--no-commit", "main"]);
+    world.git(&["checkout", "-q", "HEAD", "--", "src/b.rs"]);
+    world.git(&["commit", "-q", "-m", "merge"]);
+    world.orch(&["approve", "t"]).ends(5).reports("src/b.rs changed since in");
+}
+
+/// Time says nothing about which commit comes first.
+#[test]
+fn a_commit_of_the_task_with_an_old_date_is_of_its_change() {
+    let world = World::ready();
+    world.write("src/a.rs", "0\n");
+    world.commit("some code");
+    world.orch(&["new", "t"]).succeeds();
+    world.walk_to("t", "codegen");
+    world.git(&["switch", "-qc", "side"]);
+    world.write("src/b.rs", "1\n");
+    world.git(&["add", "src"]);
+    let mut commit = world.command("git");
+    commit.args(["commit", "-q", "-m", "old", "--trailer", "Orch-Task: t"]);
+    commit.env("GIT_COMMITTER_DATE", "2020-01-01T00:00:00Z");
+    world.end(commit.output().expect("git runs")).succeeds();
+    world.git(&["switch", "-q", "main"]);
+    world.change("src/a.rs", "1", Some("t"));
+    world.git(&["merge", "-q", "--no-ff", "--no-edit", "side"]);
+    world.orch(&["next", "t"]).succeeds();
+    world.judge();
+    world.change("src/b.rs", "2", None);
+    world.orch(&["approve", "t"]).ends(5).reports("src/b.rs changed since in");
+}
+
+/// As after a merge.
+#[test]
+fn a_rebase_onto_other_changes_of_the_same_file_closes_the_approval() {
+    let world = World::ready();
+    world.write("src/a.rs", "0\n\n\n\n\n\n\n\nend\n");
+    world.base_branch();
+    world.git(&["switch", "-qc", "feature"]);
+    world.orch(&["new", "t"]).succeeds();
+    world.walk_to("t", "codegen");
+    world.change("src/a.rs", "1\n\n\n\n\n\n\n\nend", Some("t"));
+    world.orch(&["next", "t"]).succeeds();
+    world.judge();
+    world.git(&["switch", "-q", "main"]);
+    world.change("src/b.rs", "2", None);
+    world.git(&["switch", "-q", "feature"]);
+    world.git(&["rebase", "-q", "main"]);
+    world.orch(&["approve", "t", "--dry-run"]).succeeds();
+    world.orch(&["suggest", "t"]).says("others changed since the code was judged: 1 file (src/b.rs)");
+    world.git(&["switch", "-q", "main"]);
+    world.change("src/a.rs", "0\n\n\n\n\n\n\n\nother end", None);
+    world.git(&["switch", "-q", "feature"]);
+    world.git(&["rebase", "-q", "main"]);
+    world.orch(&["approve", "t"]).ends(5).reports("src/a.rs changed since");
+}
+
+/// Another task may have the former id since.
+#[test]
+fn what_names_a_new_task_with_the_former_id_is_not_of_a_renamed_one() {
+    let world = World::accepting();
+    world.orch(&["rename", "t", "u"]).succeeds();
+    world.orch(&["new", "t"]).succeeds();
+    world.change("src/b.rs", "2", Some("t"));
+    world.orch(&["approve", "u"]).succeeds();
+    assert_eq!(world.phase("u"), "done");
+    world.orch(&["audit", "--strict"]).succeeds();
+}
+
+#[test]
 fn the_files_of_a_refused_attempt_are_of_the_change() {
     let world = World::ready();
     world.write("src/a.rs", "0\n");

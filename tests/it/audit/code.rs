@@ -242,6 +242,51 @@ fn a_squash_of_a_branch_that_took_in_the_base_before_its_review_is_proven() {
     last(&world, "folded");
 }
 
+/// Nobody judged that.
+#[test]
+fn a_squash_that_takes_back_what_the_base_brought_is_not_proven() {
+    let world = World::ready();
+    world.write("src/a.rs", "0\n");
+    world.commit("some code");
+    world.git(&["switch", "-q", "-c", "work"]);
+    world.orch(&["new", "t"]).succeeds();
+    world.walk_to("t", "codegen");
+    world.commit_code("1", Some("t"));
+    world.orch(&["next", "t"]).succeeds();
+    world.git(&["switch", "-q", "main"]);
+    world.write("src/b.rs", "elsewhere\n");
+    world.commit("elsewhere");
+    world.git(&["merge", "-q", "--squash", "work"]);
+    world.git(&["rm", "-qf", "src/b.rs"]);
+    world.git(&["commit", "-q", "-m", "all of it"]);
+    last(&world, "unverifiable");
+}
+
+/// A task that began where the clock is ahead, and went on on a branch.
+#[test]
+fn clocks_that_differ_make_nothing_forged() {
+    let world = World::ready();
+    world.write("src/a.rs", "0\n");
+    world.commit("some code");
+    let ahead = [("GIT_COMMITTER_DATE", "2100-01-01T00:00:00Z")];
+    let mut new = world.orch_command(&["new", "t"]);
+    world.end(new.envs(ahead).output().expect("orch runs")).succeeds();
+    world.git(&["switch", "-q", "-c", "work"]);
+    world.walk_to("t", "codegen");
+    world.commit_code("1", Some("t"));
+    world.orch(&["next", "t"]).succeeds();
+    world.code_review("t", true, 1);
+    world.orch(&["next", "t"]).succeeds();
+    world.tests("t", 0, 1);
+    world.orch(&["next", "t"]).succeeds();
+    world.git(&["switch", "-q", "main"]);
+    world.git(&["merge", "-q", "--no-ff", "-m", "merge", "work"]);
+    world.write("src/b.rs", "elsewhere\n");
+    world.commit("elsewhere");
+    world.orch(&["approve", "t"]).succeeds();
+    last(&world, "proven");
+}
+
 /// The code of the first attempt went with the branch.
 #[test]
 fn a_squash_of_two_attempts_says_which_code_is_not_in_git() {
