@@ -16,13 +16,13 @@ const MOST_NAMED: usize = 100;
 /// The task whose commits are looked for, under its id and its former ones.
 pub struct CommitsOf {
     /// Where it is now.
-    pub present: LogPlace,
+    pub present: NamedLog,
     /// Where it was.
-    pub former: Vec<LogPlace>,
+    pub former: Vec<NamedLog>,
 }
 
 /// The id of a task, and its log.
-pub struct LogPlace {
+pub struct NamedLog {
     /// The id.
     pub id: String,
     /// The path of the log.
@@ -41,7 +41,7 @@ impl CommitsOf {
     }
 
     /// The places that mean the task in a commit: a former id may be that of another task since.
-    fn places_in(&self, store: &Store, commit: &GitCommit<'_>) -> Result<Vec<&LogPlace>, Error> {
+    fn places_in(&self, store: &Store, commit: &GitCommit<'_>) -> Result<Vec<&NamedLog>, Error> {
         let mut places = vec![&self.present];
         for former in &self.former {
             let is_taken = store.blob_of(commit, &former.log)?.is_some()

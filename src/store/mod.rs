@@ -84,7 +84,7 @@ use crate::base::{Code, Diagnostic, Digest, Error, ObjectFormat, Patterns};
 use crate::scan::{Directory, io_error};
 pub use changes::{KnownRefs, Range, Visited};
 pub use code::{CodeCommit, CodePart, OnlyFiles, Since, Start};
-pub use code_history::{CodeQuestion, CommitsOf, LogPlace};
+pub use code_history::{CodeQuestion, CommitsOf, NamedLog};
 pub use commit::{Committed, PlannedCommit, Transaction, Write};
 pub use conflict::{Operation, Unmerged};
 pub use environment::Environment;

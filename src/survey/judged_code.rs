@@ -4,7 +4,7 @@ use super::snapshot::Snapshot;
 use super::{BaseOf, Error, TaskRef};
 use crate::base::Digest;
 use crate::decide::{CodeBase, CodeFacts, CodeSince, FoundBy, State, UnknownCode, judged_before};
-use crate::store::{CodePart, CodeQuestion, CommitsOf, LogPlace, Store};
+use crate::store::{CodePart, CodeQuestion, CommitsOf, NamedLog, Store};
 use crate::workflow::{Artifact, Workflow};
 
 /// The code of an artifact in a commit.
@@ -38,7 +38,7 @@ impl Snapshot<'_> {
         let entered = workflow
             .producers(&artifact.name)
             .find_map(|phase| own.actor(&phase.id)?.entered_with.get(&artifact.name).copied().flatten());
-        let place = |task: &TaskRef| LogPlace { id: task.id.to_string(), log: task.transcript_path() };
+        let place = |task: &TaskRef| NamedLog { id: task.id.to_string(), log: task.transcript_path() };
         let former = self.places_of(task, state.former_ids()).iter().skip(1).map(place).collect();
         let commits = CommitsOf { present: place(task), former };
         let mut question = CodeQuestion { head, entered, judged: present, base: None, task: &commits };
