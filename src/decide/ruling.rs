@@ -9,7 +9,7 @@ use super::derive::look;
 use super::grounds::outdated_in_words;
 use super::judge::Judge;
 use super::objection::Objection;
-use super::order::{current, given, override_to, refused};
+use super::order::{current, given, override_to, refused, rollback};
 use super::{Decision, Facts, FileFact, FileWriter, Stamp, State, Transition, Verdict, WHY};
 use crate::base::{ArtifactName, Code, Error, PhaseId, command, words};
 use crate::workflow::{Artifact, Format, Owner, SchemaText, Workflow, blank};
@@ -35,6 +35,13 @@ pub struct Ruled {
     pub draft: Option<Draft>,
     /// The facts with the file that the person has written, if it is there already; `None` if another file decides so.
     pub written: Option<Facts>,
+}
+
+impl Ruled {
+    /// A transition without a file.
+    fn of(transition: Transition) -> Self {
+        Self { transition, draft: None, written: None }
+    }
 }
 
 /// A file that records a decision.
@@ -78,10 +85,15 @@ pub fn rule_on(
     let phase = current(workflow, state)?;
     let seen = look(workflow, state, &phase.id, facts);
     let judge = Judge { workflow, state, facts, phase, seen: &seen };
-    if judge.approvals().is_some() && !judge.due().is_some_and(|due| due.by_human) {
-        return judge.said_by(order, stamp);
+    if let Some(approvals) = judge.approvals().filter(|_| !judge.due().is_some_and(|due| due.by_human)) {
+        let is_enough = order.overrides && order.ruling == Ruling::Approve && approvals.suffice();
+        return match order.reason.filter(|_| is_enough) {
+            Some(reason) => override_to(workflow, state, facts, None, reason).map(Ruled::of),
+            None => judge.said_by(order, stamp),
+        };
     }
-    judge.rule_on(order, stamp).ok_or_else(|| judge.nothing(order, stamp))
+    let ruled = judge.rule_on(order, stamp).or_else(|| judge.rolled_back(order));
+    ruled.ok_or_else(|| judge.nothing(order, stamp))
 }
 
 /// A transition that a verdict makes due, and the file with the verdict.
@@ -124,6 +136,18 @@ impl Judge<'_> {
         let to = Some(to.as_str());
         let transition = override_to(self.workflow, self.state, draft.facts.as_ref()?, to, reason).ok()?;
         Some((transition, Some(draft)))
+    }
+
+    /// A rejection where a need of the phase is gone, so that no verdict moves the task: the order back.
+    fn rolled_back(&self, order: RulingOrder<'_>) -> Option<Ruled> {
+        let reason = order.reason.filter(|_| order.ruling == Ruling::Reject)?;
+        self.outputs().next()?;
+        if self.broken_needs(&self.phase.needs, &[]).is_empty() {
+            return None;
+        }
+        let objections = order.objections.iter().map(Objection::text);
+        let reasons: Vec<&str> = std::iter::once(reason).chain(objections).collect();
+        rollback(self.workflow, self.state, self.facts, order.to, &reasons.join("; ")).ok().map(Ruled::of)
     }
 
     /// Whether the file of a draft is there as it was drafted.

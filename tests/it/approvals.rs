@@ -556,6 +556,17 @@ fn many_commits_of_others_close_nothing() {
     world.standings(json!({"proven": 7}));
 }
 
+/// Somebody has reverted the code already.
+#[test]
+fn a_rejection_needs_nothing_of_what_is_gone() {
+    let world = World::accepting();
+    world.change("src/a.rs", "0", None);
+    world.orch(&["approve", "t"]).ends(3).says("patch (code/diff.patch) is missing");
+    world.orch(&["reject", "t", "--reason", "the code is gone"]).succeeds().says("the code is gone");
+    assert_eq!(world.phase("t"), "codegen");
+    world.standings(json!({"proven": 6, "overridden": 1}));
+}
+
 #[test]
 fn code_that_is_added_where_the_work_is_undone_is_told() {
     let world = World::accepting();

@@ -270,3 +270,34 @@ fn an_approval_of_code_counts_while_the_change_stands() {
     assert_eq!(world.phase("t"), "done");
     world.orch(&["audit", "--strict"]).succeeds();
 }
+
+/// Enough people agree, and the verdict before them is about something else.
+#[test]
+fn a_person_may_override_what_keeps_enough_approvals_from_counting() {
+    let world = World::new();
+    let settings = format!("[[root]]\npath = \"tasks/*\"\nworkflow = \"text\"\n\n{TEAMS}");
+    world.write("orch.toml", settings);
+    let review = "[artifact.verdict]\npath = \"verdict.json\"\njudges = [\"text\"]\n\n[phase.review]\nneeds = [\"text\"]\n\
+                  produces = [\"verdict\"]\n\n[[rule]]\nid = \"reviewed\"\nfrom = \"review\"\nwhen = \"verdict.ready\"\n\
+                  to = \"accept\"\nbecause = \"it is reviewed\"\n\n[phase.accept]";
+    let rules = RULES.replace("to = \"accept\"", "to = \"review\"").replace("[phase.accept]", review);
+    world.write("system/workflows/text.md", rules);
+    world.commit("setup");
+    world.orch(&["new", "t"]).succeeds();
+    world.write("tasks/t/text.md", "One.\n");
+    world.orch(&["next", "t"]).succeeds();
+    world.write("tasks/t/verdict.json", "{\"ok\": true}");
+    world.orch(&["next", "t"]).succeeds();
+    assert_eq!(world.phase("t"), "accept");
+    world.write("tasks/t/text.md", "Two.\n");
+    world.commit("another text");
+    let approve = ["approve", "t", "--override", "only a comma"];
+    by(&world, "ann", &approve).succeeds();
+    assert_eq!(world.phase("t"), "accept", "one person is not enough");
+    by(&world, "bea", &["approve", "t"]).succeeds();
+    world.orch(&["next", "t"]).ends(3).says("`verdict` judged another version of `text`");
+    by(&world, "bea", &approve).succeeds().says("only a comma");
+    assert_eq!(world.phase("t"), "done");
+    assert!(standings(&world).contains(&"overridden".to_owned()), "{:?}", standings(&world));
+    assert!(!standings(&world).contains(&"forged".to_owned()), "{:?}", standings(&world));
+}
