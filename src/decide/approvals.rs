@@ -165,8 +165,10 @@ impl Judge<'_> {
         said.on.iter().all(|(artifact, digest)| {
             let seen = self.seen.iter().find(|seen| seen.derived.name == *artifact);
             let Some(derived) = seen.map(|seen| &seen.derived) else { return false };
-            derived.digest == Some(*digest)
-                || (derived.tree.is_some() && self.is_same_change(artifact, *digest))
+            match derived.tree {
+                Some(_) => self.is_same_change(artifact, *digest),
+                None => derived.digest == Some(*digest),
+            }
         })
     }
 

@@ -44,8 +44,10 @@ pub struct CodeSince {
 /// Why nobody can tell here how the present code came from code that was judged.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum UnknownCode {
-    /// The history of this clone does not have that code, or ends before the task begins.
+    /// No commit here has that code, or makes the same change.
     NotHere,
+    /// The clone is shallow, and its history ends before the task begins.
+    Shallow,
     /// Too many commits would have to be searched.
     TooFar,
     /// The settings name a base branch that is not here.

@@ -194,7 +194,8 @@ impl Judge<'_> {
         let Some(seen) = self.seen.iter().find(|seen| seen.derived.name == *name) else {
             return JudgedStanding::default();
         };
-        if seen.derived.digest == Some(judged) {
+        let is_taken_back = || self.facts.code.since(name, judged).is_some();
+        if seen.derived.digest == Some(judged) && !is_taken_back() {
             return JudgedStanding::default();
         }
         if !seen.derived.present {
@@ -212,16 +213,19 @@ impl Judge<'_> {
     /// Whether code that was recorded stands; `what` says what became of it if not.
     fn code_stands(&self, name: &ArtifactName, recorded: Digest, what: &str) -> JudgedStanding {
         let present = self.seen.iter().find(|seen| seen.derived.name == *name);
-        if present.is_some_and(|seen| seen.derived.digest == Some(recorded)) {
-            return JudgedStanding::default();
-        }
         let Some(since) = self.facts.code.since(name, recorded) else {
-            return JudgedStanding::fallen(what.to_owned());
+            return match present.is_some_and(|seen| seen.derived.digest == Some(recorded)) {
+                true => JudgedStanding::default(),
+                false => JudgedStanding::fallen(what.to_owned()),
+            };
         };
         let why = match &since.history {
             Ok(history) => return self.change_stands(history, what),
             Err(UnknownCode::NotHere) => {
-                format!("the history here does not have {}, from the task's beginning on", recorded.short())
+                format!("no commit here has that code, {}, or makes the same change", recorded.short())
+            }
+            Err(UnknownCode::Shallow) => {
+                "the history of this clone ends before the task begins (`git fetch --unshallow`)".to_owned()
             }
             Err(UnknownCode::TooFar) => "too many commits came since to tell what changed".to_owned(),
             Err(UnknownCode::NoBase(branch)) => {

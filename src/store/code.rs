@@ -167,7 +167,7 @@ impl Store {
 
     /// The newest commit that changed a path. The clocks of machines differ, so a commit that is found by its date may be
     /// older than others.
-    fn last_change_of(&self, head: Digest, path: &RepoPath) -> Result<Option<Digest>, Error> {
+    pub(super) fn last_change_of(&self, head: Digest, path: &RepoPath) -> Result<Option<Digest>, Error> {
         let mut newest = self.find(head, |commit| self.is_changed_by(commit, path))?;
         while let Some(known) = newest {
             let mut later = None;

@@ -138,6 +138,28 @@ impl Store {
         Ok(told(found)?.ok())
     }
 
+    /// The files of some code in which a commit takes back what its base has changed since a log changed last. Returns an
+    /// error if git cannot read the history.
+    pub fn taken_back(
+        &self,
+        [base, head]: [Digest; 2],
+        log: &RepoPath,
+        code: &CodePart<'_>,
+    ) -> Result<BTreeSet<RepoPath>, Error> {
+        if self.read_at(head, log)?.is_none() {
+            return Ok(BTreeSet::new());
+        }
+        let Some(step) = self.last_change_of(head, log)? else { return Ok(BTreeSet::new()) };
+        match self.merge_bases(step, base)?.first() {
+            Some(old) if *old != base => {
+                let of_base = self.code_files_changed([*old, base], code)?;
+                let of_branch = self.code_files_changed([base, head], code)?;
+                Ok(of_base.intersection(&of_branch).cloned().collect())
+            }
+            _ => Ok(BTreeSet::new()),
+        }
+    }
+
     /// The files of some code that differ between two commits. Returns an error if git cannot read a tree.
     pub fn code_files_changed(
         &self,
@@ -307,7 +329,7 @@ impl<'a> CodeWalk<'a> {
             return Err(Failed::Unknown(UnknownCode::TooFar));
         }
         if self.boundary.contains(&digest(id)) {
-            return Err(Failed::Unknown(UnknownCode::NotHere));
+            return Err(Failed::Unknown(UnknownCode::Shallow));
         }
         walked.push(id);
         Ok(())
@@ -388,7 +410,7 @@ impl<'a> CodeWalk<'a> {
                 return Err(Failed::Unknown(UnknownCode::TooFar));
             }
             if self.boundary.contains(&digest(id)) {
-                return Err(Failed::Unknown(UnknownCode::NotHere));
+                return Err(Failed::Unknown(UnknownCode::Shallow));
             }
             let is_own = self.is_own(id)?;
             others += usize::from(!is_own);

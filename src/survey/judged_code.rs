@@ -3,7 +3,9 @@
 use super::snapshot::Snapshot;
 use super::{BaseOf, Error, TaskRef};
 use crate::base::Digest;
-use crate::decide::{CodeBase, CodeFacts, CodeSince, FoundBy, State, UnknownCode, judged_before};
+use crate::decide::{
+    CodeBase, CodeFacts, CodeHistory, CodeSince, FoundBy, MovedFile, State, UnknownCode, judged_before,
+};
 use crate::store::{CodePart, CodeQuestion, CommitsOf, NamedLog, Store};
 use crate::workflow::{Artifact, Workflow};
 
@@ -29,9 +31,12 @@ impl Snapshot<'_> {
     ) -> Result<CodeFacts, Error> {
         let JudgedCode { store, head, artifact, code, present } = *asked;
         let mut judged = judged_before(workflow, state, artifact);
-        judged.remove(&present);
+        let current = state.phase.as_deref().and_then(|name| workflow.phase_named(name));
+        let may_end_well = current.is_some_and(|phase| workflow.may_end_well(&phase.id));
+        // What was judged may be there, and the branch take back what others did.
+        let is_there = judged.remove(&present) && may_end_well && !matches!(base, BaseOf::Recorded(None));
         let mut facts = CodeFacts::default();
-        if judged.is_empty() {
+        if judged.is_empty() && !is_there {
             return Ok(facts);
         }
         let own = state.under_own_names(workflow);
@@ -62,6 +67,21 @@ impl Snapshot<'_> {
             };
             facts.since.push(CodeSince { artifact: artifact.name.clone(), judged, history });
         }
+        if let (true, Some(base)) = (is_there, question.base) {
+            let taken_back = store.taken_back([base, head], &task.transcript_path(), code)?;
+            let moved: Vec<MovedFile> = taken_back
+                .into_iter()
+                .map(|path| MovedFile { path, is_own: true, is_undone: false })
+                .collect();
+            if !moved.is_empty() {
+                let history = Ok(CodeHistory { moved, ..CodeHistory::default() });
+                facts.since.push(CodeSince { artifact: artifact.name.clone(), judged: present, history });
+            }
+        }
+        // Nothing was held against it.
+        if facts.since.is_empty() {
+            facts.base = None;
+        }
         Ok(facts)
     }
 
@@ -84,7 +104,7 @@ impl Snapshot<'_> {
             });
         };
         let Some(commit) = store.merge_bases(asked.head, tip)?.first().copied() else {
-            return Ok(if store.is_shallow()? { Err(UnknownCode::NotHere) } else { in_base_branch });
+            return Ok(if store.is_shallow()? { Err(UnknownCode::Shallow) } else { in_base_branch });
         };
         if commit == asked.head || store.is_worked_on_in(commit, asked, code)? == Some(true) {
             return Ok(in_base_branch);

@@ -349,6 +349,24 @@ fn a_merge_that_keeps_an_older_file_of_others_closes_the_approval() {
     world.orch(&["approve", "t"]).ends(5).reports("src/b.rs changed since in");
 }
 
+/// The code is byte for byte what was judged, and what the base branch has changed since is gone.
+#[test]
+fn a_merge_that_keeps_nothing_of_others_closes_the_approval() {
+    let world = World::ready();
+    world.write("src/a.rs", "0\n");
+    world.write("src/b.rs", "0\n");
+    world.base_branch();
+    world.git(&["switch", "-qc", "feature"]);
+    let world = world.into_accept();
+    world.git(&["switch", "-q", "main"]);
+    world.change("src/b.rs", "a fix", None);
+    world.git(&["switch", "-q", "feature"]);
+    world.git(&["merge", "-q", "-s", "ours", "--no-edit", "main"]);
+    world.orch(&["approve", "t"]).ends(5).reports("src/b.rs changed since");
+    world.orch(&["approve", "t", "--override", "the fix is not wanted"]).succeeds();
+    world.standings(json!({"proven": 6, "overridden": 1}));
+}
+
 /// Time says nothing about which commit comes first.
 #[test]
 fn a_commit_of_the_task_with_an_old_date_is_of_its_change() {
