@@ -33,18 +33,22 @@ fn patch<'p>(from: &'p [u8], to: &'p [u8], context: u32) -> Option<Patch<'p>> {
 
 /// Where the lines of one version of a file stand in another one.
 struct Moves {
-    /// Where another part begins, and where it ends, in the first version, and how far what follows it has moved.
-    parts: Vec<(usize, usize, isize)>,
+    differences: Vec<Difference>,
+}
+
+/// Lines of the first version that the other one has not, or has others instead.
+struct Difference {
+    begin: usize,
+    end: usize,
+    /// How far what follows them has moved.
+    moved: isize,
 }
 
 impl Moves {
     fn between(from: &[u8], onto: &[u8]) -> Option<Self> {
-        if from == onto {
-            return Some(Self { parts: Vec::new() });
-        }
-        let patch = patch(from, onto, 0)?;
-        let mut parts = Vec::new();
+        let mut differences = Vec::new();
         let mut moved = 0;
+        let patch = patch(from, onto, 0)?;
         for number in 0..patch.num_hunks() {
             let (hunk, _) = patch.hunk(number).ok()?;
             let (old, new) =
@@ -53,21 +57,19 @@ impl Moves {
             // Of a part without old lines, git tells the line before it.
             let begin = if old == 0 { start } else { start.saturating_sub(1) };
             moved += new - old;
-            parts.push((begin, begin.checked_add_signed(old)?, moved));
+            differences.push(Difference { begin, end: begin.checked_add_signed(old)?, moved });
         }
-        Some(Self { parts })
+        Some(Self { differences })
     }
 
-    /// Where lines that begin there, as many, stand; `None` if they do not stand together.
+    /// Where `count` lines from `begin` on stand; `None` if they do not stand together.
     fn place(&self, begin: usize, count: usize) -> Option<usize> {
-        let end = begin + count;
-        let is_within =
-            |part: &&(usize, usize, isize)| part.0 < end && part.1 > begin || part.0 > begin && part.0 < end;
-        if self.parts.iter().any(|part| is_within(&part)) {
+        let is_apart = |one: &Difference| one.begin < begin + count && one.end > begin;
+        if self.differences.iter().any(is_apart) {
             return None;
         }
-        let before = self.parts.iter().rev().find(|(_, part_end, _)| *part_end <= begin);
-        begin.checked_add_signed(before.map_or(0, |(.., moved)| *moved))
+        let before = self.differences.iter().rev().find(|one| one.end <= begin);
+        begin.checked_add_signed(before.map_or(0, |before| before.moved))
     }
 }
 

@@ -50,11 +50,11 @@ impl Snapshot<'_> {
                 let is_first = observed.facts.version == RecordVersion::First;
                 let start = if begins_at_record {
                     Start::Changed(record)
-                } else if is_committed && is_first {
-                    Start::Was(baselines)
-                } else {
+                } else if (is_committed && !is_first) || (!is_committed && is_now) {
                     // The log does not show where the last step was; what it recorded does.
                     Start::Was(recorded_codes(workflow, state, artifact, baselines))
+                } else {
+                    Start::Was(baselines)
                 };
                 match store.code_since(head, &start, &code, is_now && is_committed)? {
                     Some(since) => {
@@ -122,6 +122,12 @@ impl Snapshot<'_> {
         }
         let mut untrue = Vec::new();
         for one in told {
+            // It is there then, as it was judged.
+            observed
+                .facts
+                .code
+                .since
+                .retain(|since| since.artifact != one.artifact || since.judged != one.digest);
             let files = observed.facts.artifacts.get_mut(&one.artifact).into_iter().flatten();
             for tree in files.filter(|file| file.is_tree && file.digest != Some(one.digest)) {
                 tree.digest = Some(one.digest);
