@@ -22,12 +22,13 @@ test: ## Run every test
 	env $(IN_MEMORY) RUST_TEST_THREADS=$(RUST_TEST_THREADS) $(CARGO) test --all-targets --quiet
 	$(CARGO) test --doc --quiet
 
+# The program as the tests have built it: `cargo build` chooses other features of crates, and takes a minute more.
 test-web: ## The live board in a headless Chromium (needs npm and Chromium)
-	$(CARGO) build
+	$(CARGO) test --quiet --test it --no-run
 	tests/web/run.sh
 
 test-api: ## The HTTP API against its OpenAPI document, by schemathesis (needs python3)
-	$(CARGO) build
+	$(CARGO) test --quiet --test it --no-run
 	tests/api/run.sh
 
 check: ## What CI runs: formatting, lints, tests, documentation
