@@ -434,6 +434,13 @@ mod tests {
             ),
             ("not_by = [\"x\"]\n", "", Some(16), "phase `b` no longer has `x` under `not_by`", true),
             (
+                "[phase.b]\n",
+                "[phase.b]\nundoes = [\"x\"]\n",
+                Some(17),
+                "phase `b` ends well whatever became of `x`",
+                true,
+            ),
+            (
                 "independent = \"people\"\n",
                 "",
                 Some(16),
