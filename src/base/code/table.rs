@@ -314,6 +314,10 @@ codes! {
         "No hook of orch is installed in this clone.",
         "git does not copy hooks with a clone, and nobody ran `orch hook install` here.",
         "`orch hook install`, if commits are to be checked before they are made.";
+    HooksManaged = "hooks-managed", NotNow,
+        "The directory of the hooks belongs to husky.",
+        "husky writes `.husky/_` anew with every install, and each of its hooks finds by its own name what it has to run: under another name it runs nothing.",
+        "Put the line that the hint names into the hook of husky's own directory, such as `.husky/pre-commit`.";
     HooksShared = "hooks-shared", NotNow,
         "The directory of the hooks is used by other repositories, too.",
         "`core.hooksPath` names a directory outside this repository.",

@@ -11,7 +11,7 @@ use crate::survey::Workspace;
 use crate::view::{HookDone, HookLine, HookName, HookState, HooksAnswer};
 use clap::Subcommand;
 use slot::{Slot, is_disturbed};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// The subcommands of `orch hook`.
 #[derive(Debug, Subcommand)]
@@ -19,7 +19,8 @@ pub enum HookCommand {
     /// Install git hooks that check a commit or a push before it is made.
     ///
     /// An existing hook is kept and runs first. Running the command again updates the hooks to `[hook]` in
-    /// orch.toml. Exits with 5 if git takes its hooks from a directory outside the repository.
+    /// orch.toml. Exits with 5 if git takes its hooks from a directory outside the repository, or from one that husky
+    /// writes; then the hint names the line for husky's own hook.
     Install(InstallArgs),
     /// Remove the installed hooks and restore the previous ones.
     ///
@@ -169,6 +170,24 @@ fn trailers_of(workspace: &Workspace, context: &Context) -> Result<Vec<String>, 
     Ok(task.into_iter().chain(agent).collect())
 }
 
+/// Whether husky (9) writes a directory of hooks: each of them runs `h`, which runs the hook of the same name above.
+fn is_of_husky(directory: &Path) -> bool {
+    directory.file_name().is_some_and(|name| name == "_") && directory.join("h").is_file()
+}
+
+/// The command that a hook of somebody else runs for `orch`.
+fn line_of(name: HookName, checks_message: bool) -> &'static str {
+    match name {
+        HookName::PreCommit => "orch check --staged",
+        HookName::CommitMsg if checks_message => {
+            "orch hook commit-msg \"$1\"; orch check --staged --message \"$1\""
+        }
+        HookName::CommitMsg => "orch hook commit-msg \"$1\"",
+        HookName::PrePush => "orch check --stdin-refs",
+        HookName::PrepareCommitMsg => "orch hook prepare-commit-msg \"$@\"",
+    }
+}
+
 fn install(args: &InstallArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
     let workspace = context.workspace(ui)?;
     let hooks = hooks(&workspace)?;
@@ -183,6 +202,20 @@ fn install(args: &InstallArgs, context: &Context, ui: &Ui) -> Result<ExitCode, F
             "give this repository its own hooks: git config --local core.hooksPath .githooks; or call \
              `orch check --staged` from the shared hook",
         ));
+    }
+    if is_of_husky(&hooks.directory) {
+        let lines = args.names().into_iter().map(|name| {
+            let file = hooks.directory.with_file_name(name.as_str());
+            format!("`{}` into {}", line_of(name, args.commit_msg), file.display())
+        });
+        let is_ours =
+            HookName::ALL.into_iter().any(|name| slot::checks(&hooks.directory, name).unwrap_or_default());
+        let first = if is_ours { "orch hook uninstall; then " } else { "" };
+        let hint = format!("{first}put {}", lines.collect::<Vec<_>>().join(", and "));
+        let message = format!(
+            "{directory} belongs to husky, which writes it anew and whose hooks run nothing under another name"
+        );
+        return Err(Failure::new(Code::HooksManaged, message).hint(hint));
     }
     let slots = slots(&workspace, &hooks, &args.names(), args.commit_msg)?;
     // All or nothing: if one hook cannot be installed, none is.

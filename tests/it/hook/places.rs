@@ -1,7 +1,7 @@
 //! Where hooks go: where git looks for them, in every kind of repository.
 
 use super::Scene;
-use crate::harness::World;
+use crate::harness::{World, executable};
 use std::fs;
 
 #[test]
@@ -112,4 +112,34 @@ fn outside_git_there_are_no_hooks() {
     for command in ["install", "uninstall", "status"] {
         world.orch(&["hook", command]).ends(2).reports("not a git repository");
     }
+}
+
+/// A hook of husky runs nothing under another name.
+#[test]
+fn in_the_directory_of_husky_nothing_is_installed_and_the_line_is_named() {
+    let scene = Scene::new();
+    let world = &scene.world;
+    world.write(
+        ".husky/_/h",
+        "#!/bin/sh\nsh -e \"$(dirname \"$(dirname \"$0\")\")/$(basename \"$0\")\" \"$@\"\n",
+    );
+    world.write(".husky/_/pre-commit", "#!/bin/sh\n. \"$(dirname \"$0\")/h\"\n");
+    executable(&world.path(".husky/_/pre-commit"));
+    world.write(".husky/pre-commit", "echo checks >&2\nexit 1\n");
+    world.git(&["config", "core.hooksPath", ".husky/_"]);
+    for (arguments, line) in [
+        (&["hook", "install"][..], "put `orch check --staged` into .husky/pre-commit"),
+        (&["hook", "install", "--pre-push"], "put `orch check --stdin-refs` into .husky/pre-push"),
+        (
+            &["hook", "install", "--prepare-commit-msg"],
+            "`orch hook commit-msg \"$1\"` into .husky/commit-msg",
+        ),
+    ] {
+        let told = world.orch(arguments).ends(5);
+        assert!(told.stderr.replace("[ROOT]/", "").contains(line), "{told:?}");
+    }
+    assert!(!std::path::Path::new(&world.path(".husky/_/pre-commit.before-orch")).exists());
+    world.write("src/a.rs", "1\n");
+    world.git(&["add", "src"]);
+    scene.git(&["commit", "-q", "-m", "code"]).ends(1).reports("checks");
 }
