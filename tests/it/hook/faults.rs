@@ -93,9 +93,10 @@ fn an_orch_that_is_missing_is_said_and_nobody_is_locked_out() {
     let scene = installed("on_missing = \"block\"");
     let path = bare_path(&scene);
     let own = scene.beside("own-orch");
-    fs::hard_link(env!("CARGO_BIN_EXE_orch"), &own)
-        .or_else(|_| fs::copy(env!("CARGO_BIN_EXE_orch"), &own).map(drop))
-        .expect("an orch of our own");
+    // Another process writes it: a program that this one had open for writing may be busy when it is started.
+    let mut copy = scene.world.command("cp");
+    copy.arg(env!("CARGO_BIN_EXE_orch")).arg(&own);
+    scene.world.end(copy.output().expect("cp runs")).succeeds();
     recorded(&scene, &own);
     let commit = || scene.git_with_path(&path, &["commit", "-q", "--allow-empty", "-m", "x"]);
 
