@@ -98,6 +98,11 @@ impl Store {
         Ok(true)
     }
 
+    /// Whether git finds a file of the work tree as HEAD holds it, with all conversions. If git cannot tell, it is not.
+    pub fn is_as_in_head(&self, path: &str) -> bool {
+        self.git(&["diff", "--quiet", "--no-ext-diff", "HEAD", "--", path], &[]).is_ok()
+    }
+
     /// Whether an attribute makes the stored bytes of a path differ from those in the work tree.
     #[must_use]
     pub fn is_filtered(&self, path: &RepoPath) -> bool {

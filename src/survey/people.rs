@@ -1,6 +1,6 @@
 //! Who gives an order: what the settings require, and whether the caller works for a run.
 
-use super::setting::{CORRECT_HEAD, ConfigText, InSource};
+use super::setting::{CORRECT_HEAD, HeadSettings};
 use super::{Caller, Error, TaskRef, Workspace};
 use crate::base::{Code, Diagnostic};
 use crate::decide::{ActorKind, People};
@@ -11,14 +11,19 @@ impl Workspace {
     /// commit; outside git, as the file says. Returns an error if git cannot be read, or if that file has a fault: then
     /// nobody knows who may.
     pub(crate) fn people(&self) -> Result<People, Error> {
-        let Some(store) = &self.store else { return Ok(self.setting.config.people.clone()) };
-        let found = ConfigText::read(&InSource(&store.head_source()?));
-        match found.fault_in_head()? {
+        let in_head = match &self.store {
+            Some(store) => HeadSettings::read(store, &store.head_source()?)?,
+            None => None,
+        };
+        let Some(HeadSettings { config, fault }) = in_head else {
+            return Ok(self.setting.config.people.clone());
+        };
+        match fault {
             Some(fault) => {
                 let message = format!("{fault}; so it is not known who may order this");
                 Err(Diagnostic::error(Code::ConfigUnreadable, message).hint(CORRECT_HEAD).into())
             }
-            None => Ok(found.config.people),
+            None => Ok(config.people),
         }
     }
 

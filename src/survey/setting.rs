@@ -5,7 +5,7 @@ use crate::base::{Class, Code, Diagnostic, Digest, Error, ObjectFormat, Reason, 
 use crate::config::{self, Config, UnknownWorkflow};
 use crate::decide::{Require, State};
 use crate::scan::{Content, ReadLimits, Schemas, Source, open_linked, read_up_to};
-use crate::store::WorkTree;
+use crate::store::{Store, WorkTree};
 use crate::workflow::{System, Workflow};
 use rustix::io::Errno;
 use serde_json::Value;
@@ -193,19 +193,47 @@ impl Setting {
 /// What to do about a fault of the settings in HEAD.
 pub(super) const CORRECT_HEAD: &str = "correct orch.toml and commit it";
 
+/// The settings that HEAD holds.
+pub(super) struct HeadSettings {
+    /// What they say.
+    pub config: Config,
+    /// What is wrong with them: the first error, in words, because whoever reads it sees another file in the work tree.
+    pub fault: Option<String>,
+}
+
+impl HeadSettings {
+    /// Reads them; `None` if they cannot be read as they stand there, and the file in the work tree is what HEAD holds as
+    /// git converts it. Returns an error if the machine failed to read them.
+    pub(super) fn read(store: &Store, head: &dyn Source) -> Result<Option<Self>, Error> {
+        let ConfigText { config, findings, .. } = ConfigText::read(&InSource(head));
+        let Some(fault) = findings.iter().find(|finding| finding.is_error()) else {
+            return Ok(Some(Self { config, fault: None }));
+        };
+        if fault.code.class() == Class::Fault {
+            return Err(fault.clone().into());
+        }
+        if store.is_as_in_head(config::FILE) {
+            return Ok(None);
+        }
+        let place = fault.place.as_ref().map_or_else(|| config::FILE.to_owned(), ToString::to_string);
+        let fault = Some(format!("{place} in HEAD: {}", fault.message));
+        Ok(Some(Self { config, fault }))
+    }
+}
+
 /// `orch.toml` in one source.
-pub(crate) struct ConfigText {
+struct ConfigText {
     /// Its text; empty if there is none.
     text: String,
     /// What it says.
-    pub config: Config,
+    config: Config,
     /// What is wrong with it.
     findings: Vec<Diagnostic>,
 }
 
 impl ConfigText {
     /// Reads `orch.toml`. What cannot be read at all is as one that requires everything.
-    pub(crate) fn read(texts: &dyn Texts) -> Self {
+    fn read(texts: &dyn Texts) -> Self {
         let text = match RepoPath::new(config::FILE).map(|path| texts.text(&path)) {
             Ok(Ok(text)) => text.unwrap_or_default(),
             Ok(Err(error)) => {
@@ -217,17 +245,6 @@ impl ConfigText {
         };
         let (config, findings) = config::parse(&text, config::FILE);
         Self { text, config, findings }
-    }
-
-    /// What is wrong with the settings in HEAD, if these are those: the first error, in words, because whoever reads it
-    /// sees another file in the work tree. Returns an error if the machine failed to read them.
-    pub(crate) fn fault_in_head(&self) -> Result<Option<String>, Error> {
-        let Some(fault) = self.findings.iter().find(|finding| finding.is_error()) else { return Ok(None) };
-        if fault.code.class() == Class::Fault {
-            return Err(fault.clone().into());
-        }
-        let place = fault.place.as_ref().map_or_else(|| config::FILE.to_owned(), ToString::to_string);
-        Ok(Some(format!("{place} in HEAD: {}", fault.message)))
     }
 }
 

@@ -1,6 +1,6 @@
 //! Who wrote the files of a task: what was seen, or else what git's commits say.
 
-use super::setting::{ConfigText, InSource};
+use super::setting::HeadSettings;
 use super::snapshot::Snapshot;
 use super::{CodeAt, Error, Sight, TaskRef, Workspace};
 use crate::base::{Digest, RepoPath};
@@ -27,26 +27,23 @@ impl Snapshot<'_> {
     /// with the task. Returns an error if git cannot be read.
     pub(super) fn inputs(&self) -> Result<Inputs, Error> {
         let format = self.setting.system.format();
-        let Some(found) = self.settings_in_head()? else { return Ok(self.setting.config.inputs(format)) };
-        let fault = found.fault_in_head()?;
-        Ok(Inputs { fault, ..found.config.inputs(format) })
+        match self.settings_in_head()? {
+            Some(HeadSettings { config, fault }) => Ok(Inputs { fault, ..config.inputs(format) }),
+            None => Ok(self.setting.config.inputs(format)),
+        }
     }
 
     /// The settings of decisions: as HEAD has them, so that nobody loosens them without a commit. `None` without HEAD, for
     /// a commit that is looked at, and if they are those that are read with the tasks. Returns an error if git cannot be
     /// read.
-    pub(super) fn settings_in_head(&self) -> Result<Option<ConfigText>, Error> {
+    pub(super) fn settings_in_head(&self) -> Result<Option<HeadSettings>, Error> {
         let CodeAt::Present(store, Some(head)) = self.code else { return Ok(None) };
         let Ok(path) = RepoPath::new(config::FILE) else { return Ok(None) };
-        // What a filter has made of the file is not the file.
-        if store.is_filtered(&path) {
-            return Ok(None);
-        }
         let head = store.source_at(Some(head));
         if head.blob_at(&path)?.is_some_and(|blob| self.setting.is_text(blob)) {
             return Ok(None);
         }
-        Ok(Some(ConfigText::read(&InSource(&head))))
+        HeadSettings::read(store, &head)
     }
 
     /// Adds to the facts who wrote the files: as the state says, or else as was seen, or else as the commit says that

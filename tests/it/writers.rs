@@ -276,6 +276,9 @@ fn what_is_required_is_what_head_says() {
     world.git(&["commit", "-q", "-m", "require", "--", "orch.toml"]);
     world.write("orch.toml", text);
     world.orch(&["next", "t"]).ends(3);
+    // Whatever attributes somebody writes beside it.
+    world.write(".git/info/attributes", "orch.toml ident\n");
+    world.orch(&["next", "t"]).ends(3);
     for (key, value) in [("verified", "true"), ("tests_kept", "true")] {
         world.write("orch.toml", format!("[require]\n{key} = {value}\n"));
         let said = format!("`{key}` needs verifications, which this version does not have");

@@ -210,6 +210,10 @@ fn own_files_filtered() {
     let moved = world.orch(&["next", "t"]).succeeds();
     assert!(!moved.stderr.contains("own-file-filtered"), "{moved:?}");
     assert_eq!(world.dirty(), "");
+    // What the filter makes of the settings is no fault of theirs as long as they are as committed.
+    world.orch(&["rollback", "t", "--to", "planning", "--reason", "no"]).succeeds();
+    world.write("orch.toml", world.read("orch.toml") + "# more\n");
+    world.orch(&["rollback", "t", "--reason", "no"]).ends(2).reports("in HEAD: unknown key");
 }
 
 #[test]
