@@ -24,6 +24,8 @@ pub struct Ground {
     pub artifact: ArtifactName,
     /// The digest of its present files.
     pub digest: Digest,
+    /// What it judged.
+    pub judged: BTreeSet<ArtifactName>,
     /// Why it does not stand, as what follows its name in a sentence; `None` if it does, or need not.
     pub why_not: Option<String>,
     /// What is neither as it was judged nor as it was before, where the work is undone, in words.
@@ -55,7 +57,7 @@ struct JudgedStanding {
 
 /// The versions that a verdict or report judged on which a phase was left. The first version of the record does not say
 /// which: then these are the last ones that were recorded.
-pub(super) fn judged_versions(
+fn judged_versions(
     workflow: &Workflow,
     state: &State,
     current: &PhaseId,
@@ -125,7 +127,6 @@ impl Judge<'_> {
         }
         let before = self.workflow.position(&self.phase.id).unwrap_or_default();
         let mut grounds: Vec<Ground> = Vec::new();
-        let mut all_judged: BTreeSet<ArtifactName> = BTreeSet::new();
         for phase in &self.workflow.phases[..before] {
             let Some(actor) = self.state.actor(&phase.id) else { continue };
             for (artifact, judged) in judged_versions(self.workflow, self.state, &self.phase.id, &phase.id) {
@@ -140,11 +141,11 @@ impl Judge<'_> {
                     phase: phase.id.clone(),
                     artifact,
                     digest,
+                    judged: judged.keys().cloned().collect(),
                     why_not: None,
                     left_over: None,
                     others: BTreeSet::new(),
                 };
-                all_judged.extend(judged.keys().cloned());
                 for (name, version) in &judged {
                     let standing = if is_as_left {
                         self.version_stands(name, *version)
@@ -161,8 +162,11 @@ impl Judge<'_> {
                 grounds.push(ground);
             }
         }
-        let unjudged = self.workflow.artifacts.iter().filter(|artifact| !all_judged.contains(&artifact.name));
-        grounds.extend(unjudged.filter_map(|artifact| self.code_ground(artifact)));
+        for artifact in &self.workflow.artifacts {
+            if !grounds.iter().any(|ground| ground.judged.contains(&artifact.name)) {
+                grounds.extend(self.code_ground(artifact));
+            }
+        }
         grounds
     }
 
@@ -183,6 +187,7 @@ impl Judge<'_> {
             phase: next.id.clone(),
             artifact: name.clone(),
             digest: seen.derived.digest?,
+            judged: BTreeSet::new(),
             why_not: standing.why_not.filter(|_| is_held),
             left_over: standing.left_over.filter(|_| !is_held),
             others: standing.others,
@@ -194,20 +199,19 @@ impl Judge<'_> {
         let Some(seen) = self.seen.iter().find(|seen| seen.derived.name == *name) else {
             return JudgedStanding::default();
         };
-        let is_taken_back = || self.facts.code.since(name, judged).is_some();
-        if seen.derived.digest == Some(judged) && !is_taken_back() {
+        if seen.derived.tree.is_some() {
+            return self.code_stands(name, judged, &format!("judged an earlier `{name}`"));
+        }
+        if seen.derived.digest == Some(judged) {
             return JudgedStanding::default();
         }
-        if !seen.derived.present {
-            if self.lost_evidence().iter().any(|(_, lost)| lost.artifact == *name) {
-                return JudgedStanding::default();
-            }
-            return JudgedStanding::fallen(format!("judged `{name}`, which is gone"));
-        }
-        if seen.derived.tree.is_none() {
+        if seen.derived.present {
             return JudgedStanding::fallen(format!("judged another version of `{name}`"));
         }
-        self.code_stands(name, judged, &format!("judged an earlier `{name}`"))
+        if self.lost_evidence().iter().any(|(_, lost)| lost.artifact == *name) {
+            return JudgedStanding::default();
+        }
+        JudgedStanding::fallen(format!("judged `{name}`, which is gone"))
     }
 
     /// Whether code that was recorded stands; `what` says what became of it if not.
@@ -353,11 +357,7 @@ impl Judge<'_> {
         let grounds = self.grounds();
         let standing = grounds.iter().filter(|ground| ground.why_not.is_none());
         let mut names: BTreeSet<ArtifactName> = standing.map(|ground| ground.artifact.clone()).collect();
-        for ground in &grounds {
-            let judged = judged_versions(self.workflow, self.state, &self.phase.id, &ground.phase);
-            let of_ground = judged.into_iter().filter(|(name, _)| *name == ground.artifact);
-            names.extend(of_ground.flat_map(|(_, versions)| versions.into_keys()));
-        }
+        names.extend(grounds.iter().flat_map(|ground| ground.judged.iter().cloned()));
         let seen = self.seen.iter().filter(|seen| names.contains(&seen.derived.name));
         let rests_on = seen.filter_map(|seen| {
             Some(RestsOn { artifact: seen.derived.name.clone(), digest: seen.derived.digest?, ran: false })

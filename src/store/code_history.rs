@@ -25,15 +25,24 @@ pub struct CommitsOf {
 pub struct NamedLog {
     /// The id.
     pub id: String,
-    /// The path of the log.
-    pub log: RepoPath,
+    /// The path of the log; `None` if a task with this id has no place any more.
+    pub log: Option<RepoPath>,
+}
+
+impl NamedLog {
+    fn is_in(&self, store: &Store, commit: &GitCommit<'_>) -> Result<bool, Error> {
+        match &self.log {
+            Some(log) => Ok(store.blob_of(commit, log)?.is_some()),
+            None => Ok(false),
+        }
+    }
 }
 
 impl CommitsOf {
     /// Whether a commit has the log of the task.
     fn is_logged_in(&self, store: &Store, commit: &GitCommit<'_>) -> Result<bool, Error> {
         for place in std::iter::once(&self.present).chain(&self.former) {
-            if store.blob_of(commit, &place.log)?.is_some() {
+            if place.is_in(store, commit)? {
                 return Ok(true);
             }
         }
@@ -44,13 +53,20 @@ impl CommitsOf {
     fn places_in(&self, store: &Store, commit: &GitCommit<'_>) -> Result<Vec<&NamedLog>, Error> {
         let mut places = vec![&self.present];
         for former in &self.former {
-            let is_taken = store.blob_of(commit, &former.log)?.is_some()
-                && store.blob_of(commit, &self.present.log)?.is_some();
+            let is_taken = former.is_in(store, commit)? && self.present.is_in(store, commit)?;
             if !is_taken {
                 places.push(former);
             }
         }
         Ok(places)
+    }
+
+    /// Whether one of these names means the task in a commit.
+    fn is_among(&self, named: &[String], store: &Store, commit: &GitCommit<'_>) -> Result<bool, Error> {
+        if named.is_empty() {
+            return Ok(false);
+        }
+        Ok(self.places_in(store, commit)?.iter().any(|place| named.contains(&place.id)))
     }
 }
 
@@ -138,19 +154,37 @@ impl Store {
         Ok(told(found)?.ok())
     }
 
+    /// Whether a commit that changed code names the task. Returns an error if git cannot read the commit.
+    pub fn is_commit_of(&self, commit: &CodeCommit, task: &CommitsOf) -> Result<bool, Error> {
+        task.is_among(&commit.tasks, self, &self.find_commit(self.oid(commit.id)?)?)
+    }
+
     /// The files of some code in which a commit takes back what its base has changed since a log changed last. Returns an
     /// error if git cannot read the history.
-    pub fn taken_back(
+    pub fn taken_back_since(
         &self,
-        [base, head]: [Digest; 2],
         log: &RepoPath,
+        commits: [Digest; 2],
         code: &CodePart<'_>,
     ) -> Result<BTreeSet<RepoPath>, Error> {
+        let [_, head] = commits;
         if self.read_at(head, log)?.is_none() {
             return Ok(BTreeSet::new());
         }
-        let Some(step) = self.last_change_of(head, log)? else { return Ok(BTreeSet::new()) };
-        match self.merge_bases(step, base)?.first() {
+        match self.last_change_of(head, log)? {
+            Some(step) => self.taken_back(step, commits, code),
+            None => Ok(BTreeSet::new()),
+        }
+    }
+
+    /// The files of some code that the base has changed since a commit, and that are not as in the base.
+    fn taken_back(
+        &self,
+        since: Digest,
+        [base, head]: [Digest; 2],
+        code: &CodePart<'_>,
+    ) -> Result<BTreeSet<RepoPath>, Error> {
+        match self.merge_bases(since, base)?.first() {
             Some(old) if *old != base => {
                 let of_base = self.code_files_changed([*old, base], code)?;
                 let of_branch = self.code_files_changed([base, head], code)?;
@@ -304,7 +338,9 @@ impl<'a> CodeWalk<'a> {
         }
         let mut found = Vec::new();
         for id in self.store.revwalk(&[from], &hidden)? {
-            self.reach(id?, &mut found)?;
+            let id = id?;
+            self.reach(id, found.len())?;
+            found.push(id);
         }
         Ok(found)
     }
@@ -312,10 +348,9 @@ impl<'a> CodeWalk<'a> {
     /// The commit with which the task begins; `None` if the branch does not have it.
     fn find_first(&self) -> Result<Option<Oid>, Failed> {
         let hidden: Vec<Digest> = self.asked.base.into_iter().collect();
-        let mut walked = Vec::new();
-        for id in self.store.revwalk(&[self.asked.head], &hidden)? {
+        for (walked, id) in self.store.revwalk(&[self.asked.head], &hidden)?.enumerate() {
             let id = id?;
-            self.reach(id, &mut walked)?;
+            self.reach(id, walked)?;
             if self.is_first(id)? {
                 return Ok(Some(id));
             }
@@ -323,15 +358,14 @@ impl<'a> CodeWalk<'a> {
         Ok(None)
     }
 
-    /// Adds a commit to those that were walked, unless the history ends there or is too long.
-    fn reach(&self, id: Oid, walked: &mut Vec<Oid>) -> Result<(), Failed> {
-        if walked.len() == MOST_COMMITS {
+    /// Returns an error if the history ends with a commit, or so many were walked that it is too long.
+    fn reach(&self, id: Oid, walked: usize) -> Result<(), Failed> {
+        if walked == MOST_COMMITS {
             return Err(Failed::Unknown(UnknownCode::TooFar));
         }
         if self.boundary.contains(&digest(id)) {
             return Err(Failed::Unknown(UnknownCode::Shallow));
         }
-        walked.push(id);
         Ok(())
     }
 
@@ -361,12 +395,7 @@ impl<'a> CodeWalk<'a> {
     }
 
     fn is_named_by(&self, commit: &GitCommit<'_>) -> Result<bool, Failed> {
-        let named = CodeCommit::of(commit).tasks;
-        if named.is_empty() {
-            return Ok(false);
-        }
-        let places = self.asked.task.places_in(self.store, commit)?;
-        Ok(places.iter().any(|place| named.contains(&place.id)))
+        Ok(self.asked.task.is_among(&CodeCommit::of(commit).tasks, self.store, commit)?)
     }
 
     /// Whether a commit names the task, or brings steps of it, as a squash does.
@@ -376,7 +405,9 @@ impl<'a> CodeWalk<'a> {
             return Ok(true);
         }
         for place in self.asked.task.places_in(self.store, &commit)? {
-            if self.store.is_changed_by(&commit, &place.log)? {
+            if let Some(log) = &place.log
+                && self.store.is_changed_by(&commit, log)?
+            {
                 return Ok(true);
             }
         }
@@ -406,12 +437,7 @@ impl<'a> CodeWalk<'a> {
         let own_hidden: Vec<Digest> = base.into_iter().chain([judged]).collect();
         for (walked, id) in self.store.revwalk(&[head], &own_hidden)?.enumerate() {
             let id = id?;
-            if walked == MOST_COMMITS {
-                return Err(Failed::Unknown(UnknownCode::TooFar));
-            }
-            if self.boundary.contains(&digest(id)) {
-                return Err(Failed::Unknown(UnknownCode::Shallow));
-            }
+            self.reach(id, walked)?;
             let is_own = self.is_own(id)?;
             others += usize::from(!is_own);
             if is_own || others <= MOST_NAMED {
@@ -445,10 +471,7 @@ impl<'a> CodeWalk<'a> {
         let mut of_branch = BTreeSet::new();
         if let Some(base) = base {
             of_branch = self.differing(base, head)?;
-            if let Some(old) = self.store.merge_bases(judged.commit, base)?.first() {
-                let of_base = self.differing(*old, base)?;
-                moved.extend(of_base.intersection(&of_branch).cloned());
-            }
+            moved.extend(self.store.taken_back(judged.commit, [base, head], self.code)?);
         }
         let moved = moved.into_iter().map(|path| {
             let is_own = of_branch.contains(&path) && !judged.of_others.contains(&path);

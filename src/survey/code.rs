@@ -57,10 +57,10 @@ impl Snapshot<'_> {
                     Start::Was(baselines)
                 };
                 match store.code_since(head, &start, &code, is_now && is_committed)? {
-                    Some(since) => {
-                        let since = renamed(since, task, state, |commit, former| {
-                            Ok(!is_first && self.is_taken(store, commit, task, former)?)
-                        })?;
+                    Some(mut since) => {
+                        if let Some(state) = state {
+                            self.name_anew(store, task, state, is_first, &mut since)?;
+                        }
                         let seen = is_now.then(|| store.seen_writers(task.directory())).flatten();
                         fact.writers = writers_of_code(&since.commits, task, seen.as_ref());
                         fact.data = Some(Arc::new(value(&since, is_confirmed(state, artifact))));
@@ -230,7 +230,8 @@ impl Snapshot<'_> {
     /// Whether the commits up to `to` make the code `wanted` from the last of some entries of the phase that makes
     /// it, and on the way the code of the others: every file that they change is byte for byte the same in both,
     /// before the change and after it. They also do if the code is there as it is, and that of the entry before it. Commits
-    /// that name the task may not have changed the code before. `entries` are the last ones first. Returns an error if git cannot be read.
+    /// that name the task may not have changed the code before. `entries` are the last ones first. Returns an error if git
+    /// cannot be read.
     pub(crate) fn other_change(
         &self,
         task: &TaskRef,
@@ -293,17 +294,30 @@ impl Snapshot<'_> {
         self.setting.places(id).next().map(|(_, place)| place.governed_by(&task.workflow))
     }
 
-    /// Whether a former id of a task is that of another one in a commit.
-    fn is_taken(&self, store: &Store, commit: Digest, task: &TaskRef, former: &str) -> Result<bool, Error> {
-        let Ok(former) = TaskId::new(former) else { return Ok(false) };
-        let Some(former) = self.place_of(task, &former) else { return Ok(false) };
-        let source = store.source_at(Some(commit));
-        for place in [task, &former] {
-            if source.blob_at(&place.transcript_path())?.is_none() {
-                return Ok(false);
+    /// Adds the present id of the task to each commit that names it by a former one. The first version of the record did
+    /// not ask whether another task has that id since.
+    fn name_anew(
+        &self,
+        store: &Store,
+        task: &TaskRef,
+        state: &State,
+        is_first_version: bool,
+        since: &mut Since,
+    ) -> Result<(), Error> {
+        let commits = self.commits_of(task, state);
+        for commit in &mut since.commits {
+            if commit.tasks.contains(&commits.present.id) {
+                continue;
+            }
+            let is_meant = match is_first_version {
+                true => commits.former.iter().any(|former| commit.tasks.contains(&former.id)),
+                false => store.is_commit_of(commit, &commits)?,
+            };
+            if is_meant {
+                commit.tasks.push(commits.present.id.clone());
             }
         }
-        Ok(true)
+        Ok(())
     }
 
     /// Whether a part of the tree had the digest `wanted` in `from` or an ancestor for which `is_meant` is
@@ -543,26 +557,6 @@ pub(super) fn facts_after<'f>(workflow: &Workflow, facts: &'f Facts, state: &Sta
         }
     }
     after
-}
-
-/// The changes with the present id of the task beside each former one that a commit names, unless that is taken: another
-/// task has it.
-fn renamed(
-    mut since: Since,
-    task: &TaskRef,
-    state: Option<&State>,
-    is_taken: impl Fn(Digest, &str) -> Result<bool, Error>,
-) -> Result<Since, Error> {
-    let former: Vec<&str> = state.into_iter().flat_map(State::former_ids).collect();
-    for commit in &mut since.commits {
-        let is_named = commit.tasks.iter().any(|named| named == task.id.as_str());
-        let named_former = commit.tasks.iter().find(|named| former.contains(&named.as_str()));
-        let Some(named) = named_former.filter(|_| !is_named) else { continue };
-        if !is_taken(commit.id, named)? {
-            commit.tasks.push(task.id.to_string());
-        }
-    }
-    Ok(since)
 }
 
 /// The code with which the phases that change it were entered, and with which they were left.

@@ -2,7 +2,7 @@
 
 use super::snapshot::Snapshot;
 use super::{BaseOf, Error, TaskRef};
-use crate::base::Digest;
+use crate::base::{Digest, TaskId};
 use crate::decide::{
     CodeBase, CodeFacts, CodeHistory, CodeSince, FoundBy, MovedFile, State, UnknownCode, judged_before,
 };
@@ -43,9 +43,7 @@ impl Snapshot<'_> {
         let entered = workflow
             .producers(&artifact.name)
             .find_map(|phase| own.actor(&phase.id)?.entered_with.get(&artifact.name).copied().flatten());
-        let place = |task: &TaskRef| NamedLog { id: task.id.to_string(), log: task.transcript_path() };
-        let former = self.places_of(task, state.former_ids()).iter().skip(1).map(place).collect();
-        let commits = CommitsOf { present: place(task), former };
+        let commits = self.commits_of(task, state);
         let mut question = CodeQuestion { head, entered, judged: present, base: None, task: &commits };
         let mut unknown = None;
         match base {
@@ -68,7 +66,7 @@ impl Snapshot<'_> {
             facts.since.push(CodeSince { artifact: artifact.name.clone(), judged, history });
         }
         if let (true, Some(base)) = (is_there, question.base) {
-            let taken_back = store.taken_back([base, head], &task.transcript_path(), code)?;
+            let taken_back = store.taken_back_since(&task.transcript_path(), [base, head], code)?;
             let moved: Vec<MovedFile> = taken_back
                 .into_iter()
                 .map(|path| MovedFile { path, is_own: true, is_undone: false })
@@ -83,6 +81,14 @@ impl Snapshot<'_> {
             facts.base = None;
         }
         Ok(facts)
+    }
+
+    /// What tells the commits of a task, under its id and its former ones.
+    pub(super) fn commits_of(&self, task: &TaskRef, state: &State) -> CommitsOf {
+        let log_of = |id: &str| Some(self.place_of(task, &TaskId::new(id).ok()?)?.transcript_path());
+        let former = state.former_ids().map(|id| NamedLog { id: id.to_owned(), log: log_of(id) });
+        let present = NamedLog { id: task.id.to_string(), log: Some(task.transcript_path()) };
+        CommitsOf { present, former: former.collect() }
     }
 
     /// What the branch of a commit and the base branch have in common last. The task is worked on in the base branch

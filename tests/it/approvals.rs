@@ -50,6 +50,28 @@ impl World {
         self.commit("the base branch");
     }
 
+    /// The branch `feature` of the base branch, which has these files.
+    fn on_a_branch(files: &[(&str, &str)]) -> Self {
+        let world = Self::ready();
+        for (file, text) in files {
+            world.write(file, text);
+        }
+        world.base_branch();
+        world.git(&["switch", "-qc", "feature"]);
+        world
+    }
+
+    /// A task in accept, on a branch, that changed the first of several lines of `src/a.rs`.
+    fn whose_first_line_changed() -> Self {
+        let world = Self::on_a_branch(&[("src/a.rs", "0\n\n\n\n\n\n\n\nend\n")]);
+        world.orch(&["new", "t"]).succeeds();
+        world.walk_to("t", "codegen");
+        world.change("src/a.rs", "1\n\n\n\n\n\n\n\nend", Some("t"));
+        world.orch(&["next", "t"]).succeeds();
+        world.judge();
+        world
+    }
+
     fn last_event(&self) -> Value {
         let log = self.read("tasks/t/transcript.jsonl");
         serde_json::from_str(log.lines().last().expect("an event")).expect("JSON")
@@ -189,10 +211,7 @@ fn a_verdict_that_was_replaced_stands_if_it_says_that_it_judged_what_is_there() 
 
 #[test]
 fn on_a_branch_of_its_own_every_commit_of_the_branch_is_the_tasks() {
-    let world = World::ready();
-    world.write("src/a.rs", "0\n");
-    world.base_branch();
-    world.git(&["switch", "-qc", "feature"]);
+    let world = World::on_a_branch(&[("src/a.rs", "0\n")]);
     let world = world.into_accept();
     world.change("src/b.rs", "2", None);
     world.orch(&["approve", "t"]).ends(5).reports("src/b.rs changed since in");
@@ -250,15 +269,7 @@ fn what_comes_from_the_base_branch_is_of_others() {
 
 #[test]
 fn what_comes_from_the_base_branch_and_touches_the_change_closes_the_approval() {
-    let world = World::ready();
-    world.write("src/a.rs", "0\n\n\n\n\n\n\n\nend\n");
-    world.base_branch();
-    world.git(&["switch", "-qc", "feature"]);
-    world.orch(&["new", "t"]).succeeds();
-    world.walk_to("t", "codegen");
-    world.change("src/a.rs", "1\n\n\n\n\n\n\n\nend", Some("t"));
-    world.orch(&["next", "t"]).succeeds();
-    world.judge();
+    let world = World::whose_first_line_changed();
     world.git(&["switch", "-q", "main"]);
     world.change("src/a.rs", "0\n\n\n\n\n\n\n\nother end", None);
     world.git(&["switch", "-q", "feature"]);
@@ -268,10 +279,7 @@ fn what_comes_from_the_base_branch_and_touches_the_change_closes_the_approval() 
 
 #[test]
 fn a_rebase_that_keeps_the_change_leaves_the_approval_open() {
-    let world = World::ready();
-    world.write("src/a.rs", "0\n");
-    world.base_branch();
-    world.git(&["switch", "-qc", "feature"]);
+    let world = World::on_a_branch(&[("src/a.rs", "0\n")]);
     let world = world.into_accept();
     world.git(&["switch", "-q", "main"]);
     world.change("src/b.rs", "2", None);
@@ -321,10 +329,7 @@ fn a_merge_that_takes_a_file_of_the_other_side_closes_the_approval() {
 
 #[test]
 fn a_file_whose_name_is_no_text_closes_the_approval() {
-    let world = World::ready();
-    world.write("src/a.rs", "0\n");
-    world.base_branch();
-    world.git(&["switch", "-qc", "feature"]);
+    let world = World::on_a_branch(&[("src/a.rs", "0\n")]);
     let world = world.into_accept();
     world.shell("printf x > src/$(printf 'e\\377.rs') && git add src && git commit -q -m 'a name'");
     world.orch(&["approve", "t"]).ends(5).reports("src/e\u{fffd}.rs changed since in");
@@ -333,11 +338,7 @@ fn a_file_whose_name_is_no_text_closes_the_approval() {
 /// The branch is to bring the change of the task, and to leave what the base branch has changed.
 #[test]
 fn a_merge_that_keeps_an_older_file_of_others_closes_the_approval() {
-    let world = World::ready();
-    world.write("src/a.rs", "0\n");
-    world.write("src/b.rs", "0\n");
-    world.base_branch();
-    world.git(&["switch", "-qc", "feature"]);
+    let world = World::on_a_branch(&[("src/a.rs", "0\n"), ("src/b.rs", "0\n")]);
     let world = world.into_accept();
     world.git(&["switch", "-q", "main"]);
     world.change("src/b.rs", "a fix", None);
@@ -352,11 +353,7 @@ fn a_merge_that_keeps_an_older_file_of_others_closes_the_approval() {
 /// The code is byte for byte what was judged, and what the base branch has changed since is gone.
 #[test]
 fn a_merge_that_keeps_nothing_of_others_closes_the_approval() {
-    let world = World::ready();
-    world.write("src/a.rs", "0\n");
-    world.write("src/b.rs", "0\n");
-    world.base_branch();
-    world.git(&["switch", "-qc", "feature"]);
+    let world = World::on_a_branch(&[("src/a.rs", "0\n"), ("src/b.rs", "0\n")]);
     let world = world.into_accept();
     world.git(&["switch", "-q", "main"]);
     world.change("src/b.rs", "a fix", None);
@@ -394,15 +391,7 @@ fn a_commit_of_the_task_with_an_old_date_is_of_its_change() {
 /// As after a merge.
 #[test]
 fn a_rebase_onto_other_changes_of_the_same_file_closes_the_approval() {
-    let world = World::ready();
-    world.write("src/a.rs", "0\n\n\n\n\n\n\n\nend\n");
-    world.base_branch();
-    world.git(&["switch", "-qc", "feature"]);
-    world.orch(&["new", "t"]).succeeds();
-    world.walk_to("t", "codegen");
-    world.change("src/a.rs", "1\n\n\n\n\n\n\n\nend", Some("t"));
-    world.orch(&["next", "t"]).succeeds();
-    world.judge();
+    let world = World::whose_first_line_changed();
     world.git(&["switch", "-q", "main"]);
     world.change("src/b.rs", "2", None);
     world.git(&["switch", "-q", "feature"]);
@@ -556,10 +545,7 @@ fn an_approval_after_a_squash_onto_other_code_stays_open() {
 
 #[test]
 fn many_commits_of_others_close_nothing() {
-    let world = World::ready();
-    world.write("src/a.rs", "0\n");
-    world.base_branch();
-    world.git(&["switch", "-qc", "feature"]);
+    let world = World::on_a_branch(&[("src/a.rs", "0\n")]);
     let world = world.into_accept();
     let mut stream = String::from("reset refs/heads/main\nfrom refs/heads/main^0\n\n");
     for number in 0..1_100 {

@@ -180,7 +180,7 @@ fn line_of(name: HookName, checks_message: bool) -> &'static str {
     match name {
         HookName::PreCommit => "orch check --staged",
         HookName::CommitMsg if checks_message => {
-            "orch hook commit-msg \"$1\"; orch check --staged --message \"$1\""
+            "orch hook commit-msg \"$1\" && orch check --staged --message \"$1\""
         }
         HookName::CommitMsg => "orch hook commit-msg \"$1\"",
         HookName::PrePush => "orch check --stdin-refs",

@@ -6,13 +6,28 @@ use crate::harness::World;
 use orch::base::{ArtifactName, Digest};
 use serde_json::{Value, json};
 
-fn coding() -> World {
+fn with_code() -> World {
     let world = World::ready();
     world.write("src/a.rs", "0\n");
     world.commit("some code");
+    world
+}
+
+fn into_codegen(world: World) -> World {
     world.orch(&["new", "t"]).succeeds();
     world.walk_to("t", "codegen");
     world
+}
+
+fn coding() -> World {
+    into_codegen(with_code())
+}
+
+/// All that the task does is on the branch `work`.
+fn coding_on_a_branch() -> World {
+    let world = with_code();
+    world.git(&["switch", "-q", "-c", "work"]);
+    into_codegen(world)
 }
 
 #[test]
@@ -107,8 +122,7 @@ fn what_is_moved_honestly_is_never_forged() {
     world.orch(&["audit"]).succeeds().says("is not the code of the parent commit");
     // Squashed, the code of a step in the middle is in no commit.
     world.git(&["switch", "-q", "-c", "squashed", "main"]);
-    world.git(&["merge", "-q", "--squash", "work"]);
-    world.git(&["commit", "-q", "-m", "all of it"]);
+    squash(&world);
     let change: Value = last(&world, "unverifiable");
     assert_eq!(change["steps"].as_array().map(Vec::len), Some(2), "{change:#}");
 }
@@ -192,8 +206,7 @@ fn a_rebase_and_a_squash_prove_code_by_the_same_change() {
     let change = last(world, "proven");
     assert_eq!(change["steps"][0]["why"], "the code here is other code with the same change", "{change:#}");
     start("at-once", "elsewhere");
-    world.git(&["merge", "-q", "--squash", "work"]);
-    world.git(&["commit", "-q", "-m", "all of it"]);
+    squash(world);
     last(world, "folded");
     world.orch(&["audit", "--strict"]).succeeds();
     world.git(&["switch", "-q", "main"]);
@@ -207,8 +220,7 @@ fn a_rebase_and_a_squash_prove_code_by_the_same_change() {
     world.orch(&["audit", "--strict"]).succeeds();
     assert_eq!(world.git(&["count-objects"]), objects, "an audit writes nothing");
     start("squashed", "main");
-    world.git(&["merge", "-q", "--squash", "work"]);
-    world.git(&["commit", "-q", "-m", "all of it"]);
+    squash(world);
     last(world, "folded");
     world.orch(&["audit", "--strict"]).succeeds();
     world.orch(&["check", "--range", "main..HEAD"]).succeeds();
@@ -218,15 +230,16 @@ fn a_rebase_and_a_squash_prove_code_by_the_same_change() {
     world.orch(&["audit", "--strict"]).succeeds();
 }
 
+/// Brings the branch `work` in one commit.
+fn squash(world: &World) {
+    world.git(&["merge", "-q", "--squash", "work"]);
+    world.git(&["commit", "-q", "-m", "all of it"]);
+}
+
 /// What the base branch brought stands before the squash, and was judged with the rest.
 #[test]
 fn a_squash_of_a_branch_that_took_in_the_base_before_its_review_is_proven() {
-    let world = World::ready();
-    world.write("src/a.rs", "0\n");
-    world.commit("some code");
-    world.git(&["switch", "-q", "-c", "work"]);
-    world.orch(&["new", "t"]).succeeds();
-    world.walk_to("t", "codegen");
+    let world = coding_on_a_branch();
     world.git(&["switch", "-q", "main"]);
     world.write("src/b.rs", "elsewhere\n");
     world.commit("elsewhere");
@@ -237,20 +250,14 @@ fn a_squash_of_a_branch_that_took_in_the_base_before_its_review_is_proven() {
     world.code_review("t", true, 1);
     world.orch(&["next", "t"]).succeeds();
     world.git(&["switch", "-q", "main"]);
-    world.git(&["merge", "-q", "--squash", "work"]);
-    world.git(&["commit", "-q", "-m", "all of it"]);
+    squash(&world);
     last(&world, "folded");
 }
 
 /// Nobody judged that.
 #[test]
 fn a_squash_that_takes_back_what_the_base_brought_is_not_proven() {
-    let world = World::ready();
-    world.write("src/a.rs", "0\n");
-    world.commit("some code");
-    world.git(&["switch", "-q", "-c", "work"]);
-    world.orch(&["new", "t"]).succeeds();
-    world.walk_to("t", "codegen");
+    let world = coding_on_a_branch();
     world.commit_code("1", Some("t"));
     world.orch(&["next", "t"]).succeeds();
     world.git(&["switch", "-q", "main"]);
@@ -265,9 +272,7 @@ fn a_squash_that_takes_back_what_the_base_brought_is_not_proven() {
 /// A task that began where the clock is ahead, and went on on a branch.
 #[test]
 fn clocks_that_differ_make_nothing_forged() {
-    let world = World::ready();
-    world.write("src/a.rs", "0\n");
-    world.commit("some code");
+    let world = with_code();
     let ahead = [("GIT_COMMITTER_DATE", "2100-01-01T00:00:00Z")];
     let mut new = world.orch_command(&["new", "t"]);
     world.end(new.envs(ahead).output().expect("orch runs")).succeeds();
@@ -290,12 +295,7 @@ fn clocks_that_differ_make_nothing_forged() {
 /// The code of the first attempt went with the branch.
 #[test]
 fn a_squash_of_two_attempts_says_which_code_is_not_in_git() {
-    let world = World::ready();
-    world.write("src/a.rs", "0\n");
-    world.commit("some code");
-    world.git(&["switch", "-q", "-c", "work"]);
-    world.orch(&["new", "t"]).succeeds();
-    world.walk_to("t", "codegen");
+    let world = coding_on_a_branch();
     world.commit_code("1", Some("t"));
     world.orch(&["next", "t"]).succeeds();
     world.code_review("t", false, 1);
@@ -305,8 +305,7 @@ fn a_squash_of_two_attempts_says_which_code_is_not_in_git() {
     world.code_review("t", true, 2);
     world.orch(&["next", "t"]).succeeds();
     world.git(&["switch", "-q", "main"]);
-    world.git(&["merge", "-q", "--squash", "work"]);
-    world.git(&["commit", "-q", "-m", "all of it"]);
+    squash(&world);
     let change = last(&world, "unverifiable");
     let why = change["why"].as_str().expect("why");
     assert!(why.contains("the code that it was made from") && why.ends_with("is not in git"), "{why}");
